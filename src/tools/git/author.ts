@@ -25,26 +25,32 @@ const SELECTS = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COU
  * @returns null if git knows no name or no address; git's own guess from user and host is not used, because such an
  *   address is invalid
  */
-export function personsOf({ root, gitDir, commonDir }: Repository, operator: NodeJS.ProcessEnv): Persons | null {
-  const git = findProgram('git', operator['PATH']);
-  if (git === null) return null;
-  const env = Object.fromEntries(Object.entries(operator).filter(([name]) => !SELECTS.test(name)));
+export function personsOf(repository: Repository, operator: NodeJS.ProcessEnv): Persons | null {
   const ident = (which: 'AUTHOR' | 'COMMITTER'): Person | null => {
-    const { stdout, status } = spawnSync(git, ['-c', 'user.useConfigOnly=true', 'var', `GIT_${which}_IDENT`], {
-      cwd: root,
-      env: { ...env, LC_ALL: 'C', GIT_DIR: gitDir, GIT_COMMON_DIR: commonDir, GIT_WORK_TREE: root },
-      encoding: 'utf8',
-      // A named pipe in place of one of git's files would block git forever.
-      timeout: SECONDS * 1000,
-      killSignal: 'SIGKILL',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const [, name = '', email = ''] = (status === 0 && /^(.*) <(.*)> \d+ [+-]\d{4}$/m.exec(stdout)) || [];
+    const printed = runGit(['-c', 'user.useConfigOnly=true', 'var', `GIT_${which}_IDENT`], repository, operator);
+    const [, name = '', email = ''] = /^(.*) <(.*)> \d+ [+-]\d{4}$/m.exec(printed) ?? [];
     return name === '' || email === '' ? null : { name, email };
   };
   const author = ident('AUTHOR');
   const committer = author && ident('COMMITTER');
   return author && committer && { author, committer };
+}
+
+/** The output of git, run outside the sandbox in the operator's environment; empty if git fails or is missing. */
+function runGit(args: string[], { root, gitDir, commonDir }: Repository, operator: NodeJS.ProcessEnv): string {
+  const git = findProgram('git', operator['PATH']);
+  if (git === null) return '';
+  const env = Object.fromEntries(Object.entries(operator).filter(([name]) => !SELECTS.test(name)));
+  const { stdout, status } = spawnSync(git, args, {
+    cwd: root,
+    env: { ...env, LC_ALL: 'C', GIT_DIR: gitDir, GIT_COMMON_DIR: commonDir, GIT_WORK_TREE: root },
+    encoding: 'utf8',
+    // A named pipe in place of one of git's files would block git forever.
+    timeout: SECONDS * 1000,
+    killSignal: 'SIGKILL',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return status === 0 ? stdout : '';
 }
 
 /** The variables by which git commits as these persons. */
@@ -63,21 +69,22 @@ export function readPerson(text: string): Person | null {
 
 export const showPerson = ({ name, email }: Person): string => `${name} <${email}>`;
 
-const known = new Map<string, { readonly persons: Persons | null; readonly until: number }>();
-const KEPT_MS = 30_000;
-
 /**
  * A configuration with only the operator's name, for the system's place in a sandbox: programs that commit in
- * repositories of their own, as tests do, find it as they would outside. Empty if git knows no name.
+ * repositories of their own, as tests do, find it as they would outside. The name comes from `GIT_AUTHOR_*` and the
+ * configuration of the user and the system. The repository's own configuration is left out: git reads it in the
+ * sandbox, where the files outside that a hostile one includes do not exist. Empty if git knows no name and no address.
  */
 export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
-  const now = performance.now();
-  let found = known.get(repository.root);
-  if (!found || found.until < now) {
-    found = { persons: personsOf(repository, operator), until: now + KEPT_MS };
-    known.set(repository.root, found);
-  }
-  const quote = (text: string) => `"${text.replace(/\p{Cc}/gu, '').replace(/["\\]/g, '\\$&')}"`;
-  const author = found.persons?.author;
-  return author ? `[user]\n\tname = ${quote(author.name)}\n\temail = ${quote(author.email)}\n` : '';
+  const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
+  const settings = new Map<string, string>();
+  // Each is `scope NUL key LF value NUL`.
+  for (const [, scope, key, value] of listed.matchAll(/([^\0]*)\0([^\n\0]*)\n?([^\0]*)\0/g))
+    if (scope !== 'local' && scope !== 'worktree') settings.set(key!, value!);
+  const lines = (['name', 'email'] as const).flatMap((what) => {
+    const text =
+      operator[`GIT_AUTHOR_${what.toUpperCase()}`] || settings.get(`author.${what}`) || settings.get(`user.${what}`);
+    return text ? [`\t${what} = "${text.replace(/\p{Cc}/gu, '').replace(/["\\]/g, '\\$&')}"\n`] : [];
+  });
+  return lines.length > 0 ? `[user]\n${lines.join('')}` : '';
 }

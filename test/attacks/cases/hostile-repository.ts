@@ -158,6 +158,7 @@ const HOSTILE: { readonly [name: string]: (dotGit: string, other: string, world:
 };
 
 const EVERYTHING = `for dir in .git .git/worktrees/x src/inner/.git src/inner/b; do git --git-dir="$dir" log -p --all; done
+  git config --list; git init -q /tmp/y; git -C /tmp/y config --list
   git log -p --all --reflog; git -C src/inner log -p --all; git cat-file --batch-all-objects --batch
   cat .git/objects/12/* .git/objects/pack/* .git/HEAD .git/logs/*; ls -laR .git/; ls -la ../outside ../outside/other
   python3 -c 'import sys,zlib; [print(zlib.decompressobj().decompress(open(name, "rb").read())) for name in sys.argv[1:] if "pack" not in name]' .git/objects/*/*; true`;

@@ -291,3 +291,13 @@ it('git in a test’s own repository commits with the operator’s name', async 
   const { result } = await ok(root, 'bash-readonly', { command });
   expect(result).toMatchObject({ exit: 0, stdout: 'Operator operator@example.com\n' });
 });
+
+it('and not with a name from a file outside that the repository’s configuration includes', async () => {
+  const root = repository();
+  writeFileSync(join(root, '../private'), '[user]\n\tname = S3CRET\n');
+  git(root, 'config', 'include.path', join(root, '../private'));
+  const command = 'git config --list; cd /tmp && git init -q t && cd t && git config user.name';
+  const { result } = await ok(root, 'bash-readonly', { command });
+  expect(result).toMatchObject({ exit: 0, stdout: expect.stringMatching(/\nOperator\n$/) });
+  expect(result).not.toMatchObject({ stdout: expect.stringContaining('S3CRET') });
+});

@@ -6,14 +6,14 @@ import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
 import type { Acts, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
-/** How many of the newest frames a session shows before the person opens it. */
-const NEWEST = 200;
 /** The most frames of one answer. */
 const PAGE = 5_000;
 const MOST_SESSIONS = 60;
 /** Requests of agents are files, so they are asked for: this often, in milliseconds, and after each refusal. */
 const WAITING_MS = 2_000;
 const RETRY_MS = 1_500;
+/** How often the card of a session that is not shown is brought up to date, in milliseconds. */
+const CARD_MS = 500;
 
 interface FramePage {
   readonly before: ViewState;
@@ -21,9 +21,7 @@ interface FramePage {
   readonly next: number | null;
 }
 interface Snapshot {
-  readonly seq: number;
-  readonly state: ViewState;
-  readonly newest: readonly Frame[] | null;
+  readonly newest: Pick<FramePage, 'before' | 'frames'> & { readonly past: boolean };
   readonly graph: ViewGraph;
 }
 interface Listed {
@@ -111,7 +109,7 @@ class Live implements Source {
       for (let event = await first; !event.done; event = await events.next()) {
         const { source, type } = event.value.data as { readonly source: string; readonly type: string };
         const session = decodeURIComponent(source);
-        if (session !== '') void this.#read(session).catch((error: unknown) => this.#report(error));
+        if (session !== '') this.#readSoon(session);
         if (type.includes('.denial.')) void this.#readWaiting().catch(() => {});
       }
     } finally {
@@ -125,12 +123,28 @@ class Live implements Source {
   }
 
   #roots = new Map<string, string>();
+  /** The sessions that are read soon. */
+  #timers = new Set<string>();
+  /** The sessions whose history is on its way. */
+  #histories = new Set<string>();
 
   async #list(): Promise<readonly Listed[]> {
     const { sessions } = await this.#api.get<{ sessions: Listed[] }>(`/v1/sessions?limit=${MOST_SESSIONS}`);
     const own = sessions.filter(({ root }) => root !== null);
     for (const { session, root } of own) this.#roots.set(session, root!);
     return own;
+  }
+
+  /** The shown session is read at once, a card of the wall twice a second at most. */
+  #readSoon(id: string): void {
+    const read = () => void this.#read(id).catch((error: unknown) => this.#report(error));
+    if (id === this.#chosen.value || this.sessions.value.length === 1) return read();
+    if (this.#timers.has(id)) return;
+    this.#timers.add(id);
+    setTimeout(() => {
+      this.#timers.delete(id);
+      read();
+    }, CARD_MS);
   }
 
   /** Reads the new frames of a session. One request at a time: entries that come meanwhile are read by the next. */
@@ -151,36 +165,43 @@ class Live implements Source {
   async #readNew(id: string): Promise<void> {
     const known = this.sessions.value.find((session) => session.id === id);
     if (known) {
-      for (let from: number | null = known.store.next; from !== null; ) {
+      const { store } = known;
+      for (let from: number | null = store.next; from !== null; ) {
+        const wasPartial = store.partial.value;
         const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
-        known.store.add(page.frames, page.before);
+        // The history came meanwhile, and with it the state to which these frames may not belong.
+        if (wasPartial !== store.partial.value) return this.#readNew(id);
+        store.add(page.frames, page.before);
         from = page.next;
       }
       return;
     }
     if (!this.#roots.has(id)) await this.#list();
-    const { seq, state, graph, newest } = await this.#api.get<Snapshot>(`${pathOf(id)}/snapshot`);
+    const { graph, newest } = await this.#api.get<Snapshot>(`${pathOf(id)}/snapshot`);
     const store = new SessionStore();
-    store.partial.value = newest !== null;
-    const page: Pick<FramePage, 'frames' | 'before'> = newest
-      ? { frames: newest, before: state }
-      : await this.#api.get(`${pathOf(id)}/frames?from=${Math.max(0, seq - NEWEST + 1)}&limit=${PAGE}`);
-    store.add(page.frames, page.before);
+    store.partial.value = newest.past;
+    store.add(newest.frames, newest.before);
     const place = this.#roots.get(id)?.split('/').at(-1) ?? '';
     this.sessions.value = [...this.sessions.value, { id, place, graph, store }];
   }
 
   async #readHistory(id: string): Promise<void> {
     const store = this.sessions.value.find((session) => session.id === id)?.store;
-    if (!store || store.first === 0) return;
-    const earlier: Frame[] = [];
-    const end = store.partial.value ? store.next : store.first;
-    for (let from: number | null = 0; from !== null && from < end; ) {
-      const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
-      earlier.push(...page.frames);
-      from = page.next;
+    if (!store || store.first === 0 || this.#histories.has(id)) return;
+    this.#histories.add(id);
+    try {
+      const earlier: Frame[] = [];
+      // Without their history, the frames that are here have no states of their own: all of them are read again.
+      const end = () => (store.partial.value ? store.next : store.first);
+      for (let from: number | null = 0; from !== null && from < end(); ) {
+        const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
+        earlier.push(...page.frames);
+        from = page.next;
+      }
+      store.prepend(earlier);
+    } finally {
+      this.#histories.delete(id);
     }
-    store.prepend(earlier);
   }
 
   async #readWaiting(): Promise<void> {

@@ -108,6 +108,8 @@ export interface EvidenceStore {
    * @param fold replaces the stored fold, unless part of the session was erased
    */
   release(lease: Lease, fold?: KeptFold): Promise<void>;
+  /** Stores the fold as `release` does, and leaves the lease with its holder. A store may omit this method. */
+  keepFold?(lease: Lease, fold: KeptFold): Promise<void>;
   /** Returns the stored fold; null if none or damaged. A store may omit this method; resuming is then slower. */
   keptFold?(sessionId: string): Promise<KeptFold | null>;
 

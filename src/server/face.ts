@@ -1,7 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, ListenOptions } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { WebSocketServer } from 'ws';
@@ -13,7 +13,7 @@ import { createApp, MAX_BODY } from './app.ts';
 import type { HttpRoute } from './route.ts';
 import { AGENCY_ROUTES } from './routes/agency.ts';
 import { ROUTES } from './routes.ts';
-import { makeServices } from './services.ts';
+import { makeServices, type Services } from './services.ts';
 
 /** The most connections at once. */
 const MOST_CONNECTIONS = 512;
@@ -22,6 +22,8 @@ const ARRIVAL_MS = 10_000;
 /** How long running calls have to finish when the server ends, in milliseconds. Their tools are then stopped. */
 const FINISH_MS = 1_200;
 
+/** The most sessions whose hop graphs are laid out at the start. */
+const MOST_LAID_OUT = 8;
 /** The largest message of a page's socket, in bytes. */
 const MOST_SOCKET_BYTES = 1 << 16;
 
@@ -84,6 +86,7 @@ export async function openFace(host: SessionHost, options: FaceOptions): Promise
     hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
     address = `http://127.0.0.1:${port}`;
   }
+  void layOutOpen(services).catch(() => {});
   return {
     address,
     agencyAddress: forNodes ? addressOf(forNodes) : null,
@@ -99,6 +102,16 @@ export async function openFace(host: SessionHost, options: FaceOptions): Promise
       await services.close();
     },
   };
+}
+
+/** Lays out the hop graphs of the newest open sessions, so that a page need not wait for them. */
+async function layOutOpen({ world, frames, ending }: Services): Promise<void> {
+  await setImmediate();
+  const open = (await world.sessions()).filter(({ summary, root }) => !summary.closed && root !== null);
+  for (const { summary } of open.slice(0, MOST_LAID_OUT)) {
+    if (ending.aborted) return;
+    await frames.graph(summary.sessionId);
+  }
 }
 
 function serverOf(app: Hono, maxPayload: number): Server {

@@ -1,12 +1,14 @@
+import { join } from 'node:path';
 import { DialIns } from '../agency/dial-in.ts';
 import type { AgencyNode } from '../agency/node.ts';
 import { openNode } from '../agency/open-node.ts';
 import type { SessionHost } from '../daemon/host.ts';
 import type { Env } from '../project/state-home.ts';
 import { Logins } from './access/logins.ts';
-import { nodeId, Tokens, type Who } from './access/tokens.ts';
+import { nodeId, tokenFolder, Tokens, type Who } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
+import { GraphCache } from './graph-cache.ts';
 import { SessionReaders } from './session-reader.ts';
 import { Feed } from './stream/feed.ts';
 import { World } from './world.ts';
@@ -71,7 +73,7 @@ export function makeServices(
     feed,
     startedAt: Date.now(),
     readers: new SessionReaders(world),
-    frames: new FrameCache(world),
+    frames: new FrameCache(world, new GraphCache(join(tokenFolder(env), 'graphs'))),
     tokens: new Tokens(parts.env),
     logins: new Logins(),
     agency,

@@ -11,6 +11,8 @@ import type { SessionState } from './state/state.ts';
 
 /** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
+/** The state is stored after so many entries, so that a reader or a next writer of a long session folds few. */
+const KEEP_EVERY = 1_000;
 
 export interface WriterParts {
   readonly store: EvidenceStore;
@@ -115,12 +117,22 @@ export class Writer {
       for (const [index, { entry }] of stored.entries()) {
         this.#become({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
       }
+      await this.#keepState(lease);
       return stored.map(({ entry }) => entry);
     } catch (error) {
       if (error instanceof StoreError && (error.code === 'lease-expired' || error.code === 'chain-conflict'))
         this.#lease = null;
       throw error;
     }
+  }
+
+  async #keepState(lease: Lease): Promise<void> {
+    const { seq } = this.#state.head;
+    if (seq - this.#keptUntil < KEEP_EVERY) return;
+    this.#keptUntil = seq;
+    const { store, pin } = this.#parts;
+    // The entries are durable. A state that could not be stored costs the next reader time, and nothing else.
+    await store.keepFold?.(lease, foldOf({ pin, state: this.#state })).catch(() => {});
   }
 
   /** Runs work that may outlast the lease, and renews the lease meanwhile. */

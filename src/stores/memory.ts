@@ -3,7 +3,7 @@ import type { StoredBytes } from '../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type EvidenceStore, type OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import { type EvidenceStore, type KeptFold, type OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
 import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { memoryMessages } from './messages/memory.ts';
@@ -87,6 +87,11 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     return answer(NAME, checked, findNewest(tables, checked, read));
   };
 
+  const putFold = (sessionId: string, fold: KeptFold): void => {
+    const erased = chains.get(sessionId)?.some(({ body }) => body === null) ?? false;
+    if (!erased) tables.folds.set(sessionId, structuredClone(fold));
+  };
+
   return {
     name: NAME,
     messages: memoryMessages(clock),
@@ -103,9 +108,13 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     async release({ sessionId, holder }, fold) {
       assertOpen();
       if (leases.get(sessionId)?.holder !== holder) return;
+      if (fold !== undefined) putFold(sessionId, fold);
       leases.delete(sessionId);
-      const erased = chains.get(sessionId)?.some(({ body }) => body === null) ?? false;
-      if (fold !== undefined && !erased) tables.folds.set(sessionId, structuredClone(fold));
+    },
+
+    async keepFold({ sessionId, holder }, fold) {
+      assertOpen();
+      if (leases.get(sessionId)?.holder === holder) putFold(sessionId, fold);
     },
 
     async keptFold(sessionId) {

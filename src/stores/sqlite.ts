@@ -3,7 +3,7 @@ import type { StoredBytes } from '../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EvidenceStore, OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { FoldSeal } from './fold-key.ts';
@@ -151,6 +151,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   /** Leases concern only processes of this boot, so they need not survive a power cut. */
   const leasing = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
 
+  const putFold = (sessionId: string, fold: KeptFold): void => {
+    if (sql.erased.get(sessionId) !== undefined) return;
+    const code = kept.codeOf(sessionId, fold, true);
+    if (code !== null) sql.keepFold.run(sessionId, fold.head.seq, fold.head.hash, fold.text, code);
+  };
+
   let messages: MessageStore | null = null;
 
   return {
@@ -173,10 +179,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       leasing(sessionId, () => {
         cache.forgetLease(sessionId);
         const { changes } = sql.dropLease.run(sessionId, holder);
-        if (fold === undefined || changes === 0 || sql.erased.get(sessionId) !== undefined) return;
-        const { head, text } = fold;
-        const code = kept.codeOf(sessionId, fold, true);
-        if (code !== null) sql.keepFold.run(sessionId, head.seq, head.hash, text, code);
+        if (fold !== undefined && changes > 0) putFold(sessionId, fold);
+      }),
+
+    keepFold: ({ sessionId, holder }, fold) =>
+      leasing(sessionId, () => {
+        if (view.leaseOf(sessionId)?.holder === holder) putFold(sessionId, fold);
       }),
 
     keptFold: async (sessionId) =>

@@ -14,8 +14,10 @@ const result = { path: 'src/gate/decide.ts', text: 'x'.repeat(200) };
 let made = 0;
 
 /** A session in explore, in DIAGNOSE, whose tools answer at once. */
-export async function exploring(store: EvidenceStore): Promise<Session> {
-  const name = made++;
+export const exploring = (store: EvidenceStore): Promise<Session> => exploringAt(store, '/', `${made++}`);
+
+/** The same in a repository. `name` makes its ids unique. */
+export async function exploringAt(store: EvidenceStore, root: string, name: string): Promise<Session> {
   let next = 0;
   const session = await createSession(
     {
@@ -25,7 +27,7 @@ export async function exploring(store: EvidenceStore): Promise<Session> {
       backends: [scriptedBackend({ read: result })],
       approver: null,
     },
-    { specs, config: DEFAULT_PROJECT_CONFIG, agent: 'bench', root: '/', unsafeNoSandbox: false, version: '0.0.0' },
+    { specs, config: DEFAULT_PROJECT_CONFIG, agent: 'bench', root, unsafeNoSandbox: false, version: '0.0.0' },
   );
   await session.start('explore');
   await session.setMode({ to: 'diagnose' });

@@ -298,6 +298,17 @@ export function describeEvidenceStore(
         expect(await store.keptFold?.('s-2')).toBeNull();
       });
 
+      it('stores a fold for the holder of the lease, which stays; another one stores nothing', async () => {
+        const { keepFold } = store;
+        if (!keepFold) return;
+        const fold = { head: { seq: 0, hash: 'f'.repeat(64) }, text: 'in the middle' };
+        const lease = await store.acquire('s-1', 'w-1', TTL);
+        await keepFold.call(store, lease, fold);
+        await keepFold.call(store, { ...lease, holder: 'w-2' }, { ...fold, text: 'of another' });
+        expect(await store.keptFold?.('s-1')).toEqual(fold);
+        await rejects(store.acquire('s-1', 'w-2', TTL), 'session-busy', /w-1/);
+      });
+
       it.each(['its session is', 'one of its entries is'])('stores no fold if %s erased', async (what) => {
         const fold = { head: { seq: 0, hash: 'f'.repeat(64) }, text: 'what was said' };
         await write(conversation('s-1', 2));

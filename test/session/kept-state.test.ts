@@ -160,3 +160,11 @@ it('does not resume a session whose first entry was changed', async () => {
   db.exec(`UPDATE entries SET body = replace(body, '"unsafeNoSandbox":false', '"unsafeNoSandbox":true') WHERE seq = 0`);
   await expect(on.reopen()).rejects.toThrow(/first entry .* was changed/);
 });
+
+it('stores the state of a running session from time to time, so that a killed writer leaves one', async () => {
+  const staged = await stage();
+  await lead(staged.session, 'explore');
+  for (let step = 0; step < 1_000; step++) await staged.session.step({ tool: 'write', args: {} });
+  const kept = await keptState(staged.store, staged.session.id);
+  expect(kept?.state.head.seq).toBeGreaterThan(900);
+});

@@ -50,7 +50,7 @@ async function openSession(asked: SessionAsked): Promise<Opened> {
       after: Math.max(-1, Number(last)),
       signal: ended,
       form: async ({ entry }) => {
-        if (query.form === 'frame') return (await services.frames.of(session)).page(entry.seq, 1).frames[0];
+        if (query.form === 'frame') return (await (await services.frames.of(session)).page(entry.seq, 1)).frames[0];
         return query.form === 'activity' ? toActivity(entry) : entry;
       },
     }),

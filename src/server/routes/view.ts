@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NEWEST } from '../frame-cache.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
@@ -65,7 +66,7 @@ const frames = route('GET /v1/sessions/{session}/frames', {
   }),
   run: async ({ path: { session }, query: { from, limit }, services }) => {
     const kept = await services.frames.of(session);
-    const page = kept.page(from, limit);
+    const page = await kept.page(from, limit);
     const last = page.frames.at(-1)?.seq ?? kept.seq;
     return { ...page, next: last < kept.seq ? last + 1 : null, seq: kept.seq };
   },
@@ -81,9 +82,12 @@ const snapshot = route('GET /v1/sessions/{session}/snapshot', {
     state: ViewState,
     specHash: z.string(),
     newest: z
-      .array(Frame)
-      .nullable()
-      .describe('The last rows of a long session, while its frames are computed; their deltas are empty.'),
+      .object({
+        past: z.boolean().describe('The session is long: `before` is its present state, and no frame has a delta.'),
+        before: ViewState.describe('The state before the first of the frames.'),
+        frames: z.array(Frame),
+      })
+      .describe(`The last ${NEWEST} frames.`),
     graph: z.looseObject({
       width: z.number(),
       height: z.number(),
@@ -94,10 +98,10 @@ const snapshot = route('GET /v1/sessions/{session}/snapshot', {
     }),
   }),
   run: async ({ path: { session }, services }) => {
-    const { graph, specs } = await services.frames.graph(session);
-    const newest = await services.frames.newest(session);
-    const { seq, state } = newest ? { seq: newest.seq, state: newest.before } : await services.frames.of(session);
-    return { seq, state, specHash: specs.hash, graph, newest: newest && [...newest.frames] };
+    const [{ graph, specs }, kept] = await Promise.all([services.frames.graph(session), services.frames.of(session)]);
+    const { seq, state } = kept;
+    const { frames, ...newest } = kept.newest(NEWEST);
+    return { seq, state, specHash: specs.hash, graph, newest: { ...newest, frames: [...frames] } };
   },
 });
 

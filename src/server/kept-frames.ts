@@ -1,0 +1,135 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { SessionFrames } from '../view/frames.ts';
+import { applyDelta, type Frame, type ViewState } from '../view/state.ts';
+
+/** Frames of one packed piece. */
+const PIECE = 500;
+/** Other requests are answered after so many frames. */
+const TURN = 100;
+
+/** A run of frames, packed, and the state before it. */
+interface Piece {
+  readonly before: ViewState;
+  readonly packed: Buffer;
+}
+
+/** Frames from a place on, and the state before the first of them. */
+export interface FramePage {
+  readonly before: ViewState;
+  readonly frames: readonly Frame[];
+}
+
+/** The end of a long session, which is known before the frames from its beginning. */
+export interface Tail {
+  /** Begins with the state after `end`. */
+  readonly view: SessionFrames;
+  /** The state after `end`. */
+  readonly before: ViewState;
+  readonly end: number;
+  /** The last rows up to `end`; their deltas are empty. */
+  readonly past: readonly Frame[];
+}
+
+/**
+ * The frames of one session. Those of a long session begin at its tail: the new entries are then added there, and the
+ * frames from the beginning are made when a page asks for them. Complete pieces are kept packed, which takes a tenth of
+ * their size.
+ */
+export class KeptFrames {
+  readonly #store: EvidenceStore;
+  readonly #sessionId: string;
+  readonly #whole: SessionFrames;
+  readonly #pieces: Piece[] = [];
+  #before: ViewState;
+  #open: Frame[] = [];
+  #tail: (Tail & { readonly live: Frame[] }) | null;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(store: EvidenceStore, sessionId: string, whole: SessionFrames, tail: Tail | null) {
+    this.#store = store;
+    this.#sessionId = sessionId;
+    this.#whole = whole;
+    this.#before = whole.state;
+    this.#tail = tail && { ...tail, live: [] };
+  }
+
+  /** The `seq` of the last frame. */
+  get seq(): number {
+    return (this.#tail?.view ?? this.#whole).seq;
+  }
+
+  get state(): ViewState {
+    return (this.#tail?.view ?? this.#whole).state;
+  }
+
+  /** Adds the entries that became durable since the last call. */
+  async catchUp(): Promise<void> {
+    const tail = this.#tail;
+    if (tail === null) return this.#inTurn(() => this.#makeUntil(Number.POSITIVE_INFINITY));
+    for await (const stored of this.#store.entries(this.#sessionId, { from: tail.view.seq + 1 })) {
+      // Another call may have read the same entry meanwhile.
+      if (stored.entry.seq === tail.view.seq + 1) tail.live.push(tail.view.add(stored));
+    }
+  }
+
+  /** The last rows. `past`: their deltas are empty, and `before` is the present state. */
+  newest(limit: number): FramePage & { readonly past: boolean } {
+    const tail = this.#tail;
+    if (tail === null) return { ...this.#pageOfWhole(Math.max(0, this.seq - limit + 1), limit), past: false };
+    const live = tail.live.map((frame) => ({ ...frame, delta: {} }));
+    return { before: this.state, frames: [...tail.past, ...live].slice(-limit), past: true };
+  }
+
+  /** Frames from `from` on. Makes those from the beginning that are missing; other requests are answered meanwhile. */
+  async page(from: number, limit: number): Promise<FramePage> {
+    if (this.#tail !== null && from > this.#tail.end) {
+      const { before, end, live } = this.#tail;
+      const at = from - end - 1;
+      const state = live.slice(0, at).reduce((state, { delta }) => applyDelta(state, delta), before);
+      return { before: state, frames: live.slice(at, at + limit) };
+    }
+    await this.#inTurn(() => this.#makeUntil(from + limit - 1));
+    return this.#pageOfWhole(from, limit);
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #makeUntil(seq: number): Promise<void> {
+    const last = () => (this.#tail !== null && seq < this.#tail.end ? seq : Number.POSITIVE_INFINITY);
+    if (this.#whole.seq >= last()) return;
+    for await (const stored of this.#store.entries(this.#sessionId, { from: this.#whole.seq + 1 })) {
+      this.#open.push(this.#whole.add(stored));
+      if (this.#open.length === PIECE) {
+        this.#pieces.push({ before: this.#before, packed: deflateRawSync(JSON.stringify(this.#open), { level: 1 }) });
+        [this.#before, this.#open] = [this.#whole.state, []];
+      }
+      if (this.#whole.seq >= last()) return;
+      if (stored.entry.seq % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    // From here on every frame comes from the beginning.
+    this.#tail = null;
+  }
+
+  #pageOfWhole(from: number, limit: number): FramePage {
+    let at = Math.min(Math.floor(from / PIECE), this.#pieces.length);
+    let before = this.#pieces[at]?.before ?? this.#before;
+    const frames: Frame[] = [];
+    for (; at <= this.#pieces.length && frames.length < limit; at++) {
+      for (const frame of this.#unpacked(at)) {
+        if (frame.seq < from) before = applyDelta(before, frame.delta);
+        else if (frames.length < limit) frames.push(frame);
+      }
+    }
+    return { before, frames };
+  }
+
+  #unpacked(at: number): readonly Frame[] {
+    const piece = this.#pieces[at];
+    return piece ? (JSON.parse(inflateRawSync(piece.packed).toString()) as readonly Frame[]) : this.#open;
+  }
+}

@@ -12,8 +12,9 @@ const MOST_SESSIONS = 60;
 /** Requests of agents are files, so they are asked for: this often, in milliseconds, and after each refusal. */
 const WAITING_MS = 2_000;
 const RETRY_MS = 1_500;
-/** How often the card of a session that is not shown is brought up to date, in milliseconds. */
-const CARD_MS = 500;
+/** How often a card of the wall is brought up to date, and a session behind the shown one, in milliseconds. */
+const CARD_MS = 1_000;
+const BEHIND_MS = 5_000;
 
 interface FramePage {
   readonly before: ViewState;
@@ -135,16 +136,20 @@ class Live implements Source {
     return own;
   }
 
-  /** The shown session is read at once, a card of the wall twice a second at most. */
+  /** The shown session is read at once, the others from time to time: a browser has six connections. */
   #readSoon(id: string): void {
     const read = () => void this.#read(id).catch((error: unknown) => this.#report(error));
-    if (id === this.#chosen.value || this.sessions.value.length === 1) return read();
+    const shown = this.#chosen.value;
+    if (id === shown || this.sessions.value.length === 1) return read();
     if (this.#timers.has(id)) return;
     this.#timers.add(id);
-    setTimeout(() => {
-      this.#timers.delete(id);
-      read();
-    }, CARD_MS);
+    setTimeout(
+      () => {
+        this.#timers.delete(id);
+        read();
+      },
+      shown === null ? CARD_MS : BEHIND_MS,
+    );
   }
 
   /** Reads the new frames of a session. One request at a time: entries that come meanwhile are read by the next. */

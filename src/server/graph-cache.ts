@@ -12,7 +12,7 @@ const MOST = 32;
 /** Raise the number if the layout or the form of a graph changes. */
 const FORMAT = `${manifest.version} 1`;
 
-/** Laid out hop graphs, by spec hash: in memory, and as files, because loading and running the layout takes a third of a second. */
+/** Laid out hop graphs by spec hash: in memory, and as files, because a layout takes a third of a second. */
 export class GraphCache {
   readonly #folder: string;
   readonly #known = new Map<string, Promise<ViewGraph>>();

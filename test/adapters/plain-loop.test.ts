@@ -11,6 +11,7 @@ import {
   type ScriptedCall,
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
+import { depth } from '../depth.ts';
 import { lead, stage } from '../session/sessions.ts';
 
 type Fields = { readonly [key: string]: Json };
@@ -84,7 +85,7 @@ function driver(shape: ChatShape): AgentDriver {
 }
 
 // The shapes differ in nothing but the translation, which is tested for each below.
-for (const shape of ['openai', 'anthropic'] as const)
+for (const shape of depth<readonly ChatShape[]>(['anthropic'], ['openai', 'anthropic']))
   describeAgentAdapter(`the plain loop (${shape})`, () => driver(shape));
 
 describe.each(Object.keys(APIS) as ChatShape[])('a plain loop in the shape of %s', (shape) => {

@@ -5,12 +5,13 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
 import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
+import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';
 import { processesWith, treeHash } from './world.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 
-const AT_ONCE = 200;
+const AT_ONCE = depth(60, 200);
 
 function repository(): string {
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'hopgate-at-once-')));

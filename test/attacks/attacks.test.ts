@@ -27,13 +27,13 @@ function playAll(prefix: readonly string[], step: number): Promise<Outcome> {
 const classes = [...new Set(ALL_CASES.map((one) => one.class))].sort();
 /** `npm test` plays a part of the cases, `npm run test:deep` all of them, as the user who runs it and as another one. */
 const users: readonly (readonly [who: string, prefix: readonly string[], step: number])[] = [
-  [asRoot ? 'root' : 'an ordinary user', [], depth(5, 1)],
+  [asRoot ? 'root' : 'an ordinary user', [], depth(8, 1)],
   ...(asRoot
     ? [
         [
           'an ordinary user',
           ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-          depth(25, 1),
+          depth(60, 1),
         ] as const,
       ]
     : []),

@@ -5,6 +5,7 @@ import { openSession } from '../../src/open-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { sample } from '../depth.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { serveRepositories } from '../tools/git/https-server.ts';
 import { formsOf, git, makeWorld } from './world.ts';
@@ -44,10 +45,11 @@ it('R8: a push succeeds without showing its credential to an agent or in the evi
     const token = join(world.folder, 'token');
     fs.writeFileSync(token, secret, { mode: 0o600 });
     vi.stubEnv('PUSH_TOKEN', fromEnv);
-    for (const credential of [
+    const kinds = [
       { kind: 'file', path: token, username: 'bot' },
       { kind: 'env', name: 'PUSH_TOKEN', username: 'bot' },
-    ] as const) {
+    ] as const;
+    for (const credential of sample(kinds, 2)) {
       const password = credential.kind === 'file' ? secret : fromEnv;
       const server = await serveRepositories(world.folder, { password });
       const url = `${server.origin}/remote.git`;

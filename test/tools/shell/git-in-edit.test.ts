@@ -118,11 +118,11 @@ function stateOf(root: string): string {
 const [plain, ...elsewhere] = Object.entries(PLACES);
 const MASKED = 'with masked objects';
 const KINDS = [
-  { what: plain![0], make: () => repository(), step: 2 },
-  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 4 },
+  { what: plain![0], make: () => repository(), step: 3 },
+  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 8 },
   ...elsewhere.flatMap(([what, place]) => [
-    { what, make: () => place(repository()), step: 5 },
-    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 9 },
+    { what, make: () => place(repository()), step: 8 },
+    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 20 },
   ]),
 ];
 

@@ -12,13 +12,24 @@ const NAMES_NO_NETWORK = 'There is no network here';
 /** Git could not create a lock file, or change its configuration, in its own folder. */
 const GIT_READ_ONLY = /\.lock'?: (?:Read-only file system|Permission denied)|could not lock config file/;
 
+/** A debugger or tracer failed to attach. */
+const NO_TRACING = /ptrace|PTRACE_/i;
+
+/** Git reached no remote repository. */
+const NO_REMOTE = /does not appear to be a git repository|Could not read from remote repository|unable to access '/;
+
 /** Git's folder is read-only outside of edit, and in a linked work tree or submodule also there. */
 function gitAdvice(session: Session): string {
   const restore = 'the content of a file at a commit is printed by: git show HEAD:PATH';
-  const { way } = session.why({ tool: 'bash-git', args: { sub: 'commit' } }) ?? {};
-  const commit = way && way.length > 0 ? `; commits and branches are made with bash-git: ${describeWay(way)}` : '';
+  const commit = wayToGit(session, 'commit', '; commits and branches are made with bash-git: ');
   const here = session.state.peripheral ?? 'no peripheral';
   return `hopgate: git's own folder is read-only for this command in ${here}; ${restore}${commit}`;
+}
+
+/** The way to a peripheral in which bash-git does this; empty if there is none. */
+function wayToGit(session: Session, sub: string, text: string): string {
+  const { way } = session.why({ tool: 'bash-git', args: { sub } }) ?? {};
+  return way && way.length > 0 ? `${text}${describeWay(way)}` : '';
 }
 
 /**
@@ -27,6 +38,8 @@ function gitAdvice(session: Session): string {
  */
 export function sandboxAdvice(session: Session, output: string): string | null {
   if (GIT_READ_ONLY.test(output)) return gitAdvice(session);
+  if (NO_REMOTE.test(output))
+    return `hopgate: commands reach no remote repository${wayToGit(session, 'push', '; branches are pushed with bash-git: ')}; ask the operator to fetch`;
   if (READ_ONLY.test(output)) {
     const { way, available } = session.why({ tool: 'write', args: { path: '.', content: '' } }) ?? {};
     if (way && way.length > 0)
@@ -36,6 +49,8 @@ export function sandboxAdvice(session: Session, output: string): string | null {
   if (output.includes(NAMES_NO_NETWORK)) return null;
   if (NO_NETWORK.test(output))
     return 'hopgate: this command has no network; ask the operator to run what needs one, or to configure it in hopgate.yaml';
+  if (NOT_PERMITTED.test(output) && NO_TRACING.test(output))
+    return 'hopgate: debuggers and tracers (gdb, strace) cannot attach in the sandbox; print values instead, use a sanitizer, or ask the operator to run it';
   return NOT_PERMITTED.test(output)
     ? 'hopgate: the sandbox permits no change of owners, mounts, devices or processes of others; ask the operator to run what needs one'
     : null;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formatOnly } from '../../../src/tools/sandbox/mounts/git-format.ts';
+import { formatOnly, withoutCredentials } from '../../../src/tools/sandbox/mounts/git-format.ts';
 
 it('the shown git configuration contains only what git needs to read the repository', () => {
   const config = `[core]
@@ -25,8 +25,47 @@ it('the shown git configuration contains only what git needs to read the reposit
   );
 });
 
+it('remotes and branches are shown, without credentials and without what names a program', () => {
+  const config = `[remote "origin"]
+\turl = git@example.com:me/x.git
+\tfetch = +refs/heads/*:refs/remotes/origin/*
+\tpushurl = https://me:secret@example.com/x.git
+\tuploadpack = /evil
+[remote "token"]
+\turl = https://token@example.com/x.git
+[remote "query"]
+\turl = https://example.com/x.git?token=1
+[remote "ext"]
+\turl = ext::evil
+[remote "web"]
+\turl = https://example.com:8443/me/x.git
+[remote "near"]
+\turl = ../x.git
+[branch "Main"]
+\tremote = origin
+\tmerge = refs/heads/Main
+\tpushRemote = https://me:secret@example.com/
+[url "https://me:secret@example.com/"]
+\tinsteadOf = x:
+`;
+  expect(formatOnly(config)).toBe('');
+  expect(withoutCredentials(config)).toBe(`[remote "origin"]
+\turl = git@example.com:me/x.git
+\tfetch = +refs/heads/*:refs/remotes/origin/*
+[remote "web"]
+\turl = https://example.com:8443/me/x.git
+[remote "near"]
+\turl = ../x.git
+[branch "Main"]
+\tremote = origin
+\tmerge = refs/heads/Main
+`);
+});
+
 const word = fc.constantFrom(
-  ...'core,extensions,remote "o",bare,objectformat,url,sha256,true,S3CRET,=,[,],\\,",\n,\t, ,;,#'.split(','),
+  ...'core,extensions,remote "o",branch "m",merge,bare,objectformat,url,sha256,true,S3CRET,=,[,],\\,",\n,\t, ,;,#'.split(
+    ',',
+  ),
 );
 
 it('the shown git configuration contains only known words, whatever the file says', () => {
@@ -37,9 +76,9 @@ it('the shown git configuration contains only known words, whatever the file say
         fc.array(word, { maxLength: 40 }).map((words) => words.join('')),
       ),
       (text) => {
-        for (const line of formatOnly(`[core]\n${text}`).split('\n'))
+        for (const line of withoutCredentials(`[core]\n${text}`).split('\n'))
           expect(line).toMatch(
-            /^(?:|\[(?:core|extensions)\]|\t[a-z]+ = (?:[01]|true|false|input|lf|crlf|native|sha1|sha256|files|reftable))$/,
+            /^(?:|\[(?:core|extensions|(?:remote|branch) "[\w./-]+")\]|\t(?:url|fetch|remote|merge) = [\w./~+:@*-]+|\t[a-z]+ = (?:[01]|true|false|input|lf|crlf|native|sha1|sha256|files|reftable))$/,
           );
       },
     ),

@@ -22,25 +22,54 @@ const KEPT: { readonly [section: string]: { readonly [key: string]: RegExp } } =
   },
 };
 
+const HOST = String.raw`[\w.-]+(?::\d+)?`;
+const PATH = String.raw`[\w.~+][\w./~+-]*`;
+/** An address without a password or token: no user for https, no query. */
+const ADDRESS = new RegExp(
+  `^(?:https?://${HOST}/${PATH}|ssh://(?:[\\w.-]+@)?${HOST}/${PATH}|[\\w.-]+@[\\w.-]+:/?${PATH}|/?${PATH})$`,
+);
+
+/** The settings of each remote and each branch with which git compares a branch with the one it follows. */
+const KEPT_BY_NAME: typeof KEPT = {
+  remote: { url: ADDRESS, fetch: /^\+?refs\/[\w./*-]+:refs\/[\w./*-]+$/ },
+  branch: { remote: /^[\w.-]+$/, merge: /^refs\/heads\/[\w./-]+$/ },
+};
+
+/** The keys of a section that are kept, and the section's name in its usual form: `core`, `branch "main"`. */
+function keptSection(
+  header: string,
+  byName: boolean,
+): { readonly name: string; readonly keys: (typeof KEPT)[string] } | null {
+  const [, section = '', sub] = /^(\w+)(?:\s+"([\w./-]+)")?$/.exec(header) ?? [];
+  const kind = section.toLowerCase();
+  const table = sub === undefined ? KEPT : KEPT_BY_NAME;
+  if ((sub !== undefined && !byName) || !Object.hasOwn(table, kind)) return null;
+  return { name: sub === undefined ? kind : `${kind} "${sub}"`, keys: table[kind]! };
+}
+
 /**
- * Returns only the format settings of a repository's configuration. They replace the whole configuration if that is
- * masked.
+ * Returns only the format settings of a repository's configuration. They replace the whole configuration where its
+ * addresses and programs may have no effect.
  *
  * @example formatOnly('[extensions]\n\tobjectformat = sha256\n[remote "o"]\n\turl = https://me:secret@host/')
  */
-export function formatOnly(config: string): string {
+export const formatOnly = (config: string): string => keptSettings(config, false);
+
+/** Returns the format settings, and the remotes and branches without credentials; commands see it instead. */
+export const withoutCredentials = (config: string): string => keptSettings(config, true);
+
+function keptSettings(config: string, byName: boolean): string {
   const kept = new Map<string, Map<string, string>>();
-  let section: string | null = null;
+  let section: ReturnType<typeof keptSection> = null;
   for (const line of config.split(/\r?\n/)) {
     const header = /^\s*\[\s*([^\]]*?)\s*\]\s*(.*)$/.exec(line);
-    if (header) section = header[1]!.toLowerCase();
+    if (header) section = keptSection(header[1]!, byName);
     const [, key = '', value = ''] =
       /^\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(\S+)\s*$/.exec(header ? header[2]! : line) ?? [];
-    if (section === null || !Object.hasOwn(KEPT, section)) continue;
     const name = key.toLowerCase();
-    if (!Object.hasOwn(KEPT[section]!, name) || !KEPT[section]![name]!.test(value)) continue;
-    const values = kept.get(section) ?? new Map<string, string>();
-    kept.set(section, values.set(name, value));
+    if (section === null || !Object.hasOwn(section.keys, name) || !section.keys[name]!.test(value)) continue;
+    const values = kept.get(section.name) ?? new Map<string, string>();
+    kept.set(section.name, values.set(name, value));
   }
   return [...kept]
     .map(([name, values]) => `[${name}]\n${[...values].map(([key, value]) => `\t${key} = ${value}\n`).join('')}`)

@@ -10,7 +10,7 @@ import { isStop } from '../../workspace/outcome.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import { certificateTest, fileStamp } from './certificates.ts';
-import { formatOnly } from './git-format.ts';
+import { withoutCredentials } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { openGit, ownGit, type RepositoryFolders } from './open-git.ts';
@@ -187,7 +187,8 @@ export function maskOverlay(
  * The text of a masked file in a sandbox: empty, or only the format settings if its name is that of a git
  * configuration, because git needs these.
  */
-const coverText = (path: string): string => (/\/config(?:\.worktree)?$/.test(path) ? formatOnly(readIfAny(path)) : '');
+const coverText = (path: string): string =>
+  /\/config(?:\.worktree)?$/.test(path) ? withoutCredentials(readIfAny(path)) : '';
 
 function coverMount(target: string): Mount {
   const text = coverText(target);

@@ -1,0 +1,98 @@
+import type { Session } from '../../src/session/session.ts';
+import type { Json } from '../../src/spec/types.ts';
+import { sandboxAdvice } from '../../src/adapters/core/sandbox-advice.ts';
+import { openSession } from '../../src/open-session.ts';
+import { compareRuns, type Inside, type Run, type Verdict } from './compare.ts';
+import type { CommandLine, Ecosystem } from './ecosystem.ts';
+import type { Repository } from './repository.ts';
+
+export interface Row {
+  readonly place: 'explore' | 'edit' | 'test';
+  readonly run: string;
+  readonly verdict: Verdict;
+}
+
+const TOOLS = { explore: 'bash-readonly', edit: 'bash', test: 'bash-test' } as const;
+/** Steps of one session; test allows 100 in a visit. */
+const STEPS = 80;
+
+/** Runs each command outside and, in the same repository, in a session. */
+export async function play(
+  one: Ecosystem,
+  repository: Repository,
+  { env, only, onRow }: { env: NodeJS.ProcessEnv; only: RegExp | null; onRow: (row: Row) => void },
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  const chosen = (lines: readonly CommandLine[]) => lines.filter(({ run }) => only === null || only.test(run));
+  for (const [place, lines] of [
+    ['explore', one.commands],
+    ['edit', one.commands],
+    ['test', one.tests],
+  ] as const) {
+    const all = chosen(lines);
+    for (let at = 0; at < all.length; at += STEPS) {
+      repository.restore();
+      const session = await sessionIn(place, repository.root, env);
+      for (const line of all.slice(at, at + STEPS)) {
+        const row = { place, run: line.run, verdict: await judge(place, line, repository, session) };
+        rows.push(row);
+        onRow(row);
+      }
+      await session.close('all commands were run');
+    }
+  }
+  return rows;
+}
+
+async function judge(
+  place: Row['place'],
+  line: CommandLine,
+  repository: Repository,
+  session: Session,
+): Promise<Verdict> {
+  repository.restore();
+  const command = repository.withOwnTemp(line.run);
+  const outside = repository.run(command, place === 'test' ? { CI: '1', NO_COLOR: '1' } : {});
+  repository.restore();
+  const step = await session.step({ tool: TOOLS[place], args: { command } });
+  const run = step.ok ? runOf(step.result, repository) : null;
+  const inside: Inside = step.ok
+    ? {
+        run,
+        advice: run && run.exit !== 0 ? sandboxAdvice(session, `${run.stderr}\n${run.stdout}`) : null,
+        denial: null,
+        fields: step.result as { readonly [key: string]: unknown },
+        failure: step.outcome === 'failed' ? (step.error?.message ?? 'failed') : null,
+      }
+    : { run: null, denial: step.denial, fields: {}, failure: null, advice: null };
+  // explore and test keep nothing by design; explore names what git would show.
+  const mayLose = (path: string) =>
+    place === 'test' || (place === 'explore' && (path.startsWith('git: ') || repository.ignores(path)));
+  return compareRuns(outside, inside, line.compare, mayLose);
+}
+
+function runOf(result: Json, repository: Repository): Run {
+  const { exit, stdout, stderr } = result as { exit: number; stdout: string; stderr: string };
+  return { exit, stdout, stderr, tree: repository.tree() };
+}
+
+async function sessionIn(place: Row['place'], root: string, env: NodeJS.ProcessEnv): Promise<Session> {
+  const session = await openSession({
+    root,
+    agent: 'everyday',
+    store: 'memory',
+    approver: () => true,
+    trustConfig: true,
+    env: () => env,
+  });
+  const must = async (result: Promise<{ ok: boolean; denial?: unknown }>) => {
+    const { ok, denial } = await result;
+    if (!ok) throw new Error(JSON.stringify(denial));
+  };
+  await must(session.setMode({ to: 'diagnose', reason: 'to look' }));
+  await must(session.setMode({ to: 'execute', reason: 'to change' }));
+  await must(session.start('explore'));
+  if (place !== 'explore') await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'to change files' }));
+  if (place === 'test') await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'to test' }));
+  return session;
+}

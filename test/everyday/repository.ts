@@ -1,0 +1,109 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseDocument } from 'yaml';
+import type { Run, Tree } from './compare.ts';
+import type { Ecosystem } from './ecosystem.ts';
+
+/** A repository that can be put back into its first state. */
+export interface Repository {
+  readonly root: string;
+  restore(): void;
+  /** Runs a line outside of every sandbox. */
+  run(line: string, more?: { readonly [name: string]: string }): Run;
+  tree(): Tree;
+  /** A line whose files in /tmp are removed after a run outside; inside, /tmp is empty for each command anyway. */
+  withOwnTemp(line: string): string;
+  /** True for a path that git ignores. */
+  ignores(path: string): boolean;
+}
+
+const SECONDS = 180;
+
+/**
+ * Builds an ecosystem's repository with a commit and the hopgate.yaml that `hopgate init` proposes.
+ *
+ * @param env the operator's environment: that of the native runs and of the sandbox's programs
+ */
+export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.ProcessEnv): Repository {
+  const [root, kept] = [join(folder, 'repo'), join(folder, 'kept')];
+  const temp = `/tmp/hopgate-day-${process.pid}-`;
+  fs.mkdirSync(root);
+  const run = (line: string, more: { readonly [name: string]: string } = {}): Run => {
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', line], {
+      cwd: root,
+      env: { ...env, ...more },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: SECONDS * 1000,
+      maxBuffer: 64 << 20,
+    });
+    for (const left of fs.globSync(`${temp}*`)) fs.rmSync(left, { recursive: true, force: true });
+    return { exit: status ?? 124, stdout, stderr, tree: treeOf(root, env) };
+  };
+  const mustRun = (line: string) => {
+    const { exit, stdout, stderr } = run(line);
+    if (exit !== 0) throw new Error(`${one.title}: "${line}" ended with ${exit}: ${stdout}${stderr}`);
+  };
+  for (const [path, content] of Object.entries(one.files)) {
+    fs.mkdirSync(dirname(join(root, path)), { recursive: true });
+    fs.writeFileSync(join(root, path), content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
+  }
+  for (const line of ['git init -q -b main', ...one.prepare, 'git add -A', 'git commit -qm first']) mustRun(line);
+  mustRun(
+    `git init -q --bare ${folder}/remote.git && git remote add origin ../remote.git && git push -q -u origin main`,
+  );
+  const main = join(import.meta.dirname, '../../src/cli/main.ts');
+  execFileSync(process.execPath, [main, 'init', '--root', root], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  configure(join(root, 'hopgate.yaml'), one);
+  mustRun('git add -A && git commit -qm "configure hopgate" && git push -q');
+  for (const line of one.afterwards) mustRun(line);
+  execFileSync('cp', ['-a', root, kept]);
+  return {
+    root,
+    run,
+    tree: () => treeOf(root, env),
+    withOwnTemp: (line) => line.replaceAll('/tmp/', temp),
+    ignores: (path) => spawnSync('git', ['check-ignore', '-q', '--', path], { cwd: root, env }).status === 0,
+    restore() {
+      for (const name of fs.readdirSync(root)) fs.rmSync(join(root, name), { recursive: true, force: true });
+      execFileSync('cp', ['-a', `${kept}/.`, root]);
+    },
+  };
+}
+
+/** Adds the ecosystem's test commands and settings to the proposed hopgate.yaml. */
+function configure(file: string, { tests, config }: Ecosystem): void {
+  const document = parseDocument(fs.readFileSync(file, 'utf8'));
+  const proposed = document.toJSON() as { readonly test?: readonly { readonly run: readonly string[] }[] };
+  const known = (proposed.test ?? []).map(({ run }) => run.join(' '));
+  const added = tests
+    .filter(({ run }) => !known.includes(run))
+    .map(({ run }) => ({ run: run.split(' '), report: 'none' }));
+  document.set('test', [...(proposed.test ?? []), ...added]);
+  for (const [key, value] of Object.entries(config)) document.set(key, value);
+  fs.writeFileSync(file, document.toString());
+}
+
+/** The files with their content, and the facts of the git repository. */
+function treeOf(root: string, env: NodeJS.ProcessEnv): Tree {
+  const found = new Map<string, string>();
+  const walk = (path: string) => {
+    for (const entry of fs.readdirSync(join(root, path), { withFileTypes: true })) {
+      const inner = path === '' ? entry.name : `${path}/${entry.name}`;
+      const place = join(root, inner);
+      if (inner === '.git') continue;
+      if (entry.isDirectory()) walk(inner);
+      else if (entry.isSymbolicLink()) found.set(inner, `-> ${fs.readlinkSync(place)}`);
+      else if (entry.isFile()) found.set(inner, createHash('sha256').update(fs.readFileSync(place)).digest('hex'));
+      else found.set(inner, 'special');
+    }
+  };
+  walk('');
+  for (const words of ['rev-parse HEAD', 'symbolic-ref -q HEAD', 'for-each-ref', 'diff --cached --name-status']) {
+    const { stdout } = spawnSync('git', words.split(' '), { cwd: root, env, encoding: 'utf8' });
+    found.set(`git: ${words}`, stdout);
+  }
+  return found;
+}

@@ -19,6 +19,8 @@ const Ecosystem = z.strictObject({
   /** Values for `{name}` in the common command lines. */
   words: z.record(z.string(), z.string()).default({}),
   files: z.record(z.string(), z.string()),
+  /** Added to the environment of the runs outside. */
+  env: z.record(z.string(), z.string()).default({}),
   /** Run outside before the first commit. */
   prepare: z.array(z.string()).default([]),
   /** Run outside after the first commit. */

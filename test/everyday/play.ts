@@ -23,6 +23,7 @@ export async function play(
   { env, only, onRow }: { env: NodeJS.ProcessEnv; only: RegExp | null; onRow: (row: Row) => void },
 ): Promise<readonly Row[]> {
   const rows: Row[] = [];
+  const outside = new Map<string, Run>();
   const chosen = (lines: readonly CommandLine[]) => lines.filter(({ run }) => only === null || only.test(run));
   for (const [place, lines] of [
     ['explore', one.commands],
@@ -34,7 +35,7 @@ export async function play(
       repository.restore();
       const session = await sessionIn(place, repository.root, env);
       for (const line of all.slice(at, at + STEPS)) {
-        const row = { place, run: line.run, verdict: await judge(place, line, repository, session) };
+        const row = { place, run: line.run, verdict: await judge(place, line, repository, session, outside) };
         rows.push(row);
         onRow(row);
       }
@@ -44,15 +45,20 @@ export async function play(
   return rows;
 }
 
+/** @param known the runs outside; explore and edit share them */
 async function judge(
   place: Row['place'],
   line: CommandLine,
   repository: Repository,
   session: Session,
+  known: Map<string, Run>,
 ): Promise<Verdict> {
-  repository.restore();
   const command = repository.withOwnTemp(line.run);
-  const outside = repository.run(command, place === 'test' ? { CI: '1', NO_COLOR: '1' } : {});
+  const key = `${place === 'test'} ${command}`;
+  if (!known.has(key)) {
+    repository.restore();
+    known.set(key, repository.run(command, place === 'test' ? { CI: '1', NO_COLOR: '1' } : {}));
+  }
   repository.restore();
   const step = await session.step({ tool: TOOLS[place], args: { command } });
   const run = step.ok ? runOf(step.result, repository) : null;
@@ -68,7 +74,7 @@ async function judge(
   // explore and test keep nothing by design; explore names what git would show.
   const mayLose = (path: string) =>
     place === 'test' || (place === 'explore' && (path.startsWith('git: ') || repository.ignores(path)));
-  return compareRuns(outside, inside, line.compare, mayLose);
+  return compareRuns(known.get(key)!, inside, line.compare, mayLose);
 }
 
 function runOf(result: Json, repository: Repository): Run {

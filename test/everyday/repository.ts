@@ -33,7 +33,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   const run = (line: string, more: { readonly [name: string]: string } = {}): Run => {
     const { status, stdout, stderr } = spawnSync('bash', ['-c', line], {
       cwd: root,
-      env: { ...env, ...more },
+      env: { ...env, ...one.env, ...more },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: SECONDS * 1000,

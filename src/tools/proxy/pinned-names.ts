@@ -26,7 +26,8 @@ export class PinnedNames {
     this.#resolve = resolve;
   }
 
-  async reach(place: NetworkPlace): Promise<Reach> {
+  /** @param elsewhere another proxy resolves the name, so it need not have an address here */
+  async reach(place: NetworkPlace, elsewhere = false): Promise<Reach> {
     const { host } = place;
     const refusal = connectionProblem(this.#list, place, [], isPublicAddress);
     if (refusal !== null) return { problem: refusal };
@@ -34,9 +35,10 @@ export class PinnedNames {
     try {
       addresses = isIP(host) === 0 ? await this.#addresses(host) : [host];
     } catch (error) {
+      if (elsewhere) return { host, addresses: [] };
       return { problem: `its name cannot be resolved (${(error as NodeJS.ErrnoException).code})` };
     }
-    if (addresses.length === 0) return { problem: 'its name has no address' };
+    if (addresses.length === 0 && !elsewhere) return { problem: 'its name has no address' };
     const problem = connectionProblem(this.#list, place, addresses, isPublicAddress);
     return problem === null ? { host, addresses } : { problem };
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -5,6 +6,7 @@ import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/hos
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import { PinnedNames, type Resolve } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name.ts';
+import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
 
 /** One place that a command tried to reach. */
 export interface Tried {
@@ -35,11 +37,16 @@ const HOP_BY_HOP = new Set(
 /**
  * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed places only. It listens nowhere; the connections come
  * from the command's own network namespace, so nobody else can use it. The gate's rule decides; the proxy resolves each
- * name once and connects to the checked addresses only.
+ * name once and connects to the checked addresses only. Where the operator's environment names a proxy of its own, an
+ * admitted place is asked of that proxy by name; the addresses that the name has here are checked nonetheless.
  *
  * @param list `hosts` of the command's configuration
+ * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
  */
-export function makeProxy(list: readonly string[], resolve?: Resolve): FilteringProxy {
+export function makeProxy(
+  list: readonly string[],
+  { resolve, env = {} }: { readonly resolve?: Resolve; readonly env?: NodeJS.ProcessEnv } = {},
+): FilteringProxy {
   const names = new PinnedNames(list, resolve);
   const tried = new Map<string, { place: string; tries: number; why: string | null }>();
   const open = new Set<Socket>();
@@ -61,12 +68,22 @@ export function makeProxy(list: readonly string[], resolve?: Resolve): Filtering
     note('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
   }, 1000).unref();
-  /** The checked addresses of a place; a refusal is noted. */
-  const judge = async (place: NetworkPlace | null, asked: string) => {
+  /** The checked addresses of a place and the proxy on the way to it; a refusal is noted. */
+  const judge = async (
+    kind: 'http' | 'https',
+    place: NetworkPlace | null,
+    asked: string,
+  ): Promise<{ readonly refusal: string } | Admitted> => {
     const text = place ? placeText(place) : asked.slice(0, 200);
-    const verdict = place ? await names.reach(place) : { problem: 'it is not a host with a port' };
+    const found = place ? upstreamProxy(env, kind, place) : null;
+    const verdict = !place
+      ? { problem: 'it is not a host with a port' }
+      : found && 'problem' in found
+        ? found
+        : await names.reach(place, found !== null);
     note(text, 'problem' in verdict ? verdict.problem : null);
-    return 'problem' in verdict ? { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` } : verdict;
+    if ('problem' in verdict) return { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` };
+    return { ...verdict, via: found && 'url' in found ? found : null };
   };
 
   const server = http.createServer({ maxHeaderSize: 32_768, keepAliveTimeout: 30_000, requestTimeout: 0 });
@@ -74,42 +91,34 @@ export function makeProxy(list: readonly string[], resolve?: Resolve): Filtering
   server.on('connect', async (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy());
     const place = networkPlace(request.url ?? '');
-    const verdict = await judge(place, request.url ?? '');
+    const verdict = await judge('https', place, request.url ?? '');
     if ('refusal' in verdict) return client.end(answer(403, 'Forbidden', verdict.refusal));
-    const remote = connect({ ...target(verdict), port: place!.port, autoSelectFamily: true, allowHalfOpen: true });
+    let remote: Socket;
+    try {
+      remote = verdict.via ? await openTunnel(verdict.via, place!) : await connected(verdict, place!);
+    } catch (error) {
+      return client.end(answer(502, 'Bad Gateway', `${(error as Error).message}\n`));
+    }
+    if (client.destroyed) return remote.destroy();
     client.once('close', () => remote.destroy());
-    remote.once('error', (error) => client.end(answer(502, 'Bad Gateway', `${error.message}\n`)));
-    remote.once('connect', () => {
-      remote.removeAllListeners('error').on('error', () => client.destroy());
-      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      const check = new ServerNameCheck(place!.host, (name) => {
-        note(placeText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
-        client.destroy();
-        remote.destroy();
-      });
-      if (head.length > 0) client.unshift(head);
-      client.pipe(check).on('error', () => client.destroy());
-      check.pipe(remote).pipe(client);
+    remote.on('error', () => client.destroy());
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    const check = new ServerNameCheck(place!.host, (name) => {
+      note(placeText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
+      client.destroy();
+      remote.destroy();
     });
+    if (head.length > 0) client.unshift(head);
+    client.pipe(check).on('error', () => client.destroy());
+    check.pipe(remote).pipe(client);
   });
   server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
     const url = URL.parse(request.url ?? '');
     const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '';
     const place = isPlain ? networkPlace(`${url.hostname}:${url.port || 80}`) : null;
-    const verdict = await judge(place, request.url ?? '');
+    const verdict = await judge('http', place, request.url ?? '');
     if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
-    const options: http.RequestOptions & { autoSelectFamily: boolean } = {
-      ...target(verdict),
-      port: place!.port,
-      method: request.method!,
-      path: `${url!.pathname}${url!.search}`,
-      // The address decides, not the header: a request for one host cannot be sent to another.
-      headers: { ...framed(request), host: url!.host },
-      agent: false,
-      setHost: false,
-      autoSelectFamily: true,
-    };
-    const outgoing = http.request(options);
+    const outgoing = requestTo(verdict, place!, url!, request);
     outgoing.on('error', (error) => {
       if (response.headersSent) response.destroy();
       else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
@@ -146,8 +155,47 @@ export function makeProxy(list: readonly string[], resolve?: Resolve): Filtering
 
 const transferred = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
 
+/** A host and its checked addresses. */
+interface Checked {
+  readonly host: string;
+  readonly addresses: readonly string[];
+}
+
+/** A place that may be reached, and the proxy on the way to it. */
+interface Admitted extends Checked {
+  readonly via: UpstreamProxy | null;
+}
+
+/** Connects to a checked address of a place. */
+async function connected(checked: Checked, { port }: NetworkPlace): Promise<Socket> {
+  const socket = connect({ ...target(checked), port, autoSelectFamily: true, allowHalfOpen: true });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** The request for a place: to a checked address, or to the proxy on the way to it. */
+function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request: IncomingMessage): http.ClientRequest {
+  // The address decides, not the header: a request for one host cannot be sent to another.
+  const headers = { ...framed(request), host: url.host };
+  const method = request.method!;
+  const path = `${url.pathname}${url.search}`;
+  if (checked.via)
+    return protocolOf(checked.via).request({ ...toProxy(checked.via, headers), method, path: `${url.origin}${path}` });
+  const options: http.RequestOptions & { autoSelectFamily: boolean } = {
+    ...target(checked),
+    port,
+    method,
+    path,
+    headers,
+    agent: false,
+    setHost: false,
+    autoSelectFamily: true,
+  };
+  return http.request(options);
+}
+
 /** Connection options that lead to checked addresses only. */
-function target({ host, addresses }: { readonly host: string; readonly addresses: readonly string[] }): {
+function target({ host, addresses }: Checked): {
   readonly host: string;
   readonly lookup: LookupFunction;
 } {

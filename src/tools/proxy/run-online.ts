@@ -38,7 +38,7 @@ export async function runOnline(
   if (isStop(ssh)) return ssh;
   const filled = fillEnv(command.env, context.env, secrets, ssh.secrets);
   const hosts = command.hosts ?? [];
-  const proxy = hosts.length > 0 && context.contained ? makeProxy(hosts) : null;
+  const proxy = hosts.length > 0 && context.contained ? makeProxy(hosts, { env: context.env }) : null;
   try {
     const result = filled.cleanResult(
       await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {

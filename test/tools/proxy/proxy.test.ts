@@ -14,9 +14,13 @@ async function listening<T extends Server>(server: T): Promise<number> {
 }
 
 /** A proxy on a port of its own; names resolve to the given addresses, in turn. */
-async function proxied(hosts: readonly string[], answers: readonly (readonly string[])[] = []) {
+async function proxied(
+  hosts: readonly string[],
+  answers: readonly (readonly string[])[] = [],
+  env: NodeJS.ProcessEnv = {},
+) {
   let asked = 0;
-  const proxy = makeProxy(hosts, async () => answers[Math.min(asked++, answers.length - 1)] ?? []);
+  const proxy = makeProxy(hosts, { env, resolve: async () => answers[Math.min(asked++, answers.length - 1)] ?? [] });
   onTestFinished(() => proxy.close());
   const port = await listening(createServer((socket) => proxy.accept(socket)));
   return { proxy, port, asked: () => asked };

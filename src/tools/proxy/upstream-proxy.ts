@@ -1,0 +1,103 @@
+import http, { type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
+import { BlockList, isIP, type Socket } from 'node:net';
+import { canonicalHost, listsPlace, type NetworkPlace, placeText } from '../../gate/scope/hosts.ts';
+
+/** The proxy that the operator's machine needs to reach a place. */
+export interface UpstreamProxy {
+  readonly url: URL;
+  /** Headers that log in at the proxy; empty if its address has no user. */
+  readonly login: OutgoingHttpHeaders;
+}
+
+type Env = { readonly [name: string]: string | undefined };
+
+/**
+ * The proxy that the operator's environment names for a place; null if the place is reached directly. As curl does:
+ * `https_proxy` for tunnels, `http_proxy` for plain HTTP, else `all_proxy`, in either case of letters; `no_proxy` lists
+ * exceptions (`example.com` with its subdomains, `.example.com`, `10.0.0.5:8080`, `10.0.0.0/8`, `*`).
+ *
+ * @returns a problem if the variable names no HTTP proxy
+ * @example upstreamProxy({ https_proxy: 'http://proxy.corp:3128' }, 'https', { host: 'example.com', port: 443 })
+ */
+export function upstreamProxy(
+  env: Env,
+  kind: 'http' | 'https',
+  place: NetworkPlace,
+): UpstreamProxy | { readonly problem: string } | null {
+  const value = (name: string) => env[name] || env[name.toUpperCase()] || '';
+  const text = value(`${kind}_proxy`) || value('all_proxy');
+  if (text === '' || isExcepted(value('no_proxy'), place)) return null;
+  const url = URL.parse(/^[a-z][a-z0-9+]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.hostname === '')
+    return { problem: `the operator's ${kind}_proxy is not the address of an HTTP proxy` };
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const login = user === ':' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
+  return { url, login };
+}
+
+function isExcepted(list: string, place: NetworkPlace): boolean {
+  return list
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      const [, subnet, bits] = /^([\da-f.:]+)\/(\d{1,3})$/i.exec(entry) ?? [];
+      if (subnet !== undefined) return isInSubnet(subnet, Number(bits), place.host);
+      const name = entry.replace(/^\*?\./, '');
+      const names = canonicalHost(name) === '' && !/:\d+$/.test(name) ? [] : [name, `*.${name}`];
+      return entry === '*' || listsPlace(names, place, !/:\d+$/.test(name));
+    });
+}
+
+function isInSubnet(subnet: string, bits: number, host: string): boolean {
+  const family = isIP(subnet);
+  if (family === 0 || isIP(host) !== family || bits > (family === 4 ? 32 : 128)) return false;
+  const kind = family === 4 ? 'ipv4' : 'ipv6';
+  const list = new BlockList();
+  list.addSubnet(subnet, bits, kind);
+  return list.check(host, kind);
+}
+
+/** Options for a request to the proxy itself. */
+export const toProxy = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHeaders = {}): https.RequestOptions => ({
+  host: url.hostname.replace(/^\[|\]$/g, ''),
+  port: url.port || (url.protocol === 'https:' ? 443 : 80),
+  headers: { ...headers, ...login },
+  agent: false,
+});
+
+/** `http` or `https`, by which the proxy itself is reached. */
+export const protocolOf = ({ url }: UpstreamProxy): typeof http | typeof https =>
+  url.protocol === 'https:' ? https : http;
+
+/**
+ * Opens a tunnel to a place through the proxy.
+ *
+ * @throws if the proxy cannot be reached or refuses; the message names neither its user nor its password
+ */
+export function openTunnel(via: UpstreamProxy, place: NetworkPlace): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const path = placeText(place);
+    const request = protocolOf(via).request({ ...toProxy(via, { host: path }), method: 'CONNECT', path });
+    request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));
+    request.once('error', (error) =>
+      reject(new Error(`the proxy ${via.url.host} cannot be reached: ${error.message}`)),
+    );
+    request.once('connect', ({ statusCode }, socket, head) => {
+      if (statusCode !== 200) {
+        socket.destroy();
+        return reject(new Error(`the proxy ${via.url.host} answered ${statusCode} for ${path}`));
+      }
+      request.setTimeout(0);
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket as Socket);
+    });
+    request.once('response', (response) => {
+      response.resume();
+      reject(new Error(`the proxy ${via.url.host} answered ${response.statusCode} for ${path}`));
+    });
+    request.end();
+  });
+}
+
+const CONNECT_MS = 60_000;

@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import tls from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { makeProxy } from '../../../src/tools/proxy/proxy.ts';
+import { upstreamProxy } from '../../../src/tools/proxy/upstream-proxy.ts';
+import { CERTIFICATE, KEY } from '../web/certificate.ts';
+
+async function listening<T extends Server>(server: T): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A company's proxy: it knows names that nobody else resolves, and leads each of them to one port here. */
+async function companyProxy(target: number, status = 200) {
+  const asked: { readonly line: string; readonly login: string | undefined }[] = [];
+  const server = http.createServer((request, response) => {
+    asked.push({ line: `${request.method} ${request.url}`, login: request.headers['proxy-authorization'] });
+    const { pathname } = new URL(request.url!);
+    request.pipe(
+      http.request({ port: target, host: '127.0.0.1', path: pathname, method: request.method! }, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(response);
+      }),
+    );
+  });
+  server.on('connect', (request, socket) => {
+    asked.push({ line: `CONNECT ${request.url}`, login: request.headers['proxy-authorization'] });
+    if (status !== 200) return socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+    const remote = connect(target, '127.0.0.1');
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    remote.pipe(socket).pipe(remote);
+    remote.on('error', () => socket.destroy());
+    socket.on('error', () => remote.destroy());
+  });
+  return { port: await listening(server), asked };
+}
+
+/** hopgate's proxy in an environment; names resolve by the table, all others do not. */
+async function proxied(
+  hosts: readonly string[],
+  env: NodeJS.ProcessEnv,
+  table: { readonly [name: string]: string } = {},
+) {
+  const resolve = async (name: string) => {
+    if (table[name] === undefined) throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' });
+    return [table[name]];
+  };
+  const proxy = makeProxy(hosts, { env, resolve });
+  onTestFinished(() => proxy.close());
+  return { proxy, port: await listening(createServer((socket) => proxy.accept(socket))) };
+}
+
+/** A tunnel to a place; the proxy's answer comes with it. */
+async function tunnel(port: number, place: string): Promise<{ readonly answer: string; readonly socket: Socket }> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  socket.write(`CONNECT ${place} HTTP/1.1\r\nHost: ${place}\r\n\r\n`);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  return { answer: `${head}`, socket };
+}
+
+const secureServer = () =>
+  listening(
+    tls.createServer({ cert: CERTIFICATE, key: KEY }, (socket) => socket.on('error', () => {}).end('secure\n')),
+  );
+
+test('a listed name that only the upstream proxy knows is reached through it, with its login', async () => {
+  const company = await companyProxy(await secureServer());
+  const env = { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${company.port}` };
+  const { port, proxy } = await proxied(['docs.example.com'], env);
+  const { answer, socket } = await tunnel(port, 'docs.example.com:443');
+  expect(answer).toMatch(/^HTTP\/1.1 200/);
+  const secure = tls.connect({ socket, servername: 'docs.example.com', rejectUnauthorized: false });
+  expect(`${((await once(secure, 'data')) as [Buffer])[0]}`).toBe('secure\n');
+  const login = `Basic ${Buffer.from('me:p@ss').toString('base64')}`;
+  expect(company.asked).toEqual([{ line: 'CONNECT docs.example.com:443', login }]);
+  expect(proxy.tried()).toEqual([{ place: 'docs.example.com:443', tries: 1, why: null }]);
+});
+
+test('an upstream proxy never hears of an unlisted place', async () => {
+  const company = await companyProxy(await secureServer());
+  const { port } = await proxied(['docs.example.com'], { https_proxy: `127.0.0.1:${company.port}` });
+  expect((await tunnel(port, 'data.evil.example:443')).answer).toMatch(/403[\s\S]*not a listed host/);
+  expect(company.asked).toEqual([]);
+});
+
+test('TLS inside of a tunnel through the upstream proxy may name only its host', async () => {
+  const company = await companyProxy(await secureServer());
+  const { port, proxy } = await proxied(['docs.example.com'], { https_proxy: `127.0.0.1:${company.port}` });
+  const { socket } = await tunnel(port, 'docs.example.com:443');
+  const secure = tls.connect({ socket, servername: 'evil.example', rejectUnauthorized: false }).on('error', () => {});
+  await new Promise((done) => secure.once('close', done));
+  expect(proxy.tried().at(-1)).toMatchObject({ place: 'evil.example:443', why: expect.stringContaining('TLS asked') });
+});
+
+test('a name that leads to a private address here is refused before the upstream proxy is asked', async () => {
+  const company = await companyProxy(await secureServer());
+  const env = { https_proxy: `127.0.0.1:${company.port}` };
+  const { port } = await proxied(['inner.example'], env, { 'inner.example': '10.0.0.9' });
+  expect((await tunnel(port, 'inner.example:443')).answer).toMatch(/403[\s\S]*10\.0\.0\.9, which is not public/);
+  expect(company.asked).toEqual([]);
+});
+
+test('a refusal of the upstream proxy is named, without its password', async () => {
+  const company = await companyProxy(0, 407);
+  const { port } = await proxied(['docs.example.com'], { https_proxy: `http://me:secret@127.0.0.1:${company.port}` });
+  const { answer } = await tunnel(port, 'docs.example.com:443');
+  expect(answer).toMatch(/^HTTP\/1.1 502/);
+  expect(answer).toContain(`the proxy 127.0.0.1:${company.port} answered 407 for docs.example.com:443`);
+  expect(answer).not.toContain('secret');
+});
+
+test('an upstream proxy that does not answer is named', async () => {
+  const { port } = await proxied(['docs.example.com'], { https_proxy: 'http://me:secret@127.0.0.1:1' });
+  const { answer } = await tunnel(port, 'docs.example.com:443');
+  expect(answer).toMatch(/^HTTP\/1.1 502[\s\S]*the proxy 127\.0\.0\.1:1 cannot be reached/);
+  expect(answer).not.toContain('secret');
+});
+
+test('plain HTTP goes to the upstream proxy as well', async () => {
+  const target = await listening(http.createServer((request, response) => response.end(`path ${request.url}`)));
+  const company = await companyProxy(target);
+  const { port } = await proxied(['plain.example'], { http_proxy: `http://127.0.0.1:${company.port}` });
+  const [response] = (await once(
+    http.request({ host: '127.0.0.1', port, path: 'http://plain.example/a?b=1' }).end(),
+    'response',
+  )) as [http.IncomingMessage];
+  expect(`${(await response.toArray()).join('')}`).toBe('path /a');
+  expect(company.asked.map(({ line }) => line)).toEqual(['GET http://plain.example/a?b=1']);
+});
+
+test('a place under no_proxy is reached directly', async () => {
+  const target = await secureServer();
+  const company = await companyProxy(target);
+  const env = { https_proxy: `127.0.0.1:${company.port}`, no_proxy: 'a.example' };
+  const { port } = await proxied([`a.example:${target}`, `127.0.0.1:${target}`], env, { 'a.example': '127.0.0.1' });
+  expect((await tunnel(port, `a.example:${target}`)).answer).toMatch(/200/);
+  expect(company.asked).toEqual([]);
+});
+
+test.each([
+  ['', 'b.example', true],
+  ['*', 'b.example', false],
+  ['a.example', 'b.example', true],
+  ['b.example', 'b.example', false],
+  ['.b.example', 'x.b.example', false],
+  ['b.example', 'x.b.example', false],
+  ['*.b.example', 'x.b.example', false],
+  ['b.example', 'xb.example', true],
+  ['b.example:443', 'b.example', false],
+  ['b.example:444', 'b.example', true],
+  ['a.example, b.example', 'b.example', false],
+  ['10.0.0.0/8', '10.2.3.4', false],
+  ['10.0.0.0/8', '11.2.3.4', true],
+  ['10.0.0.0/99', '10.2.3.4', true],
+  ['fd00::/8', 'fd00::1', false],
+  ['B.Example', 'b.example', false],
+])('no_proxy "%s" and %s: through the proxy %s', (list, host, isThrough) => {
+  const found = upstreamProxy({ https_proxy: 'http://p.example:3128', no_proxy: list }, 'https', { host, port: 443 });
+  expect(found !== null).toBe(isThrough);
+});
+
+test.each([
+  [{ all_proxy: 'http://p.example' }, 'p.example'],
+  [{ ALL_PROXY: 'http://p.example' }, 'p.example'],
+  [{ HTTPS_PROXY: 'p.example:8080' }, 'p.example:8080'],
+  [{ http_proxy: 'http://p.example' }, undefined],
+  [{ https_proxy: '' }, undefined],
+])('the environment %j leads to %s', (env, host) => {
+  const found = upstreamProxy(env, 'https', { host: 'b.example', port: 443 });
+  expect(found && 'url' in found ? found.url.host : undefined).toBe(host);
+});
+
+test('a SOCKS proxy is said to be of no use', async () => {
+  const { port } = await proxied(['docs.example.com'], { all_proxy: 'socks5://me:secret@127.0.0.1:1080' });
+  const { answer } = await tunnel(port, 'docs.example.com:443');
+  expect(answer).toMatch(/403[\s\S]*https_proxy is not the address of an HTTP proxy/);
+  expect(answer).not.toContain('secret');
+});

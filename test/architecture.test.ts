@@ -42,7 +42,7 @@ const ARROWS: { readonly [folder: string]: readonly string[] } = {
   operator: ['base', 'ports', 'spec', 'gate', 'evidence'],
   agency: ['base', 'project', 'spec', 'stores'],
   view: ['base', 'spec', 'gate', 'compile', 'evidence', 'session'],
-  page: ['view', 'spec', 'evidence'],
+  page: ['base', 'view', 'spec', 'evidence'],
   '': [...BELOW_SRC, 'audit', 'compile', 'telemetry', 'testing', 'world'],
   trajectories: ['base', 'spec', 'gate', 'ports', 'session', ''],
   daemon: [...BELOW_SRC, 'adapters', 'compile', 'view', ''],

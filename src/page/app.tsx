@@ -2,7 +2,7 @@ import { signal, useComputed } from '@preact/signals';
 import { clock, Facts, span, Ways } from './aside.tsx';
 import { DetailPanel } from './detail.tsx';
 import { Graph } from './graph.tsx';
-import { Inbox } from './inbox.tsx';
+import { Inbox } from './inbox/inbox.tsx';
 import { NodeTools, OperatorActs, picked } from './operator.tsx';
 import { FILTERS, filter, query, Rows } from './rows.tsx';
 import type { SessionEntry, Source } from './source.ts';
@@ -51,9 +51,10 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
   const isNewest = store.cursor.value === null;
   const now = isNewest && source.acts !== null ? clock.value : (store.frames[store.at.value]?.at ?? clock.value);
   const waiting = isNewest ? source.waiting.value.filter(({ sessionId }) => sessionId === session.id) : [];
+  const letters = isNewest ? source.letters.value.filter(({ from }) => from === `session:${session.id}`) : [];
   return (
     <>
-      <Summary session={session} waiting={waiting} now={now} />
+      <Summary session={session} waiting={waiting} letters={letters} now={now} />
       <div class="columns">
         <div class="left">
           <Graph
@@ -122,6 +123,7 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
 function Wall({ source }: { readonly source: Source }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));
+    for (const { kind, from } of source.letters.value) if (kind === 'whistle') waits.add(from.slice('session:'.length));
     return source.sessions.value
       .map((session) => ({ session, waits: waits.has(session.id) || isAsking(session) }))
       .toSorted((a, b) => Number(b.waits) - Number(a.waits) || lastAt(b.session) - lastAt(a.session));

@@ -2,9 +2,10 @@ import { type Signal, signal } from '@preact/signals';
 import type { Entry } from '../evidence/entry.ts';
 import { entryDetail } from '../view/entry-detail.ts';
 import type { Frame, ViewGraph, ViewState } from '../view/state.ts';
+import { actsOver, pathOf } from './acts.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { Acts, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { Acts, Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
 /** The most frames of one answer. */
 const PAGE = 5_000;
@@ -40,6 +41,7 @@ class Live implements Source {
   readonly sessions = signal<readonly SessionEntry[]>([]);
   readonly waiting = signal<readonly Waiting[]>([]);
   readonly grants = signal<readonly ValidGrant[]>([]);
+  readonly letters = signal<readonly Letter[]>([]);
   readonly trouble = signal<string | null>(null);
   readonly acts: Acts;
   readonly #api: ServerApi;
@@ -211,7 +213,7 @@ class Live implements Source {
 
   async #readWaiting(): Promise<void> {
     const { approvals } = await this.#api.get<{ approvals: Approval[] }>('/v1/approvals');
-    await this.#readGrants();
+    await Promise.all([this.#readGrants(), this.#readLetters()]);
     const open = approvals.filter(({ answer }) => answer === null);
     const known = this.waiting.value;
     if (open.map(({ id }) => id).join() === known.map(({ id }) => id).join()) return;
@@ -222,9 +224,15 @@ class Live implements Source {
 
   async #readGrants(): Promise<void> {
     const { grants } = await this.#api.get<{ grants: (ValidGrant & { readonly over: string | null })[] }>('/v1/grants');
-    const valid = grants.filter(({ over }) => over === null);
-    const isSame = JSON.stringify(valid) === JSON.stringify(this.grants.value);
-    if (!isSame) this.grants.value = valid;
+    replace(
+      this.grants,
+      grants.filter(({ over }) => over === null),
+    );
+  }
+
+  async #readLetters(): Promise<void> {
+    const { messages } = await this.#api.get<{ messages: Letter[] }>('/v1/inbox?unread=true');
+    replace(this.letters, messages);
   }
 
   async #whole(one: Approval): Promise<Waiting> {
@@ -238,49 +246,7 @@ interface Approval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'> {
   readonly answer: unknown;
 }
 
-const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
-
-interface Moved {
-  readonly ok: boolean;
-  readonly denial?: { readonly message: string; readonly remedy: string };
-}
-
-function actsOver(api: ServerApi, answered: () => Promise<void>): Acts {
-  const act = async (path: string, body: unknown): Promise<string | null> => {
-    try {
-      const { ok, denial } = await api.post<Moved>(path, body);
-      return ok === false && denial ? `${denial.message} → ${denial.remedy}` : null;
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-  };
-  return {
-    async answer({ id, hash }, approve, reason, grant) {
-      const more = { ...(reason === '' ? {} : { reason }), ...(grant ? { grant } : {}) };
-      const body = { verdict: approve ? 'yes' : 'no', hash, ...more };
-      const refused = await act(`/v1/approvals/${id}`, body);
-      await answered().catch(() => {});
-      return refused;
-    },
-    async revoke(grant) {
-      const refused = await act(`/v1/grants/${encodeURIComponent(grant)}/revoke`, {});
-      await answered().catch(() => {});
-      return refused;
-    },
-    hop: (session, to, exit, reason) =>
-      act(
-        `${pathOf(session)}/${exit === null ? 'start' : 'hop'}`,
-        exit === null ? { peripheral: to } : { to, exit, reason },
-      ),
-    mode: (session, to, reason) => act(`${pathOf(session)}/mode`, { to, reset: true, reason }),
-    note: (session, text) => act(`${pathOf(session)}/note`, { text }),
-    stop: (session, reason) => act(`${pathOf(session)}/stop`, { reason }),
-    async why(session, tool) {
-      const { denial } = await api.post<{ denial: { message: string; remedy: string } | null }>(
-        `${pathOf(session)}/why`,
-        { tool },
-      );
-      return denial && `${denial.message} → ${denial.remedy}`;
-    },
-  };
+/** Gives a signal a value, unless it has an equal one. */
+function replace<Value>(kept: Signal<Value>, value: Value): void {
+  if (JSON.stringify(value) !== JSON.stringify(kept.value)) kept.value = value;
 }

@@ -2,11 +2,12 @@ import { render } from 'preact';
 import { App, chosen } from './app.tsx';
 import { clock } from './aside.tsx';
 import { liveSource } from './live.ts';
-import { tellWaiting } from './notify.tsx';
+import { tellWaiting } from './inbox/notify.tsx';
 import { recordingIn } from './recorded.ts';
 import type { Source } from './source.ts';
 import { PAGE_STYLE } from './style.ts';
 
+const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.letter input' };
 const TITLE = document.title || 'hopgate';
 
 /**
@@ -29,12 +30,14 @@ class HopgateView extends HTMLElement {
     }, 1000);
     const title = tellWaiting(source, TITLE);
     render(<App source={source} />, root);
-    // `a` goes to the first request that waits; Enter then approves it.
+    // `a` goes to the first request that waits, where Enter approves it; `m` to the answer of the first message.
     const keys = (event: KeyboardEvent) => {
       const [target] = event.composedPath();
       const isTyping = target instanceof HTMLElement && target.matches('input:not([type=range]),select,textarea');
-      if (event.key === 'a' && !isTyping && !event.ctrlKey && !event.metaKey)
-        root.querySelector<HTMLElement>('.inbox .yes')?.focus();
+      const place = KEYS[event.key];
+      if (!place || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      root.querySelector<HTMLElement>(place)?.focus();
     };
     document.addEventListener('keydown', keys);
     this.#stop = [

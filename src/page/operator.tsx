@@ -1,5 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { visible } from '../base/text.ts';
 import type { ViewNode, ViewState } from '../view/state.ts';
 import type { Acts, SessionEntry } from './source.ts';
 
@@ -72,12 +73,18 @@ export function OperatorActs({
     answer.value = refused === null ? done : `refused: ${refused}`;
     if (refused === null) reason.value = '';
   };
+  const whistle = async () => {
+    const asking = acts.whistle(session.id, said());
+    answer.value = 'sent; waits for the answer…';
+    reason.value = '';
+    answer.value = await asking.catch((error: Error) => error.message);
+  };
   const reset = state.modes.find(({ needs }) => needs.some((need) => need.includes('reset')));
   return (
     <details class="operator">
       <summary>Act as the operator</summary>
       <label>
-        Reason, or a note to the agent
+        Reason, note or message
         <input
           value={reason.value}
           maxLength={500}
@@ -88,12 +95,23 @@ export function OperatorActs({
       </label>
       <p class="acts">
         {reason.value.trim() !== '' && (
-          <button
-            type="button"
-            onClick={() => act('written; the agent reads it with its next call', acts.note(session.id, said()))}
-          >
-            Send the note
-          </button>
+          <>
+            <button
+              type="button"
+              onClick={() => act('written; the agent reads it with its next call', acts.note(session.id, said()))}
+            >
+              Send the note
+            </button>
+            <button
+              type="button"
+              onClick={() => act('sent; its row shows when the agent has read it', acts.ring(session.id, said()))}
+            >
+              Ring
+            </button>
+            <button type="button" onClick={whistle}>
+              Whistle, and wait for the answer
+            </button>
+          </>
         )}
         {state.ways.map(({ to, exit }) => (
           <button
@@ -115,7 +133,7 @@ export function OperatorActs({
           </button>
         )}
       </p>
-      <p aria-live="polite">{answer.value}</p>
+      <p aria-live="polite">{answer.value !== null && visible(answer.value)}</p>
     </details>
   );
 }

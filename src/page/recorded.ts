@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Recording } from '../view/state.ts';
 import { SessionStore } from './session-store.ts';
-import type { SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
 /** Reads the recording in a page: base64 of deflated JSON. */
 export async function recordingIn(text: string): Promise<Source> {
@@ -22,6 +22,7 @@ function sourceOf({ graphs, sessions }: Recording): Source {
     ),
     waiting: signal<readonly Waiting[]>([]),
     grants: signal<readonly ValidGrant[]>([]),
+    letters: signal<readonly Letter[]>([]),
     trouble: signal(null),
     acts: null,
     open: () => {},

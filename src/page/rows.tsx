@@ -24,6 +24,11 @@ export const FILTERS = {
     matches: ({ event, notes = [] }: ViewRow) =>
       event === 'approval' || notes.some((note) => note.startsWith('approved ')),
   },
+  messages: {
+    label: 'Messages',
+    matches: ({ event, tool }: ViewRow) =>
+      event === 'message' || event === 'note' || tool === 'bell' || tool === 'whistle',
+  },
 } as const;
 
 export const query = signal('');
@@ -162,7 +167,7 @@ interface LineProps {
 
 function RowLine({ row, session, top, selected, place, of }: LineProps) {
   const { store, graph } = session;
-  const { key, event, mark, what, came, remedy, took, depth = 0, peripheral, wouldRefuse } = row;
+  const { key, event, mark, what, came, remedy, took, depth = 0, peripheral, wouldRefuse, state } = row;
   const start = store.frames[0]?.at ?? row.at;
   const isLater = useComputed(() => key > (store.frames[store.at.value]?.seq ?? 0)).value;
   const kind = [
@@ -192,7 +197,8 @@ function RowLine({ row, session, top, selected, place, of }: LineProps) {
         {mark ? SIGNS[mark] : ''}
       </span>
       <span class="text" style={depth > 0 ? { marginLeft: `${Math.min(depth, 8) * 1.2}em` } : {}}>
-        <span class="what">{what}</span> {came !== undefined && <span class="came">{came}</span>}
+        {state !== undefined && <span class="state">{state}</span>} <span class="what">{what}</span>{' '}
+        {came !== undefined && <span class="came">{came}</span>}
         {took !== undefined && took >= 1000 && <span class="took"> ({duration(took)})</span>}
         {remedy !== undefined && (
           <span class="remedy">

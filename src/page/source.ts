@@ -52,6 +52,21 @@ export interface Waiting {
   readonly expiresAt: number;
 }
 
+/** A message of an agent to the operator that was not read. */
+export interface Letter {
+  readonly id: string;
+  /** The sender of a whistle waits for the answer. */
+  readonly kind: 'bell' | 'whistle';
+  readonly act: string;
+  /** The address of the sender: `session:<id>` or `person:<name>`. */
+  readonly from: string;
+  readonly author: string;
+  readonly text: string;
+  readonly state: string;
+  /** ISO 8601. */
+  readonly sentAt: string;
+}
+
 /** One session on the page. */
 export interface SessionEntry {
   readonly id: string;
@@ -71,6 +86,14 @@ export interface Acts {
   stop(session: string, reason: string): Promise<string | null>;
   /** Words for the agent, which reads them with its next call or turn. */
   note(session: string, text: string): Promise<string | null>;
+  /** Answers a message as the operator. */
+  reply(letter: Letter, text: string): Promise<string | null>;
+  /** Marks a message as read. */
+  acknowledge(letter: Letter): Promise<string | null>;
+  /** Sends a message that the agent reads in its next turn. */
+  ring(session: string, text: string): Promise<string | null>;
+  /** Sends a message and waits for its answer, which it returns. @throws Error if none came in time */
+  whistle(session: string, text: string): Promise<string>;
   /** Why a call of this tool would be refused now; null if it would be allowed. */
   why(session: string, tool: string): Promise<string | null>;
 }
@@ -81,6 +104,8 @@ export interface Source {
   readonly waiting: Signal<readonly Waiting[]>;
   /** The grants that are valid now. */
   readonly grants: Signal<readonly ValidGrant[]>;
+  /** The unread messages for the operator. */
+  readonly letters: Signal<readonly Letter[]>;
   /** null: everything is well. */
   readonly trouble: Signal<string | null>;
   /** null: nothing can be done, as in a recording. */

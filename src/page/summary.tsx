@@ -1,18 +1,20 @@
 import type { ViewRow, ViewState } from '../view/state.ts';
 import { span } from './aside.tsx';
-import type { SessionEntry, Waiting } from './source.ts';
+import type { Letter, SessionEntry, Waiting } from './source.ts';
 
 interface SummaryProps {
   readonly session: SessionEntry;
   readonly waiting: readonly Waiting[];
+  /** Messages of this session to the operator. */
+  readonly letters: readonly Letter[];
   readonly now: number;
 }
 
 /** The three answers: where it is, what it does and why it was refused, what it wants. */
-export function Summary({ session: { store }, waiting, now }: SummaryProps) {
+export function Summary({ session: { store }, waiting, letters, now }: SummaryProps) {
   const state = store.state.value;
   const row = store.rowAt(store.at.value);
-  const wants = wantsOf(state, row, waiting.length);
+  const wants = wantsOf(state, row, waiting.length, letters);
   return (
     <section class="summary" aria-label="In short">
       <div class="answer where">
@@ -53,10 +55,18 @@ interface Wants {
   readonly urgent: boolean;
 }
 
-function wantsOf({ closed }: ViewState, row: ViewRow | undefined, waiting: number): Wants {
+function wantsOf({ closed }: ViewState, row: ViewRow | undefined, waiting: number, letters: readonly Letter[]): Wants {
   if (waiting > 0)
     return { short: waiting === 1 ? 'an answer' : `${waiting} answers`, more: 'The request is above.', urgent: true };
+  if (letters.some(({ kind }) => kind === 'whistle'))
+    return { short: 'an answer', more: 'It waits for the answer to its message above.', urgent: true };
   if (row?.code === 'approval-required')
     return { short: 'an approval', more: 'This request was refused until you approve it.', urgent: true };
+  if (letters.length > 0)
+    return {
+      short: letters.length === 1 ? 'it wrote to you' : `${letters.length} messages`,
+      more: 'They are above.',
+      urgent: false,
+    };
   return { short: 'nothing', more: closed ? 'The session is over.' : 'It works on its own.', urgent: false };
 }

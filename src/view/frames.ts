@@ -230,6 +230,7 @@ function viewRow(row: Row, at: number): ViewRow {
     remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), LONGEST.came) : '',
     wouldRefuse: refusal === would ? excerpt(String(would['message'] ?? ''), LONGEST.came) : '',
     depth: row.depth,
+    state: excerpt(row.state ?? '', 20),
     paths: pathsOf(bodies, request),
   };
   return {

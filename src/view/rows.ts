@@ -1,4 +1,4 @@
-import { fieldsOf } from '../base/json.ts';
+import { fieldsOf, textOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Json } from '../spec/types.ts';
 import type { OptionalFields } from './in-short.ts';
@@ -16,6 +16,8 @@ export interface Row extends EntrySummary {
   readonly took: number | null;
   /** Its depth in the tree of replies; 0 for the session's own actions. */
   readonly depth: number;
+  /** The last recorded state of a message. */
+  readonly state?: string;
 }
 
 /** A row after one more entry. */
@@ -30,7 +32,7 @@ const UNUSED = 'never used';
 
 /**
  * Joins the entries of a thread to rows, one entry after the other. An outcome joins its intent, a start the hop before
- * it, a tool's own refusal its call.
+ * it, a tool's own refusal its call, a receipt its message.
  */
 export class ThreadRows {
   readonly #order: ParameterOrder;
@@ -41,6 +43,8 @@ export class ThreadRows {
   readonly #open = new Map<string, Row>();
   /** Approvals by the id of their record. */
   readonly #approvals = new Map<string, Row>();
+  /** Messages that came or were sent, by id. */
+  readonly #messages = new Map<string, Row>();
   #first: number | null = null;
   #count = 0;
 
@@ -56,6 +60,22 @@ export class ThreadRows {
 
   /** Adds the next entry. Returns its row: a new one, or an earlier one under the same key. */
   add(entry: Entry): RowChange {
+    const own = fieldsOf(entry.body);
+    const before = own['event'] === 'receipt' ? this.#messages.get(inOneText(own['message'])) : undefined;
+    const change = before ? this.#withState(before, entry, inOneText(own['state'])) : this.#place(entry);
+    const message = before ? inOneText(own['message']) : messageIn(own);
+    if (message !== null) this.#messages.set(message, change.row);
+    return change;
+  }
+
+  #withState(before: Row, entry: Entry, state: string): RowChange {
+    this.#count++;
+    this.#seen.add(entry.id);
+    const notes = [...before.notes, `${state}, at ${entry.at}`];
+    return { row: { ...before, state, notes, entries: [...before.entries, entry] }, takes: [] };
+  }
+
+  #place(entry: Entry): RowChange {
     const key = this.#count++;
     const at = Date.parse(entry.at);
     this.#first ??= at;
@@ -124,6 +144,12 @@ export class ThreadRows {
   isUnused({ entries }: Row): boolean {
     return this.#approvals.has(inOneText(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
   }
+}
+
+/** The id of the message that an entry brought or sent; null if there is none. */
+function messageIn({ event, id, tool, outcome }: OptionalFields): string | null {
+  const sent = tool === 'bell' || tool === 'whistle' ? fieldsOf(fieldsOf(outcome)['result'])['message'] : null;
+  return textOf(event === 'message' ? id : sent);
 }
 
 export const inOneText = (value: Json | undefined): string =>

@@ -92,6 +92,8 @@ export interface ViewRow {
   readonly code?: string;
   /** The message of the refusal that enforcement would have given. */
   readonly wouldRefuse?: string;
+  /** The last recorded state of a message. */
+  readonly state?: string;
   readonly paths?: readonly string[];
 }
 

@@ -140,8 +140,11 @@ function members(title: string, value: Json | undefined): readonly string[] {
 const text = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-const call = ({ tool, args }: OptionalFields, order: ParameterOrder): string =>
-  spellCall(text(tool), args ?? {}, order);
+function call({ tool, args }: OptionalFields, order: ParameterOrder): string {
+  if (tool !== 'bell' && tool !== 'whistle') return spellCall(text(tool), args ?? {}, order);
+  const { to, text: words, act } = fieldsOf(args);
+  return `${tool} to ${text(to)}: ${act === undefined ? '' : `${text(act)}: `}${text(words)}`;
+}
 
 const asker = ({ by }: OptionalFields): string => (by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`);
 
@@ -165,11 +168,18 @@ function outcome(body: OptionalFields): Telling {
   if (status === 'ok')
     return {
       mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',
-      came: result === undefined ? '' : describeValue(result),
+      came: sent(body['tool'], fieldsOf(result)) ?? (result === undefined ? '' : describeValue(result)),
       notes,
     };
   if (status === undefined) return { mark: 'unknown', came: text(body['outcome']), notes };
   return { mark: status === 'refused' ? 'refused' : 'failed', came: `${text(code)}: ${text(message)}`, notes };
+}
+
+/** The answer to a message that the session sent; null for other tools. */
+function sent(tool: Json | undefined, { status, answer, message }: OptionalFields): string | null {
+  if (message === undefined || (tool !== 'bell' && tool !== 'whistle')) return null;
+  const { author, text: words } = fieldsOf(answer);
+  return words === undefined ? (status === 'waiting' ? 'no answer in time' : '') : `${text(author)}: ${text(words)}`;
 }
 
 /** False for a command that ran with an error status, or a test that did not pass. */

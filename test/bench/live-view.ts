@@ -50,7 +50,7 @@ async function write(root: string, sessions: number, steps: number, pause: numbe
       }
     }),
   );
-  console.log(lines.join('\n'));
+  await new Promise((resolve) => process.stdout.write(`${lines.join('\n')}\n`, resolve));
   // The leases stay, so the sessions are open like those of a running agent.
   process.exit(0);
 }

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalHash } from '../../src/gate/approval.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { serveWorld } from '../server/kit.ts';
+import { serveWorld, until } from '../server/kit.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
@@ -120,6 +120,56 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await again()).toBe(false);
     });
 
+    it('shows the messages of an agent, answers them, and writes to the agent', async () => {
+      const { served, id } = await waiting();
+      const { page, picture } = await open(served);
+      const { token } = (await served.ask(`POST /v1/sessions/${id}/token`)).json;
+      const asAgent = (what: string, body: unknown) => served.ask(`POST /v1/sessions/${id}/${what}`, { token, body });
+      const evil = '<img src=x onerror="window.hacked=1">\u202e\u001b[31m';
+      await asAgent('bell', { to: 'person:operator', text: `The tests pass.\n${evil}` });
+      const asked = asAgent('whistle', { to: 'person:operator', text: 'Which port?', seconds: 30 });
+      const whistle = page.getByRole('article', { name: 'whistle from builder' });
+      await whistle.getByText('waits for your answer').waitFor();
+      expect(await page.title()).toBe('(4) hopgate');
+      expect(await page.locator('.wants .big').innerText()).toBe('2 answers');
+      const bell = page.getByRole('article', { name: 'bell from builder' });
+      expect(await bell.locator('.message').innerText()).toBe(
+        'The tests pass.\n<img src=x onerror="window.hacked=1">\\u{202e}\\u{1b}[31m',
+      );
+      // The first message is two keys away.
+      await page.locator('h1').click();
+      await page.keyboard.press('m');
+      await page.keyboard.type('Port 80.');
+      await page.keyboard.press('Enter');
+      expect((await asked).json.answer).toMatchObject({ from: 'person:operator', act: 'answer', text: 'Port 80.' });
+      await whistle.waitFor({ state: 'detached' });
+      await bell.getByRole('button', { name: 'Mark as read' }).click();
+      await bell.waitFor({ state: 'detached' });
+      // The session records receipts with its next call.
+      await asAgent('inbox/read', { messages: ['none'] });
+      await page
+        .getByRole('option', { name: /answered whistle to person:operator: Which port\? operator: Port 80\./ })
+        .waitFor();
+
+      await page.locator('.operator summary').click();
+      const words = page.getByLabel('Reason, note or message');
+      await words.fill('Look at the cart.');
+      await page.getByRole('button', { name: 'Ring' }).click();
+      await page.getByText('its row shows when the agent has read it').waitFor();
+      const inbox = async () => (await served.ask(`GET /v1/sessions/${id}/inbox?unread=true`, { token })).json.messages;
+      const [rung] = (await inbox()).filter(({ text }: { text: string }) => text === 'Look at the cart.');
+      await asAgent('inbox/read', { messages: [rung.id] });
+      await page.getByRole('option', { name: /read bell from operator assert: Look at the cart\./ }).waitFor();
+      await words.fill('Which file?');
+      await page.getByRole('button', { name: /^Whistle/ }).click();
+      await until(async () => (await inbox()).some(({ text }: { text: string }) => text === 'Which file?'));
+      const { id: ref } = (await inbox()).find(({ text }: { text: string }) => text === 'Which file?');
+      await asAgent('bell', { act: 'answer', ref, text: 'src/cart.js' });
+      await page.getByText('builder: src/cart.js').waitFor();
+      await picture('messages');
+      expect(await page.evaluate('window.hacked')).toBeUndefined();
+    });
+
     it('notifies of a new request if the page is not seen', async () => {
       const { served, move, execute } = await waiting();
       const { page, context } = await open(served);
@@ -152,11 +202,19 @@ describe.skipIf(CHROMIUM === undefined)(
       const more = await served.session();
       await served.ask(`POST /v1/sessions/${more.id}/mode`, { token: more.token, body: { to: 'diagnose' } });
       await served.ask(`POST /v1/sessions/${more.id}/mode`, { token: more.token, body: { to: 'execute' } });
+      await served.ask(`POST /v1/sessions/${more.id}/bell`, {
+        token: more.token,
+        body: { to: 'person:operator', text: 'The cart adds both prices now. Shall the old sum stay for the mail?' },
+      });
       const { page, picture } = await open(served, { theme, width });
+      await page.getByRole('article', { name: 'bell from builder' }).waitFor();
       await page.getByRole('region', { name: 'Grants' }).waitFor();
       for (const summary of await page.locator('.grant summary').all()) await summary.click();
       await picture(`inbox-${theme}-${width}`);
-      await page.locator('.inbox').evaluate((inbox) => inbox.scrollTo(0, 0));
+      await page
+        .locator('.inbox')
+        .first()
+        .evaluate((inbox) => inbox.scrollTo(0, 0));
       await picture(`inbox-top-${theme}-${width}`);
       await page.evaluate(axe.source);
       const { violations } = (await page.evaluate('axe.run()')) as {

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
-import { clock, span } from './aside.tsx';
+import { clock, span } from '../aside.tsx';
 import { GrantForm } from './grants.tsx';
-import type { CardData, ChosenLimits, Source, Waiting } from './source.ts';
+import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
 
 const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
 const declining = signal<string | null>(null);

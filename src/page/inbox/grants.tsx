@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { Acts, ChosenLimits, ValidGrant } from './source.ts';
+import type { Acts, ChosenLimits, ValidGrant } from '../source.ts';
 
 /** The limits of a grant, and the button that gives it. */
 export function GrantForm({

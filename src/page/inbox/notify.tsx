@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import type { Source } from './source.ts';
+import type { Source } from '../source.ts';
 
 const permission = signal(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
 
@@ -19,13 +19,14 @@ export function NotifyButton() {
 }
 
 /**
- * Counts what waits in the title of the page. A new request also notifies, if the person allowed that and does not see
+ * Counts what waits in the title of the page. A new request or message also notifies, if the person allowed that and does not see
  * the page. Returns a function that ends this.
  */
 export function tellWaiting(source: Source, title: string): () => void {
   let known: ReadonlySet<string> = new Set();
   return effect(() => {
-    const waiting = source.waiting.value;
+    const letters = source.letters.value.map(({ id, author, text }) => ({ id, title: author, reason: text }));
+    const waiting = [...source.waiting.value, ...letters];
     document.title = waiting.length > 0 ? `(${waiting.length}) ${title}` : title;
     const fresh = waiting.filter(({ id }) => !known.has(id));
     known = new Set(waiting.map(({ id }) => id));

@@ -1,7 +1,8 @@
 import { Grants } from './grants.tsx';
+import { Letters } from './letters.tsx';
 import { NotifyButton } from './notify.tsx';
 import { RequestCard } from './request-card.tsx';
-import type { Source } from './source.ts';
+import type { Source } from '../source.ts';
 
 /** Everything that waits for the operator, oldest first, and the grants that are valid now. */
 export function Inbox({ source }: { readonly source: Source }) {
@@ -25,6 +26,7 @@ export function Inbox({ source }: { readonly source: Source }) {
           </ul>
         </section>
       )}
+      <Letters source={source} />
       <Grants grants={source.grants.value} acts={source.acts} />
     </>
   );

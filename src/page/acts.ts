@@ -1,0 +1,73 @@
+import type { ServerApi } from './server-api.ts';
+import type { Acts } from './source.ts';
+
+/** How long a whistle from the page waits; a later answer comes as a message. */
+const WHISTLE_SECONDS = 300;
+
+/** The address of a session. */
+export const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
+
+interface Moved {
+  readonly ok: boolean;
+  readonly denial?: { readonly message: string; readonly remedy: string };
+}
+
+/** The acts of the operator over the server's HTTP interface. `answered`: reads again what waits. */
+export function actsOver(api: ServerApi, answered: () => Promise<void>): Acts {
+  const act = async (path: string, body: unknown): Promise<string | null> => {
+    try {
+      const { ok, denial } = await api.post<Moved>(path, body);
+      return ok === false && denial ? `${denial.message} → ${denial.remedy}` : null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  };
+  return {
+    async answer({ id, hash }, approve, reason, grant) {
+      const more = { ...(reason === '' ? {} : { reason }), ...(grant ? { grant } : {}) };
+      const body = { verdict: approve ? 'yes' : 'no', hash, ...more };
+      const refused = await act(`/v1/approvals/${id}`, body);
+      await answered().catch(() => {});
+      return refused;
+    },
+    async revoke(grant) {
+      const refused = await act(`/v1/grants/${encodeURIComponent(grant)}/revoke`, {});
+      await answered().catch(() => {});
+      return refused;
+    },
+    hop: (session, to, exit, reason) =>
+      act(
+        `${pathOf(session)}/${exit === null ? 'start' : 'hop'}`,
+        exit === null ? { peripheral: to } : { to, exit, reason },
+      ),
+    mode: (session, to, reason) => act(`${pathOf(session)}/mode`, { to, reset: true, reason }),
+    async reply({ id }, text) {
+      const refused = await act(`/v1/messages/${encodeURIComponent(id)}/answer`, { text });
+      await answered().catch(() => {});
+      return refused;
+    },
+    async acknowledge({ id }) {
+      const refused = await act(`/v1/messages/${encodeURIComponent(id)}/read`, {});
+      await answered().catch(() => {});
+      return refused;
+    },
+    ring: (session, text) => act('/v1/bell', { to: `session:${session}`, text }),
+    async whistle(session, text) {
+      const { answer } = await api.post<{ answer: { author: string; text: string } }>('/v1/whistle', {
+        to: `session:${session}`,
+        text,
+        seconds: WHISTLE_SECONDS,
+      });
+      return `${answer.author}: ${answer.text}`;
+    },
+    note: (session, text) => act(`${pathOf(session)}/note`, { text }),
+    stop: (session, reason) => act(`${pathOf(session)}/stop`, { reason }),
+    async why(session, tool) {
+      const { denial } = await api.post<{ denial: { message: string; remedy: string } | null }>(
+        `${pathOf(session)}/why`,
+        { tool },
+      );
+      return denial && `${denial.message} → ${denial.remedy}`;
+    },
+  };
+}

@@ -43,6 +43,28 @@ async function waitingId({ root, env }: Machine): Promise<string> {
   }
 }
 
+it('shows the diff with the border of the scope, the effect of a yes, and the age of the tests', async () => {
+  const on = machine({ 'src/cart.js': 'export const sum = 1;\n', Makefile: 'all:\n' });
+  commitAll(on.root);
+  put(on.root, { 'src/cart.js': 'export const sum = 2;\n', Makefile: 'all:\n\techo no\n' });
+  vi.stubEnv('XDG_STATE_HOME', on.env['XDG_STATE_HOME']!);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const session = await openSession({ root: on.root, agent: 'builder' });
+  await session.detach();
+  const id = await ask(on, {
+    sessionId: session.id,
+    action: { kind: 'hop', from: 'test', exit: 'pass', to: 'deploy' },
+    view: { changes: { 'src/cart.js': null, Makefile: null } },
+  });
+  const { out } = await on.type('\n', 'approve', String(id));
+  expect(out).toMatch(/a yes opens: deploy: .*bash-git/);
+  expect(out).toContain('tests: no run is recorded');
+  const at = (text: string) => out.indexOf(text);
+  expect(at('b/src/cart.js')).toBeGreaterThan(0);
+  expect(at('── outside of the scope')).toBeGreaterThan(at('b/src/cart.js'));
+  expect(at('b/Makefile')).toBeGreaterThan(at('── outside of the scope'));
+});
+
 describe('the list of approval requests', () => {
   it('is empty without requests, and creates no files', async () => {
     const on = machine();

@@ -1,4 +1,5 @@
 import type { Available, Denial } from '../../gate/denial.ts';
+import type { GrantLimits } from '../../gate/grant.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/status.ts';
@@ -35,7 +36,10 @@ export interface AgentCall {
   /** The client's id of the call; the transcript records the call under it. */
   readonly callId?: string;
   /** The person's answer to the request of `wants`: a yes, null for a no, or why it counts as a no. */
-  readonly approved?: { readonly hash: string; readonly by: string } | { readonly because: string } | null;
+  readonly approved?:
+    | { readonly hash: string; readonly by: string; readonly grant?: GrantLimits }
+    | { readonly because: string }
+    | null;
   /** Why the user's own rules for the client refuse the call: it is not carried out. */
   readonly refused?: string;
 }

@@ -9,13 +9,15 @@ export interface QuestionOptions {
   /** The command that shows the full request in a terminal; null if there is none. */
   readonly readBy: string | null;
   /** The reason for asking again; null the first time. */
-  readonly again: 'changed' | 'unticked' | null;
+  readonly again: 'changed' | 'unticked' | { readonly problem: string } | null;
 }
 
 const AGAIN = {
   changed: 'The request has changed since you were asked. Read it again.',
   unticked: 'You accepted but did not set Approve, so nothing is approved yet. Set Approve to say yes, or decline.',
 } as const;
+
+const notGranted = (problem: string): string => `Nothing is approved yet: ${visible(problem)}.`;
 
 /** Lines of a message that Claude Code shows. Of a longer one it shows one line less, and the number of hidden ones. */
 const SHOWN_LINES = 4;
@@ -35,7 +37,7 @@ export function approvalQuestion(
   const lines = whole.split('\n').length;
   const isLong = lines + 1 + (again ? 1 : 0) > SHOWN_LINES;
   return [
-    ...(again ? [AGAIN[again]] : []),
+    ...(again === null ? [] : [typeof again === 'string' ? AGAIN[again] : notGranted(again.problem)]),
     title,
     ...(isLong && readBy !== null ? [`${lines} more lines${summaryOf(diff)}; read all: ${readBy}`] : []),
     whole,

@@ -122,7 +122,8 @@ const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Appro
   async approve({ hash }) {
     if (answer === null) return { declined: 'the person who was asked' };
     if ('because' in answer) return { declined: 'the person who was asked', because: answer.because };
-    return hash === answer.hash ? { by: answer.by } : null;
+    const { by, grant } = answer;
+    return hash === answer.hash ? { by, ...(grant ? { grant } : {}) } : null;
   },
 });
 

@@ -5,6 +5,7 @@ import {
   inputResponse,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { textOf } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
@@ -23,6 +24,22 @@ export type Said = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 
 
 /** Why a form that was accepted twice without a yes is a no. */
 export const UNTICKED_AGAIN = 'they accepted the form twice without setting Approve';
+
+interface Taken {
+  readonly said: Said;
+  /** The hash of the content that was shown. */
+  readonly hash: string;
+  /** The limits that the person wrote. */
+  readonly limits?: string;
+}
+const UNASKED: Taken = { said: 'unasked', hash: '' };
+
+const GRANT_FIELD = {
+  type: 'string',
+  title: 'Later requests too',
+  description:
+    'Leave it empty to approve this request only. A limit also covers later ones: 3x, 2h, tests, files, src/',
+} as const;
 
 interface Asked {
   readonly call: string;
@@ -45,8 +62,9 @@ export class Questions {
     this.#now = now;
   }
 
-  ask(call: AgentCall, wanted: ApprovalRequest, options: QuestionOptions): InputRequiredResult {
-    return this.put(call, approvalQuestion(wanted, options), wanted.hash, options.again === 'unticked');
+  /** `grants`: the person may write limits, which make the yes a grant. */
+  ask(call: AgentCall, wanted: ApprovalRequest, options: QuestionOptions, grants: boolean): InputRequiredResult {
+    return this.put(call, approvalQuestion(wanted, options), wanted.hash, options.again === 'unticked', grants);
   }
 
   /**
@@ -54,7 +72,7 @@ export class Questions {
    *
    * @param hash the hash of the shown content
    */
-  put(call: AgentCall, message: string, hash: string, isAgain: boolean): InputRequiredResult {
+  put(call: AgentCall, message: string, hash: string, isAgain: boolean, grants = false): InputRequiredResult {
     this.#sweep();
     const requestState = randomUUID();
     this.#open.set(requestState, { call: keyOf(call), hash, at: this.#now(), isAgain });
@@ -71,6 +89,7 @@ export class Questions {
               'Say yes here, then accept. The approval is valid for this request only, once. To refuse, decline.',
             default: false,
           },
+          ...(grants ? { grant: GRANT_FIELD } : {}),
         },
         required: ['approve'],
       },
@@ -79,18 +98,18 @@ export class Questions {
   }
 
   /** Takes the answer that a call carries, and the hash of the content that was shown with its question. */
-  take(call: AgentCall, { mcpReq }: ServerContext): { readonly said: Said; readonly hash: string } {
+  take(call: AgentCall, { mcpReq }: ServerContext): Taken {
     this.#sweep();
     const state = mcpReq.requestState<unknown>();
     const asked = typeof state === 'string' ? this.#open.get(state) : undefined;
-    if (typeof state !== 'string' || asked === undefined || asked.call !== keyOf(call))
-      return { said: 'unasked', hash: '' };
+    if (typeof state !== 'string' || asked === undefined || asked.call !== keyOf(call)) return UNASKED;
     this.#open.delete(state);
     const response = inputResponse(mcpReq.inputResponses, 'approval');
-    if (response.kind !== 'elicit') return { said: 'unasked', hash: '' };
+    if (response.kind !== 'elicit') return UNASKED;
     const { hash, isAgain } = asked;
     if (response.action !== 'accept') return { said: response.action === 'cancel' ? 'dismissed' : 'no', hash };
-    if (response.content?.['approve'] === true) return { said: 'yes', hash };
+    const limits = textOf(response.content?.['grant'])?.trim();
+    if (response.content?.['approve'] === true) return { said: 'yes', hash, ...(limits ? { limits } : {}) };
     return { said: isAgain ? 'unticked-again' : 'unticked', hash };
   }
 

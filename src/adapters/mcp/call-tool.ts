@@ -99,7 +99,7 @@ async function ruledByUser(
 /** The approval of the person at the client, or the question to ask them. */
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
   const { questions, options } = host;
-  const { said, hash } = questions.take(call, ctx);
+  const { said, hash, limits } = questions.take(call, ctx);
   const { capabilities, info } = clientOf(server, ctx);
   if (options.elicit === false || !canAsk(capabilities)) return {};
   const wanted = await options.session.wants(call);
@@ -109,13 +109,18 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
     await options.answered?.(hash);
     return { approved: said === 'no' ? null : { because: UNTICKED_AGAIN } };
   }
-  if (said === 'yes' && hash === wanted.hash) {
+  const isSame = hash === wanted.hash;
+  const grant = said === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, wanted) : undefined;
+  const problem = grant && 'problem' in grant ? grant : null;
+  if (said === 'yes' && isSame && problem === null) {
     await options.answered?.(hash);
-    return { approved: { hash, by: personAt(info?.name) } };
+    const granted = grant && !('problem' in grant) ? { grant } : {};
+    return { approved: { hash, by: personAt(info?.name), ...granted } };
   }
   const [diff = null, readBy = null] = await Promise.all([options.diff?.(wanted), options.readBy?.(wanted)]);
-  const again = said === 'unasked' ? null : hash !== wanted.hash ? 'changed' : 'unticked';
-  return { question: questions.ask(call, wanted, { diff, readBy, again }) };
+  const again = problem ?? (said === 'unasked' ? null : isSame ? 'unticked' : 'changed');
+  const asked = { diff, readBy, again } as const;
+  return { question: questions.ask(call, wanted, asked, options.grantIn !== undefined) };
 }
 
 /** The client's own information, from the request or from its connection. */

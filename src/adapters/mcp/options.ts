@@ -1,3 +1,4 @@
+import type { GrantLimits } from '../../gate/grant.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall, AgentSession } from '../core/agent-session.ts';
 import type { McpReading } from './reading.ts';
@@ -31,6 +32,8 @@ export interface McpOptions {
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
   /** The terminal command that shows the full request and answers it, because forms cut long texts; null if none. */
   readonly readBy?: (request: ApprovalRequest) => string | null | Promise<string | null>;
+  /** Parses the limits that a person wrote in a form (`3x`, `2h tests`). Left out: forms offer no grant. */
+  readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */

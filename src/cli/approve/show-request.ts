@@ -2,14 +2,19 @@ import { visible } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
+import { duration } from '../../view/times.ts';
 import { type Io, paint, print } from '../io.ts';
+import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './card.ts';
 import { describeRequest } from './describe-request.ts';
 
 /** Shows a person what to approve: the request, and for a hop after changes the diff of the current tree. */
 export async function showRequest(io: Io, request: ApprovalRequest, root: string): Promise<void> {
   print(io, describeRequest(io, request));
   const diff = await diffFor(request, root);
+  const card = await cardFor(io, request, root, diff);
+  if (card !== null) print(io, `  a yes opens: ${visible(card.opens)}`);
   if (diff === null) return;
+  if (card !== null) print(io, testsLine(io, card));
   for (const path of diff.changedSince)
     print(io, paint(io, 'yellow', `  ${visible(path)} differs from this session's last version`));
   if (diff.lines.length > 0) {
@@ -23,7 +28,7 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
           : '  the tree against the last commit, as it is now:',
       ),
     );
-    for (const line of diff.lines) print(io, painted(io, visible(line.replaceAll('\t', '    '))));
+    for (const line of linesWithBorder(diff, card)) print(io, painted(io, visible(line.replaceAll('\t', '    '))));
   }
   if (diff.problem !== null) print(io, paint(io, 'yellow', `  the diff is not whole: ${visible(diff.problem)}`));
 }
@@ -38,5 +43,19 @@ export async function diffFor(request: ApprovalRequest, root: string): Promise<T
   return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0 ? diff : null;
 }
 
+/** The last run of the tests, and its age. */
+function testsLine(io: Io, { tests }: ApprovalCard): string {
+  if (tests === null) return paint(io, 'yellow', '  tests: no run is recorded');
+  const age = duration(Date.now() - tests.at);
+  const said = `  tests: ${visible(tests.verdict)}, ${age} ago: ${visible(tests.command)}`;
+  return tests.verdict === 'pass' ? said : paint(io, 'yellow', said);
+}
+
 const painted = (io: Io, line: string): string =>
-  line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
+  line === BORDER
+    ? paint(io, 'yellow', line)
+    : line.startsWith('+')
+      ? paint(io, 'green', line)
+      : line.startsWith('-')
+        ? paint(io, 'red', line)
+        : line;

@@ -6,13 +6,16 @@ import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { shellWord } from '../../base/text.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
+import type { GrantLimits } from '../../gate/grant.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
+import { grantLimits, readAnswer } from '../../operator/grant-terms.ts';
 import { leavePending } from '../../operator/pending-approver.ts';
 import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
 import { pendingAt } from '../approve/pending-at.ts';
+import { cardFor, linesWithBorder } from '../approve/card.ts';
 import { diffFor } from '../approve/show-request.ts';
 import { codexRules } from '../codex/rules.ts';
 import { fail } from '../fail.ts';
@@ -53,7 +56,8 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     answeredAhead: answeredAhead(io, root, options),
     ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),
     ...(options.telemetry ? { inTrace: (await import('../../telemetry/index.ts')).inTrace } : {}),
-    diff: (request) => shownDiff(request, root),
+    diff: (request) => shownDiff(io, request, root),
+    grantIn,
     readBy: (request) => readBy(io, root, request),
     answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
     onError: (error) => note(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
@@ -161,10 +165,11 @@ const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: Mc
 /** The most lines to show; people do not read more in a client's window. */
 const MOST_LINES = 2000;
 
-async function shownDiff(request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
+async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
   const diff = await diffFor(request, root);
   if (diff === null) return null;
-  const { lines, changedSince, problem } = diff;
+  const { changedSince, problem } = diff;
+  const lines = linesWithBorder(diff, await cardFor(io, request, root, diff));
   const left = lines.length - MOST_LINES;
   return [
     ...changedSince.map((path) => `(${path} differs from this session's last version)`),
@@ -172,6 +177,13 @@ async function shownDiff(request: ApprovalRequest, root: string): Promise<readon
     ...(left > 0 ? [`(${left} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
     ...(problem === null ? [] : [`(the diff is not whole: ${problem})`]),
   ];
+}
+
+/** The limits of a grant as a person wrote them in a form: `3x`, `2h tests`. */
+function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readonly problem: string } {
+  const said = readAnswer(`yes ${text}`);
+  if (said === null || 'problem' in said) return { problem: said?.problem ?? `"${text}" is no limit of a grant` };
+  return grantLimits(said.terms ?? {}, request, Date.now());
 }
 
 /** Also files the request for the operator, so that it can be read and answered in a terminal. */

@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { ApprovalCardSchema } from '../../server/approval-card.ts';
+import { getPin } from '../../session/pin.ts';
+import type { TreeDiff } from '../../tools/tree/tree-diff.ts';
+import type { Io } from '../io.ts';
+import { withStore } from '../open-store.ts';
+
+export type ApprovalCard = z.output<typeof ApprovalCardSchema>;
+
+/** The line before the files that lie outside of the scope. */
+export const BORDER = '── outside of the scope: no peripheral of this session may write these ──';
+
+/** The summary of a request as the live view shows it; null if its session is not in this evidence. */
+export function cardFor(
+  io: Pick<Io, 'env'>,
+  request: ApprovalRequest,
+  root: string,
+  diff: TreeDiff | null,
+): Promise<ApprovalCard | null> {
+  return withStore(root, io.env, null, async (store) => {
+    for await (const { entry } of store.entries(request.sessionId)) {
+      const body = bodyOf(entry.body);
+      if (body?.event !== 'session-open') return null;
+      const { cardOf } = await import('../../server/approval-card.ts');
+      return cardOf(request, await getPin(store, body.pin), diff, store);
+    }
+    return null;
+  });
+}
+
+/** The lines of a diff, with the border of the scope between its files. */
+export function linesWithBorder(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
+  if (card === null || card.files.length === 0) return diff.lines;
+  const border = card.files.findIndex(({ inside }) => !inside);
+  return card.files.flatMap(({ lines }, index) => (index === border ? [BORDER, ...lines] : lines));
+}

@@ -65,6 +65,18 @@ it('shows the diff with the border of the scope, the effect of a yes, and the ag
   expect(at('b/Makefile')).toBeGreaterThan(at('── outside of the scope'));
 });
 
+it('counts the first answer, and replaces it only if that is asked for or seen at the terminal', async () => {
+  const on = machine();
+  const id = String(await ask(on));
+  expect((await on.run('approve', id, '--yes', '--by', 'mary')).code).toBe(0);
+  const again = await on.run('approve', id, '--no');
+  expect(again.code).toBe(1);
+  expect(again.err).toContain(`${id} was answered already: mary has said yes`);
+  expect((await on.run('approve', id, '--no', '--replace', '--by', 'john')).out).toContain('Refused');
+  expect((await on.type('yes\n', 'approve', id)).out).toMatch(/john has said no; your answer replaces[\s\S]*Approved/);
+  expect((await on.run('approve', id, '--replace')).code).toBe(2);
+});
+
 describe('the list of approval requests', () => {
   it('is empty without requests, and creates no files', async () => {
     const on = machine();

@@ -100,8 +100,11 @@ describe.skipIf(!CLAUDE_BIN || !hasTmux)('Claude Code on a terminal', () => {
     screen = await start([toEdit, { text: 'in-edit' }, { text: 'end' }], '--permission-mode', 'acceptEdits');
     await screen.type('go');
     await screen.shows(/requests your input[\s\S]*mode diagnose → execute/);
-    await screen.press('Space', 'Down', 'Enter');
+    await screen.press('Space', 'Down');
+    await screen.type('3x');
+    await screen.press('Enter');
     await screen.shows(/in-edit/);
+    expect((await world.hopgate('grants')).stdout).toMatch(/mode diagnose → execute.*3 times/);
     expect(await screen.quit()).toContain('in edit, mode execute');
   });
 });

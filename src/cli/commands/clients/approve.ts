@@ -21,6 +21,7 @@ interface Options {
   readonly allRoots?: boolean;
   readonly yes?: boolean;
   readonly no?: boolean;
+  readonly replace?: boolean;
   readonly by: string;
   readonly minutes: number;
   readonly tokenFile?: string;
@@ -48,6 +49,7 @@ export function register(command: Command, io: Io): void {
     )
     .option('--yes', 'approve the request')
     .option('--no', 'refuse the request; the agent may ask again')
+    .option('--replace', 'with --yes or --no: replace an earlier answer that the agent has not used')
     .addOption(
       new Option('--by <name>', 'the name of the approver in the evidence').default('operator').argParser(nameOf),
     )
@@ -80,6 +82,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   const { yes, no, watch } = options;
   if (yes && no) throw usage('--yes and --no exclude each other', 'Use only one of them.');
   if (id === undefined && (yes || no)) throw usage('no request is named', 'Write its id: hopgate approve ID --yes.');
+  if (options.replace && !yes && !no) throw usage('--replace needs an answer', 'Add --yes or --no.');
   if (options.exec !== undefined && !watch)
     throw usage('--exec needs --watch', 'Add --watch, or use "hopgate serve --exec".');
   if (watch && id !== undefined) throw usage('--watch takes no id', 'Leave out one of them.');
@@ -98,6 +101,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   const item = findPending(io, id, options.root);
   const verdict = yes ? 'yes' : no ? 'no' : null;
   if (verdict !== null) {
+    if (item.answer !== null && !options.replace) throw alreadyAnswered(item.pending.id, item.answer);
     if (!io.json) await show(io, item);
     return answer(io, item, { verdict, ...termsOf(options) }, options);
   }
@@ -139,6 +143,8 @@ async function show(io: Io, { pending: { request, root } }: FoundItem): Promise<
 async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<Said['verdict'] | null> {
   tokenFor(io, item, options); // before a person reads through it for nothing
   await show(io, item);
+  if (item.answer !== null)
+    print(io, paint(io, 'yellow', `  ${saidBefore(item.answer)}; your answer replaces that one`));
   const said = await askAtTerminal(io, item.pending.request);
   if (said === null || 'problem' in said) {
     print(io, `Not answered${said ? `: ${visible(said.problem)}` : ''}. ${item.pending.id} still waits.`);
@@ -186,12 +192,7 @@ function answer(io: Io, item: FoundItem, { verdict, terms }: Said, options: Opti
       'List the waiting requests with "hopgate approve --all-roots".',
     );
   const { id } = item.pending;
-  if ('earlier' in done)
-    throw new CliError(
-      'already-answered',
-      `${id} was answered meanwhile: ${visible(done.earlier.by)} said ${done.earlier.verdict}`,
-      'To replace that answer, answer once more.',
-    );
+  if ('earlier' in done) throw alreadyAnswered(id, done.earlier);
   const { answer: signed } = done;
   const { by } = said;
   const until = new Date(signed.expiresAt).toISOString();
@@ -205,6 +206,17 @@ function answer(io: Io, item: FoundItem, { verdict, terms }: Said, options: Opti
   );
   if (grant) print(io, 'List and revoke it with "hopgate grants".');
 }
+
+type Earlier = Pick<NonNullable<FoundItem['answer']>, 'by' | 'verdict'>;
+
+const saidBefore = ({ by, verdict }: Earlier): string => `${visible(by)} has said ${verdict}`;
+
+const alreadyAnswered = (id: string, earlier: Earlier): CliError =>
+  new CliError(
+    'already-answered',
+    `${id} was answered already: ${saidBefore(earlier)}`,
+    `The first answer counts. To replace it: hopgate approve ${id} --yes --replace, or --no --replace.`,
+  );
 
 /** The token that proves the answer; the sessions of this repository check it. */
 function tokenFor(io: Io, { stateDir }: FoundItem, options: Options): string {

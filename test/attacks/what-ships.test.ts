@@ -456,7 +456,26 @@ describe('a commit in deploy', () => {
       result: { skipped: ['src/b.txt'] },
     });
     expect(git(here.root, 'diff', '--cached', '--name-only')).toBe('src/b.txt');
-    expect(await refused(bashGit(session, 'commit'))).toContain('src/a.txt was approved and is not staged');
+    expect(await must(bashGit(session, 'commit'))).toMatchObject({ result: { committed: true, paths: ['src/a.txt'] } });
+  });
+
+  it('stages the approved files itself if none is staged, and is refused if only some are', async () => {
+    const here = world();
+    const session = await edited(here);
+    const write = { tool: 'write', args: { path: 'src/new.txt', content: 'new\n' } };
+    await must(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'one more file' }));
+    await must(session.step(write));
+    const fruit = { 'commit-message': 'change a' };
+    await must(session.hop({ to: 'test', exit: 'ready-to-commit', reason: 'to test', fruit }));
+    await test(session);
+    await must(toDeploy(session));
+    await must(bashGit(session, 'add', 'src/a.txt'));
+    expect(await refused(bashGit(session, 'commit'))).toContain('src/new.txt was approved and is not staged');
+    await must(bashGit(session, 'restore', '--staged', '.'));
+    expect(await must(bashGit(session, 'commit'))).toMatchObject({
+      result: { committed: true, paths: ['src/a.txt', 'src/new.txt'] },
+    });
+    expect(git(here.root, 'status', '--short')).toBe('');
   });
 
   it('has the approved message', async () => {

@@ -38,7 +38,7 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
 /**
  * `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first stages
  * the changed tracked files that the agent may change. If the entry into the peripheral depended on the tree, tree and
- * message of the commit must be the approved ones.
+ * message of the commit must be the approved ones, and a commit with nothing staged first stages the approved files.
  */
 export async function commitGit(
   session: GitSession,
@@ -52,7 +52,13 @@ export async function commitGit(
   const persons = committers(session, call, operator);
   if (persons === null) return failed('no-author', NO_AUTHOR);
   const message = withTrailer(stated, trailerIn(call));
-  const staged = named('all').length === 0 ? null : await stage(session, call, [], true);
+  const all = named('all').length > 0;
+  const given = await stagedFiles(session);
+  if (isStop(given)) return given;
+  const goesOn = underWay(session.repository);
+  // Files that were approved need no separate `add`: the tree of the commit is compared with the approved one.
+  const stages = all || (approved !== null && !goesOn && !given.files.some(({ path }) => own(path)));
+  const staged = stages ? await stage(session, call, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
   const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedPart(staged) : {}) };
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
@@ -60,9 +66,8 @@ export async function commitGit(
 
   const before = await headOf(session);
   if (isStop(before)) return before;
-  const index = await stagedFiles(session);
+  const index = staged === null ? given : await stagedFiles(session);
   if (isStop(index)) return index;
-  const goesOn = underWay(session.repository);
   const [mine, others] = split(index.files, ({ path }) => goesOn || own(path));
   const back = others.map((file) => indexInfo(file.path, file.before)).join('');
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });

@@ -159,7 +159,7 @@ function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, mess
   if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
-    return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "add", args: ["-A"]}, {sub: "commit"}.`;
+    return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isIt =
     tip.parents[0] === (head ?? '') &&

@@ -120,7 +120,7 @@ describe('the process of the command line', () => {
       const tooOld = version[0]! < 22 || (version[0] === 22 && version[1]! < 13);
       const result = await new Promise<{ code: unknown; err: string }>((done) => {
         import('node:child_process').then(({ execFile }) =>
-          execFile(old, ['src/cli/check-node.cjs'], (error, _out, err) =>
+          execFile(old, ['src/cli/start.cjs', '--version'], (error, _out, err) =>
             done({ code: error === null ? 0 : error.code, err }),
           ),
         );

@@ -325,6 +325,18 @@ describe('the proposed hopgate.yaml', () => {
     expect((await tests(files as unknown as { [path: string]: string })).map((found) => found.run)).toEqual([run]);
   });
 
+  it('builds with Meson, or with autotools and a generated or committed configure', async () => {
+    const line = async (files: { readonly [path: string]: string }) => (await tests(files)).map(({ run }) => run);
+    expect(await line({ 'meson.build': '' })).toEqual([expect.stringContaining('meson test -C')]);
+    const autotools = { 'configure.ac': '', 'Makefile.am': 'TESTS = a', Makefile: 'check:' };
+    expect(await line(autotools)).toEqual([
+      expect.stringMatching(/autoreconf --install && .\/configure && make check$/),
+    ]);
+    expect(await line({ ...autotools, configure: '' })).toEqual([expect.stringMatching(/cd \$b && .\/configure/)]);
+    const all = { ...autotools, 'meson.build': '', 'CMakeLists.txt': 'enable_testing()' };
+    expect(await line(all)).toEqual([expect.stringContaining('ctest')]);
+  });
+
   it('has CMake tests only if there are some', async () => {
     expect(await tests({ 'CMakeLists.txt': 'project(a)' })).toEqual([]);
     expect((await tests({ 'CMakeLists.txt': 'project(a)\nenable_testing()' }))[0]?.run).toContain('ctest --test-dir');

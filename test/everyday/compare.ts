@@ -94,7 +94,7 @@ function plain(output: string): readonly string[] {
     .replaceAll(/\b(?:[A-Z][a-z]{2}) +\d{1,2} (?=<clock>)/g, '<day> ')
     .replaceAll(/0x[0-9a-f]{4,}/g, '<address>')
     .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
-    .replaceAll(/duration_ms \S+/g, '<time>')
+    .replaceAll(/duration_ms \S+|\(cached\)/g, '<time>')
     .replaceAll(/==\d+==|\[pid +\d+\]/g, '<pid>')
     .split('\n')
     .map((line) => line.trimEnd())

@@ -11,8 +11,9 @@ export const goTest = (tree: Tree): FoundTest | null =>
   tree.read('go.mod') === null ? null : { run: ['go', 'test', './...'], report: 'none', because: 'go.mod' };
 
 /**
- * Java, Ruby, PHP, Elixir, shell (bats) and CMake. Commands get no network, so a build tool must not look for newer
- * packages. CMake builds in memory, because its cache names the folder of the build.
+ * Java, Ruby, PHP, Elixir, shell (bats), CMake, Meson and autotools. Commands get no network, so a build tool must not
+ * look for newer packages. The last three build in a temporary folder: CMake and Meson keep the path of the folder, and
+ * autotools write generated files next to the sources.
  */
 export function otherTests(tree: Tree): readonly FoundTest[] {
   const names = new Set(tree.list(''));
@@ -23,6 +24,22 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
   const isTested = /\b(?:enable_testing|include *\( *CTest)\b/i.test(tree.read('CMakeLists.txt') ?? '');
   const bats = ['test', 'tests'].find((folder) => tree.list(folder).some((name) => name.endsWith('.bats')));
   const usesRake = /\bTestTask\b|\btask +:?test\b/.test(tree.read('Rakefile') ?? '');
+  // A repository with several of these builds the same program with each.
+  const buildSystems = [
+    ...found(isTested ? 'CMakeLists.txt' : undefined, [
+      ...['sh', '-c'],
+      'b=$(mktemp -d) && cmake -S . -B $b && cmake --build $b && ctest --test-dir $b --output-on-failure',
+    ]),
+    ...found(has('meson.build'), [
+      'sh',
+      '-c',
+      'b=$(mktemp -d) && meson setup $b && meson test -C $b --print-errorlogs',
+    ]),
+    ...found(has('configure.ac', 'configure.in'), [
+      ...['sh', '-c'],
+      `b=$(mktemp -d) && cp -R . $b && cd $b && ${names.has('configure') ? '' : 'autoreconf --install && '}./configure && make check`,
+    ]),
+  ];
   return [
     ...found(has('pom.xml'), [names.has('mvnw') ? './mvnw' : 'mvn', '--offline', '--batch-mode', 'test']),
     ...found(has('build.gradle', 'build.gradle.kts'), [
@@ -37,10 +54,7 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
     }),
     ...found(has('mix.exs'), ['mix', 'test']),
     ...found(bats, ['bats', '--tap', bats ?? ''], 'tap'),
-    ...found(isTested ? 'CMakeLists.txt' : undefined, [
-      ...['sh', '-c'],
-      'cmake -S . -B /tmp/build && cmake --build /tmp/build && ctest --test-dir /tmp/build --output-on-failure',
-    ]),
+    ...buildSystems.slice(0, 1),
   ];
 }
 

@@ -32,6 +32,7 @@ const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
   'mix.exs': ['elixir', 'mix'],
   'CMakeLists.txt': ['cmake', 'ctest'],
   'meson.build': ['meson', 'ninja'],
+  'configure.ac': ['autoreconf', 'make'],
 };
 
 /** Programs of the operator that the sandbox shows only if `programs` names them. */

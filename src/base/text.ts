@@ -6,6 +6,13 @@ const HIDDEN =
 export const visible = (text: string): string =>
   text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
+/** {@link visible} for a text of several lines; a tab becomes four spaces. */
+export const visibleLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => visible(line.replaceAll('\t', '    ')))
+    .join('\n');
+
 /** Characters that JSON does not escape, and that a terminal may interpret or hide. */
 const UNESCAPED =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;

@@ -1,4 +1,5 @@
 import { signal, useComputed } from '@preact/signals';
+import { visible } from '../base/text.ts';
 import { clock, Facts, span, Ways } from './aside.tsx';
 import { DetailPanel } from './detail.tsx';
 import { Graph } from './graph.tsx';
@@ -36,7 +37,7 @@ export function App({ source }: { readonly source: Source }) {
       </header>
       {trouble !== null && (
         <p class="trouble" role="alert">
-          {trouble}
+          {visible(trouble)}
         </p>
       )}
       <Inbox source={source} />

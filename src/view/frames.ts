@@ -143,8 +143,8 @@ export class SessionFrames {
     const { trail, par } = this.#shown;
     const path = pathChanged(body);
     return {
-      agent: facts.agent,
-      root: facts.root,
+      agent: excerpt(facts.agent, 80),
+      root: excerpt(facts.root, 300),
       peripheral: view.visit?.peripheral ?? null,
       visit: view.visit?.status ?? null,
       deadline: view.visit?.deadline ?? null,

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { visible } from '../../base/text.ts';
 import type { Acts, ChosenLimits, ValidGrant } from '../source.ts';
 
 /** The limits of a grant, and the button that gives it. */
@@ -68,7 +69,7 @@ export function Grants({ grants, acts }: { readonly grants: readonly ValidGrant[
         {grants.map(({ id, title, limits, by, used }) => (
           <li key={id}>
             <span>
-              <strong>{title}</strong> {limits.replace(INSTANT, inLocalTime)}; used{' '}
+              <strong>{visible(title)}</strong> {visible(limits).replace(INSTANT, inLocalTime)}; used{' '}
               {used === 1 ? 'once' : `${used} times`}, given by {by}
             </span>
             <button

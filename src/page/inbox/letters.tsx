@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { visible } from '../../base/text.ts';
+import { visible, visibleLines } from '../../base/text.ts';
 import { clock, span } from '../aside.tsx';
 import type { Letter, Source } from '../source.ts';
 
@@ -33,13 +33,13 @@ function LetterCard({ letter, source }: { readonly letter: Letter; readonly sour
   return (
     <article class="request letter" aria-label={`${kind} from ${author}`}>
       <h3>
-        {author} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
+        {visible(author)} <small>{session?.place ?? from}</small> <span class="state">{act}</span>{' '}
         <span class="state">{state}</span>{' '}
         <small>
           {span(clock.value - Date.parse(sentAt))} ago{waits && ', waits for your answer'}
         </small>
       </h3>
-      <p class="message">{text.split('\n').map(visible).join('\n')}</p>
+      <p class="message">{visibleLines(text)}</p>
       <form
         onSubmit={async (event) => {
           event.preventDefault();

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals';
+import { visible } from '../../base/text.ts';
 import type { Source } from '../source.ts';
 
 const permission = signal(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
@@ -32,7 +33,7 @@ export function tellWaiting(source: Source, title: string): () => void {
     known = new Set(waiting.map(({ id }) => id));
     if (permission.peek() !== 'granted' || !document.hidden) return;
     for (const { id, title, reason } of fresh) {
-      const shown = new Notification(title, { body: reason.slice(0, 300), tag: id });
+      const shown = new Notification(visible(title), { body: visible(reason.slice(0, 300)), tag: id });
       shown.onclick = () => window.focus();
     }
   });

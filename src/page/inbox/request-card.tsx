@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { visible, visibleLines } from '../../base/text.ts';
 import { clock, span } from '../aside.tsx';
 import { GrantForm } from './grants.tsx';
 import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
@@ -21,7 +22,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         {title} <small>{session ? `${session.place} · ${session.store.newest.value.agent}` : request.sessionId}</small>
       </h3>
       <p>
-        {reason === '' ? 'no reason given' : `“${reason}”`}{' '}
+        {reason === '' ? 'no reason given' : `“${visible(reason)}”`}{' '}
         <small>
           asked {span(clock.value - askedAt)} ago, waits {span(expiresAt - clock.value)} more
         </small>
@@ -32,7 +33,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         {card.message !== null && (
           <>
             <dt>Commit message</dt>
-            <dd class="message">{card.message}</dd>
+            <dd class="message">{visibleLines(card.message)}</dd>
           </>
         )}
         {(card.tests !== null || card.files.length > 0) && <dt>Tests</dt>}
@@ -44,7 +45,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         {card.tests !== null && (
           <dd>
             <strong class={card.tests.verdict === 'pass' ? 'good' : 'alarm'}>{card.tests.verdict}</strong>{' '}
-            {span(clock.value - card.tests.at)} ago: {card.tests.command}
+            {span(clock.value - card.tests.at)} ago: {visible(card.tests.command)}
           </dd>
         )}
       </dl>
@@ -54,10 +55,10 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         <dl>
           {rows.map(([name, text]) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>{visible(name)}</dt>
               <dd>
                 {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-                <pre tabIndex={0}>{text}</pre>
+                <pre tabIndex={0}>{visibleLines(text)}</pre>
               </dd>
             </div>
           ))}
@@ -94,7 +95,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
       <GrantForm hasFiles={card.changed.length > 0} onGrant={(terms) => answer(true, '', terms)} />
       {problem.value?.id === id && (
         <p class="trouble" role="alert">
-          {problem.value.why}
+          {visible(problem.value.why)}
         </p>
       )}
     </article>
@@ -123,7 +124,7 @@ function Diff({ card, writable }: { readonly card: CardData; readonly writable: 
           )}
           <details key={path} open={files.length <= 3 && lines.length <= 40} class={index < inside ? 'in' : 'out'}>
             <summary>
-              {path} <small>{countOf(lines)}</small>
+              {visible(path)} <small>{countOf(lines)}</small>
             </summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
             <pre class="diff" tabIndex={0}>
@@ -132,8 +133,8 @@ function Diff({ card, writable }: { readonly card: CardData; readonly writable: 
           </details>
         </>
       ))}
-      {staysBehind.length > 0 && <p class="behind">Tested, but not shipped: {staysBehind.join(' ')}</p>}
-      {writable.length > 0 && <p class="behind">It may write here: {writable.join(' ')}</p>}
+      {staysBehind.length > 0 && <p class="behind">Tested, but not shipped: {visible(staysBehind.join(' '))}</p>}
+      {writable.length > 0 && <p class="behind">It may write here: {visible(writable.join(' '))}</p>}
     </div>
   );
 }
@@ -148,6 +149,6 @@ function diffLine(line: string, index: number) {
   const Kind = ADDED.test(line) ? 'ins' : REMOVED.test(line) ? 'del' : 'span';
   return (
     // A line has no identity but its place.
-    <Kind key={`${index}`}>{line}</Kind>
+    <Kind key={`${index}`}>{visibleLines(line)}</Kind>
   );
 }

@@ -30,7 +30,7 @@ export interface Verdict {
 }
 
 /** Fields of a result that name the way out of a limit. */
-const WAYS = ['noNetwork', 'masked', 'remedy', 'withoutObjects', 'git'];
+const WAYS = ['noNetwork', 'notShown', 'masked', 'remedy', 'withoutObjects', 'git'];
 
 /**
  * Judges a run inside by the same run outside.
@@ -95,7 +95,7 @@ function plain(output: string): readonly string[] {
     .replaceAll(/0x[0-9a-f]{4,}/g, '<address>')
     .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
     .replaceAll(/duration_ms \S+|\(cached\)/g, '<time>')
-    .replaceAll(/==\d+==|\[pid +\d+\]/g, '<pid>')
+    .replaceAll(/==\d+==|\[pid +\d+\]|(?<=thread '\w+' )\(\d+\)/g, '<pid>')
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line) => line !== '')

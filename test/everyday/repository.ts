@@ -90,7 +90,7 @@ function configure(file: string, { tests, config }: Ecosystem): void {
 }
 
 /** Large folders, of which sizes are compared. */
-const DEPENDENCIES = /^(?:node_modules|\.venv|target)\//;
+const DEPENDENCIES = /^(?:node_modules|\.venv)\//;
 const hashOf = (path: string) => createHash('sha256').update(fs.readFileSync(path)).digest('hex');
 
 /** The files with their content, and the facts of the git repository. */
@@ -100,7 +100,8 @@ function treeOf(root: string, env: NodeJS.ProcessEnv): Tree {
     for (const entry of fs.readdirSync(join(root, path), { withFileTypes: true })) {
       const inner = path === '' ? entry.name : `${path}/${entry.name}`;
       const place = join(root, inner);
-      if (inner === '.git') continue;
+      // Names in Cargo's folder are random.
+      if (inner === '.git' || inner === 'target') continue;
       if (entry.isDirectory()) walk(inner);
       else if (entry.isSymbolicLink()) found.set(inner, `-> ${fs.readlinkSync(place)}`);
       else if (entry.isFile())

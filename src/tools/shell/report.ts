@@ -1,3 +1,4 @@
+import { findProgram } from '../../base/process.ts';
 import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
@@ -37,6 +38,7 @@ export function commandReport(
     ...commandJson(result),
     ...withoutNetwork(context, result),
     ...emptyBecauseMasked(context),
+    ...hiddenProgram(context, result),
     ...rest,
     ...(context.contained ? {} : { unsandboxed: true }),
   };
@@ -53,6 +55,15 @@ function withoutNetwork({ call }: ShellContext, { exit, networkTries = 0 }: Comm
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';
   return { noNetwork: `There is no network here, and the command tried to reach one. ${remedy}` };
+}
+
+/** The remedy for a program that the operator's own PATH has, and the sandbox does not. */
+function hiddenProgram({ env, contained }: ShellContext, { exit, stderr }: CommandResult): { [key: string]: Json } {
+  const [, name] = /(?:^|[:\s])([\w.+-]+): (?:command )?not found$/m.exec(stderr) ?? [];
+  if (exit === 0 || !contained || name === undefined || findProgram(name, env['PATH']) === null) return {};
+  return {
+    notShown: `${name} is a program of the operator that the sandbox does not show. Ask the operator to add it to programs: in hopgate.yaml.`,
+  };
 }
 
 /** The masked files that a failed command named, and the remedy. */

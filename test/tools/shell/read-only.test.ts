@@ -1,8 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
@@ -33,6 +42,18 @@ describe('bash-readonly runs an ordinary command', () => {
     const { result, effects } = await shell(root, command);
     expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
     expect(effects).toEqual([]);
+  });
+
+  test('a program that only the operator has is named, with the way to it', async () => {
+    const [root, bin] = [scratch(), scratch({ 'mine-only': '#!/bin/sh\n' })];
+    chmodSync(join(bin, 'mine-only'), 0o755);
+    vi.stubEnv('PATH', `${process.env['PATH']}:${bin}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect((await shell(root, 'mine-only')).result).toMatchObject({
+      exit: 127,
+      notShown: expect.stringMatching(/^mine-only is a program of the operator.*programs: in hopgate\.yaml/),
+    });
+    expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
   test('git log and other reads of the history', async () => {

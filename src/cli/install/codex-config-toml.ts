@@ -115,7 +115,7 @@ function saysTheSame(before: Table, after: Table, { tables }: Additions, feature
   const left = plain(after) as { [key: string]: unknown };
   for (const { path } of tables) remove(left, path);
   for (const name of features) remove(left, ['features', name]);
-  return isDeepStrictEqual(emptied(left), emptied(before));
+  return isDeepStrictEqual(emptied(left), emptied(plain(before)));
 }
 
 function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly string[]): void {

@@ -12,6 +12,7 @@ import { readText } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
+import { keptCopies, restoredCopies, withCopies } from './kept-copies.ts';
 
 /** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
 const FEATURES = ['mcp_tool_list_changed'];
@@ -57,11 +58,21 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
     for (const addition of additions) text = withAdditions(path, text, addition);
     changes.push(change(path, text));
   }
-  return { changes, notes, keep: keptFolder(place) };
+  const removals = partsRemoved(place);
+  const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
+  const copies = withCopies(keptCopies(place, folder), changes, isPlain);
+  return { changes: [...changes, copies], notes, keep: keptFolder(place) };
 }
 
 /** Plans the changes of `hopgate uninstall codex`: removes everything that hopgate wrote, and changes nothing else. */
 async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
+  const changes = restoredCopies(keptCopies(place, foldersOf(place).folder), partsRemoved(place));
+  const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
+  return { changes, notes, keep: keptFolder(place) };
+}
+
+/** The changes that remove what hopgate wrote, also from files that were changed since. */
+function partsRemoved(place: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
   const hooks = readText(hooksFile);
@@ -77,8 +88,7 @@ async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
         text = withoutAdditions(path, text, block, features);
     changes.push(change(path, text));
   }
-  const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
-  return { changes, notes, keep: keptFolder(place) };
+  return changes;
 }
 
 function change(path: string, after: string | null): FileChange {

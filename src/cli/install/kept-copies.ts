@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { fieldsOf } from '../../base/json.ts';
+import { stateHome } from '../../project/state-home.ts';
+import { readText } from './apply.ts';
+import type { FileChange, InstallTarget } from './installer.ts';
+
+/** A file's text before an installation, and the hash of the text that was installed. */
+interface Kept {
+  readonly before: string | null;
+  readonly installed: string;
+}
+
+/** Copies of the files that an installation changed, by path. */
+export interface KeptCopies {
+  readonly path: string;
+  readonly files: { readonly [path: string]: Kept };
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** The copies of one installation, in the state folder. @param folder the folder that the installation writes to */
+export function keptCopies({ io }: InstallTarget, folder: string): KeptCopies {
+  const path = join(stateHome(io.env), `before-install-${hashOf(folder).slice(0, 16)}.json`);
+  try {
+    return { path, files: fieldsOf(JSON.parse(readText(path) ?? '{}')) as KeptCopies['files'] };
+  } catch {
+    return { path, files: {} }; // damaged: the uninstallation removes what was added, part by part
+  }
+}
+
+/**
+ * The change that stores copies for an installation. A file that was changed since the last one, or that contained
+ * hopgate's parts before the first one, gets no copy.
+ *
+ * @param isPlain the text of a file contains nothing of hopgate
+ */
+export function withCopies(
+  { path, files }: KeptCopies,
+  changes: readonly FileChange[],
+  isPlain: (path: string) => boolean,
+): FileChange {
+  const kept = changes.flatMap(({ path: file, before, after }): readonly (readonly [string, Kept])[] => {
+    const known = files[file];
+    const isOurs = known !== undefined && before !== null && hashOf(before) === known.installed;
+    if (after === null || !(isOurs || isPlain(file))) return [];
+    return [[file, { before: isOurs ? known.before : before, installed: hashOf(after) }]];
+  });
+  return { path, before: readText(path), after: `${JSON.stringify(Object.fromEntries(kept))}\n`, isOurs: true };
+}
+
+/** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */
+export function restoredCopies({ path, files }: KeptCopies, changes: readonly FileChange[]): readonly FileChange[] {
+  const restored = changes.map((change) => {
+    const known = files[change.path];
+    const isUnchanged = known !== undefined && change.before !== null && hashOf(change.before) === known.installed;
+    return isUnchanged ? { ...change, after: known.before } : change;
+  });
+  return [...restored, { path, before: readText(path), after: null, isOurs: true }];
+}

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { realRoot, repositoryOf } from '../project/root.ts';
-import type { Io } from './io.ts';
+import { CliError, type Io } from './io.ts';
 
 /** `--root DIR`: the repository; default: the one that contains the current folder. Resolve it with {@link rootOf}. */
 export const rootOption = (): Option =>
@@ -31,3 +31,29 @@ export const wholeUpTo =
     if (!/^\d+$/.test(text) || value > most) throw new InvalidArgumentError(`It must be a whole number up to ${most}.`);
     return value;
   };
+
+export const telemetryOption = (): Option =>
+  new Option(
+    '--telemetry [contents]',
+    'send spans to the OpenTelemetry provider of this process; with the word contents, arguments and results, too',
+  ).choices(['contents']);
+
+/** The option as a session takes it. */
+export const telemetryOf = (said: boolean | 'contents' | undefined): boolean | { readonly contents: true } =>
+  said === 'contents' ? { contents: true } : (said ?? false);
+
+/** {@link telemetryOf} for a program that opens sessions later. @throws CliError `no-telemetry` without the package */
+export async function checkedTelemetry(
+  said: Parameters<typeof telemetryOf>[0],
+): Promise<ReturnType<typeof telemetryOf>> {
+  if (said)
+    await import('../telemetry/index.ts').catch((cause: unknown) => {
+      throw new CliError(
+        'no-telemetry',
+        'telemetry needs the package @opentelemetry/api',
+        'Run "npm install @opentelemetry/api", or leave out --telemetry.',
+        { cause },
+      );
+    });
+  return telemetryOf(said);
+}

@@ -48,6 +48,8 @@ export interface HostOptions {
   /** The command line that runs a ticket, up to the ticket itself. */
   readonly runCommand?: string;
   readonly backends?: OpenOptions['backends'];
+  /** Spans of every session; see `OpenOptions`. */
+  readonly telemetry?: OpenOptions['telemetry'];
   /** See `sqliteStore`. */
   readonly checkpointPages?: number;
 }
@@ -79,11 +81,12 @@ export class SessionHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    const { env, keepOpenMs, backends, checkpointPages } = options;
+    const { env, keepOpenMs, backends, checkpointPages, telemetry = false } = options;
     this.#transcripts = new Transcripts(env);
     this.#sessions = new OpenSessions({
       env,
       keepOpenMs,
+      telemetry,
       ...(backends ? { backends } : {}),
       ...(checkpointPages === undefined ? {} : { checkpointPages }),
     });

@@ -18,10 +18,12 @@ export interface OpenSessionsOptions {
   readonly checkpointPages?: number;
   /** Used instead of the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];
+  /** Spans of every session. */
+  readonly telemetry?: OpenOptions['telemetry'];
 }
 
 /** The options for opening a session. */
-export type Opening = Omit<OpenOptions, 'store' | 'backends'>;
+export type Opening = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 
 interface Held {
   readonly session: Promise<Session>;
@@ -157,13 +159,14 @@ export class OpenSessions {
   }
 
   async #open(opening: Opening): Promise<Session> {
-    const { backends } = this.#options;
+    const { backends, telemetry = false } = this.#options;
     const writer = this.#writers.get(opening.session ?? '') ?? randomIds.next('writer');
     const session = await openSession({
       ...opening,
       store: this.store(opening.root),
       ids: { next: (kind) => (kind === 'writer' ? writer : randomIds.next(kind)) },
       ...(backends ? { backends } : {}),
+      telemetry,
     });
     this.#writers.set(session.id, writer);
     return session;

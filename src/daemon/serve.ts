@@ -14,7 +14,7 @@ import { daemonFolder, ensurePrivateDir } from './places.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 
-export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends'>> {
+export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
   readonly env: Env;
   /** Minutes without a request after which it exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
   readonly idleMinutes?: number;
@@ -67,10 +67,11 @@ export async function serve(options: ServeOptions): Promise<Daemon | null> {
 }
 
 async function run(options: ServeOptions, folder: string, lock: { close(): void }): Promise<Daemon> {
-  const { env, keepOpenMs = KEEP_OPEN_MS, backends, handlers } = options;
+  const { env, keepOpenMs = KEEP_OPEN_MS, backends, telemetry = false, handlers } = options;
   const socket = join(folder, 'socket');
   const log = logTo(join(folder, 'log'));
-  const host = new SessionHost({ env, keepOpenMs, runCommand: runCommand(env), ...(backends ? { backends } : {}) });
+  const own = backends ? { backends } : {};
+  const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: runCommand(env), ...own });
   const startedAt = new Date().toISOString();
   const face = options.face ? await options.face(host, log) : null;
   let finish = () => {};

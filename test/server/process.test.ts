@@ -14,6 +14,8 @@ import { makeWorld, type World } from '../daemon/world.ts';
 import { depth } from '../depth.ts';
 import { send, until } from './kit.ts';
 
+/** `HOPGATE_KILLS=500` for a long run. */
+const KILLS = Number(process.env['HOPGATE_KILLS'] ?? depth(2, 25));
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
 interface Program {
@@ -45,7 +47,7 @@ describe('hopgate serve', () => {
   it('loses nothing that it acknowledged when it is killed under load', async () => {
     const world = makeWorld();
     const acknowledged = new Map<string, string>();
-    for (let round = 0; round < depth(2, 25); round++) {
+    for (let round = 0; round < KILLS; round++) {
       const { child, port, operator } = await serveProgram(world);
       const post = (path: string, body: object) => send(port, `POST /v1/sessions${path}`, { token: operator, body });
       const worker = async () => {

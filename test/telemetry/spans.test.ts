@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { trace } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
 import { openSession } from '../../src/open-session.ts';
 import { inTrace } from '../../src/telemetry/index.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { roleTokenFile } from '../../src/server/access/tokens.ts';
+import { openFace } from '../../src/server/face.ts';
+import { makeWorld } from '../daemon/world.ts';
+import { send } from '../server/kit.ts';
 import { connected, hostOf } from '../adapters/mcp/client.ts';
 import { CONFIG, temporaryTree, yes } from '../session/sessions.ts';
 import { otlpReceiver } from './otlp.ts';
@@ -126,4 +131,22 @@ it('is a child of the span that is active in the program', async () => {
   const sent = await spans();
   const turn = sent.find(({ name }) => name === 'turn')!;
   expect(sent.find(({ name }) => name === 'execute_tool grep')).toMatchObject({ parentSpanId: turn.spanId });
+});
+
+it('sends spans of the sessions that a daemon runs', async () => {
+  const { spans } = await otlpReceiver();
+  const world = makeWorld();
+  const host = world.host({ telemetry: true });
+  const face = await openFace(host, { env: world.env, listen: { port: 0 } });
+  world.later(() => face.close());
+  const port = Number(new URL(face.address).port);
+  const token = readFileSync(roleTokenFile(world.env, 'operator'), 'utf8').trim();
+  const body = { root: world.root, agent: 'builder', peripheral: 'explore' };
+  const { session } = (await send(port, 'POST /v1/sessions', { token, body })).json;
+  await send(port, `POST /v1/sessions/${session}/step`, { token, body: { tool: 'edit', args: {} } });
+  await send(port, `POST /v1/sessions/${session}/close`, { token, body: {} });
+  await host.close();
+  const sent = await spans();
+  const names = sent.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['invoke_agent builder', 'visit explore', 'denial tool-not-allowed']));
 });

@@ -20,7 +20,7 @@ import { diffFor } from '../approve/show-request.ts';
 import { codexRules } from '../codex/rules.ts';
 import { fail } from '../fail.ts';
 import { CliError, type Io, note } from '../io.ts';
-import { rootOf } from '../options.ts';
+import { rootOf, telemetryOf } from '../options.ts';
 import { type Address, addressOf, isLoopback } from './address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
 import { openAgent, type Wanted } from './open-agent.ts';
@@ -81,7 +81,7 @@ const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({
   root,
   agent: options.agent,
   observe: options.observe ?? false,
-  telemetry: options.telemetry === 'contents' ? { contents: true } : (options.telemetry ?? false),
+  telemetry: telemetryOf(options.telemetry),
   unsafeNoSandbox: options.unsafeNoSandbox ?? false,
   approver: approverOf(io, root, options),
   approve: options.approve ?? [],

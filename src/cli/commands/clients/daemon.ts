@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { daemonFolder } from '../../../daemon/places.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
-import { examples } from '../../options.ts';
+import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 
 /** The status that the daemon reports. */
 interface Status {
@@ -32,7 +32,10 @@ export function register(command: Command, io: Io): void {
       'Runs the daemon in the foreground, and replaces the programs that client programs run for their hooks.',
     )
     .option('--idle-minutes <n>', 'end after this many minutes without a request', '15')
-    .action((options: { readonly idleMinutes: string }) => start(io, Number(options.idleMinutes)));
+    .addOption(telemetryOption())
+    .action((options: { readonly idleMinutes: string; readonly telemetry?: boolean | 'contents' }) =>
+      start(io, Number(options.idleMinutes), options.telemetry),
+    );
   command
     .command('status')
     .summary('show whether it runs, and its sessions')
@@ -43,9 +46,10 @@ export function register(command: Command, io: Io): void {
     .action(() => stop(io));
 }
 
-async function start(io: Io, idleMinutes: number): Promise<void> {
+async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | undefined): Promise<void> {
+  const telemetry = await checkedTelemetry(said);
   const { serve } = await import('../../../daemon/serve.ts');
-  const daemon = await serve({ env: io.env, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
+  const daemon = await serve({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
     note(io, 'a daemon is running already');
     io.exitCode = 1;

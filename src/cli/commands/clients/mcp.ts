@@ -3,7 +3,7 @@ import { approveOption } from '../../approve/approve-option.ts';
 import { waitApprovalOption } from '../../approve/pending-at.ts';
 import type { Io } from '../../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/command.ts';
-import { examples, observeOption, rootOption } from '../../options.ts';
+import { examples, observeOption, rootOption, telemetryOption } from '../../options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -29,14 +29,7 @@ export function register(command: Command, io: Io): void {
     .option('--upstream-names', 'offer tools of other MCP servers under their original names')
     .option('--http [address]', 'serve over Streamable HTTP at this local port, or address and port')
     .option('--allow-host <names...>', 'further host names at which --http may be reached')
-    .addOption(
-      new Option(
-        '--telemetry [contents]',
-        'send spans to the OpenTelemetry provider of this process; with the word contents, arguments and results, too',
-      )
-        .choices(['contents'])
-        .conflicts('attach'),
-    )
+    .addOption(telemetryOption().conflicts('attach'))
     .addOption(observeOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
     .addHelpText(

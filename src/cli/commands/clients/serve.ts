@@ -8,7 +8,7 @@ import { tokenFolder } from '../../../server/access/tokens.ts';
 import { pendingEverywhere } from '../../approve/find-pending.ts';
 import { notifyOfNew } from '../../approve/notify.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
-import { examples } from '../../options.ts';
+import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 
 export const SERVED_PORT = 4780;
 /** How long a daemon without an HTTP server has to end its calls, in milliseconds. */
@@ -19,6 +19,7 @@ interface Options {
   readonly socket?: string;
   readonly open?: boolean;
   readonly exec?: string;
+  readonly telemetry?: boolean | 'contents';
   readonly agency?: string;
   readonly agencyListen?: { readonly host: string; readonly port: number };
   /** The session that the live view opens with. */
@@ -35,6 +36,7 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
     .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
+    .addOption(telemetryOption())
     .option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)')
     .addOption(
       new Option(
@@ -80,6 +82,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
     import('../../../server/face.ts'),
     import('../../../server/access/tokens.ts'),
   ]);
+  const telemetry = await checkedTelemetry(options.telemetry);
   const listen = options.socket === undefined ? { port: options.port } : { socket: resolve(io.cwd, options.socket) };
   let issueCode = (): string => '';
   let agencyAddress: string | null = null;
@@ -88,6 +91,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
     await askDaemon('/stop', { env: io.env, body: '' }).catch(ignoreMissing);
     const daemon = await serve({
       env: io.env,
+      telemetry,
       face: async (host, log) => {
         const { agency, agencyListen } = options;
         const face = await openFace(host, {

@@ -121,6 +121,17 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.results[1]?.text).toMatch(/Exit code 3[\s\S]*one[\s\S]*bad/);
   });
 
+  it('reads the part that it needs of an output that is too long to show', async () => {
+    const readOn = (told: string) => {
+      const [file_path = ''] = /\/\S*\/tool-results\/\S+/.exec(told) ?? [];
+      return { calls: [{ name: 'Read', input: { file_path, offset: 5000, limit: 2 } }] };
+    };
+    const run = await world.run([mode('diagnose'), bash('seq 1 100000'), readOn, done, done]);
+    expect(outcomes(run)).toEqual(['mode ran', 'Bash ran', 'Read ran']);
+    expect(lastText(run)).toMatch(/^\s*5000\s+5000\n\s*5001\s+5001$/m);
+    expect((await world.hopgate('verify', run.session, '--inhabited', '--root', world.root)).code).toBe(0);
+  });
+
   it('runs Bash in the background, shows what it prints, and stops it with the visit', async () => {
     const command = 'echo started; echo back > src/bg.txt; sleep 600';
     const background = { command, description: 'x', run_in_background: true };

@@ -5,11 +5,15 @@ import { type OwnServer, ourTool } from '../core/calls/mcp-name.ts';
 import { whereOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './event.ts';
+import { isOneFile, readsSavedResult } from './saved-result.ts';
 
 /** Translates a call of Claude Code into an action of the session, in its current state. */
 export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Session, own: OwnServer): ClientAction {
   const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
+  const transcript = textOf(fields['transcript_path']);
+  if (transcript !== null && readsSavedResult(transcript, tool, input) && isOneFile(String(input['file_path'])))
+    return { kind: 'inner' };
   const { specs, config, root } = session;
   const cwd = textOf(fields['cwd']);
   return toolCallToAction(

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { clientTool } from '../core/calls/client-tools.ts';
 import { readClientLog } from '../core/client-log.ts';
+import { readsSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -46,7 +47,8 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
     } else if (role === 'user')
       for (const block of blocks) {
         const use = uses.get(textOf(block['tool_use_id']) ?? '');
-        if (use && block['type'] === 'tool_result' && hasRun(block) && reaches(use.tool))
+        const saved = use && readsSavedResult(file, use.tool, fieldsOf(use.input));
+        if (use && !saved && block['type'] === 'tool_result' && hasRun(block) && reaches(use.tool))
           ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
       }
   }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER } from '../../server-name.ts';
@@ -33,6 +33,35 @@ describe('a call of one of the client’s own tools', () => {
     });
     expect((await world.evidence()).at(-1)).toBe('step read ok, read src/a.js');
     expect(await world.session(async (session) => session.state.steps)).toBe(1);
+  });
+
+  it('reads a result that Claude Code saved for this conversation, and nothing else from there', async () => {
+    await world.lead('explore', 'diagnose');
+    const folder = join(world.folder, 'conversation');
+    const saved = join(folder, 'tool-results', 'b1.txt');
+    mkdirSync(join(folder, 'tool-results'), { recursive: true });
+    writeFileSync(saved, 'long\n');
+    writeFileSync(join(folder, 'other.txt'), 'other\n');
+    symlinkSync('../other.txt', join(folder, 'tool-results', 'link.txt'));
+    linkSync(join(folder, 'other.txt'), join(folder, 'tool-results', 'hard.txt'));
+    const read = (file_path: string) => world.call('Read', { file_path }, { transcript_path: `${folder}.jsonl` });
+    const { verdict, id } = await read(saved);
+    expect(verdict).toBe('allowed');
+    await world.done(id, 'Read', { type: 'text', file: { filePath: saved, content: 'long\n' } });
+    for (const name of [
+      'link.txt',
+      'hard.txt',
+      '../other.txt',
+      'none.txt',
+      '..',
+      'sub/b1.txt',
+      '../tool-results/b1.txt',
+    ])
+      expect([name, (await read(`${folder}/tool-results/${name}`)).verdict]).toEqual([name, 'blocked']);
+    expect((await world.call('Read', { file_path: saved })).verdict).toBe('blocked');
+    expect(
+      (await world.call('Write', { file_path: saved, content: '' }, { transcript_path: `${folder}.jsonl` })).verdict,
+    ).toBe('blocked');
   });
 
   it('has a durable intent before it runs and its observed effects afterwards', async () => {

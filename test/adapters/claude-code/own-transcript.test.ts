@@ -1,6 +1,6 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readOwnTranscript } from '../../../src/adapters/claude-code/own-transcript.ts';
 
@@ -50,6 +50,21 @@ describe('the transcript of Claude Code', () => {
       ].join(''),
     );
     expect(readOwnTranscript(file).ran).toEqual([]);
+  });
+
+  it('omits a read of a saved result of the conversation, as in a sub-agent', () => {
+    const saved = join(file.replace(/\.jsonl$/, ''), 'tool-results', 'b1.txt');
+    const calls = line(
+      'assistant',
+      { ...use('a', 'Read'), input: { file_path: saved } },
+      { ...use('b', 'Read'), input: { file_path: join(folder, 'b1.txt') } },
+    );
+    writeFileSync(file, calls + line('user', result('a'), result('b')));
+    expect(readOwnTranscript(file).ran.map(({ id }) => id)).toEqual(['b']);
+    const agent = join(file.replace(/\.jsonl$/, ''), 'subagents', 'agent-1.jsonl');
+    mkdirSync(dirname(agent), { recursive: true });
+    writeFileSync(agent, calls + line('user', result('a'), result('b')));
+    expect(readOwnTranscript(agent).ran.map(({ id }) => id)).toEqual(['b']);
   });
 
   it('is read on from the last position, and an unfinished line is left for later', () => {

@@ -19,7 +19,9 @@ export async function describeSpec(specs: SpecSet | string, options: TestSpecsOp
   describe(typeof specs === 'string' ? `the spec set ${specs}` : 'the spec set', () => {
     for (const [group, cases] of groups) {
       describe(group, () => {
-        for (const { name, run } of cases) it(name, run, PATIENCE);
+        for (const { name, run, excluded } of cases)
+          if (excluded === null) it(name, run, PATIENCE);
+          else it.skip(`${name} (excluded: ${excluded})`);
       });
     }
     if (options.backends) return;

@@ -5,9 +5,10 @@ import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { planCases } from './cases.ts';
 import { trialConfig } from './model/model-config.ts';
-import { runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
+import { type RunCaseOptions, runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
 import { Coverage, type CoverageRow } from './plan/coverage.ts';
-import type { PlannedCase } from './plan/planned-case.ts';
+import { Exclusions } from './plan/exclusions.ts';
+import { itemsOf, type PlannedCase } from './plan/planned-case.ts';
 
 export interface TestSpecsOptions {
   /** The repository's config; a made-up repository by default. */
@@ -26,12 +27,24 @@ export interface TestSpecsOptions {
   readonly play?: (session: Session) => Promise<void>;
   /** Executes each route again on SQLite, with a death and a resume in every call. Default: true for small sets. */
   readonly deaths?: boolean;
+  /**
+   * Reasons by item: an edge, start or mode transition (`edge deploy deployed reflect`) that cannot be provoked with
+   * your backends, or the name of a test. A test whose path needs such an item is not run. An item of no test is an
+   * error.
+   *
+   * @example { 'edge deploy deployed reflect': 'needs a host that nobody has here' }
+   */
+  readonly exclude?: { readonly [item: string]: string };
 }
 
 /** One generated test. */
 export interface GeneratedTest {
   readonly group: PlannedCase['group'] | 'deaths' | 'agent';
   readonly name: string;
+  /** The moves of its path as data, and the requests at its end. */
+  readonly planned: PlannedCase;
+  /** The reason why it is not run; null if it is. */
+  readonly excluded: string | null;
   /** Throws if the session differs from the spec. */
   readonly run: () => Promise<void>;
 }
@@ -53,30 +66,24 @@ export interface GeneratedTests {
  * @param specs a spec set, or the path of one (`default`: the shipped one)
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
-  const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
-  const pinned: Pinned = { specs: loaded, config: { ...trialConfig(loaded), ...options.config } };
-  const agent = options.agent ?? agentOf(loaded);
-  const plan = planCases(pinned, agent);
-  const coverage = new Coverage(loaded);
-  const run = {
-    agent,
-    provoked: new Set<string>(),
-    onTaken: coverage.add,
-    ...(options.backends ? { backends: options.backends } : {}),
-  };
-  const tests = plan.cases.map(
-    (planned): GeneratedTest => ({
-      group: planned.group,
-      name: planned.name,
-      run: () => runCase(pinned, planned, run),
-    }),
+  const { pinned, run, coverage } = await settingOf(specs, options);
+  const { specs: loaded } = pinned;
+  const plan = planCases(pinned, run.agent);
+  const exclusions = new Exclusions(loaded, options.exclude ?? {});
+  const test = (planned: PlannedCase, more: Omit<GeneratedTest, 'planned' | 'excluded'>): GeneratedTest => ({
+    planned,
+    excluded: exclusions.reasonFor(planned, more.name),
+    ...more,
+  });
+  const tests = plan.cases.map((planned) =>
+    test(planned, { group: planned.group, name: planned.name, run: () => runCase(pinned, planned, run) }),
   );
   const deadly =
     (options.deaths ?? !plan.large)
       ? plan.cases.filter(({ group }) => group === 'hops' || group === 'round trips' || group === 'modes')
       : [];
-  const deaths = deadly.map(
-    (planned, turn): GeneratedTest => ({
+  const deaths = deadly.map((planned, turn) =>
+    test(planned, {
       group: 'deaths',
       name: `killed in every call: ${planned.name}`,
       run: () => runCaseWithDeaths(pinned, planned, run, turn),
@@ -84,20 +91,46 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   );
   const { play } = options;
   const played = play
-    ? placesOf(plan.cases).map(
-        ([place, planned]): GeneratedTest => ({
+    ? placesOf(plan.cases).map(([place, planned]) =>
+        test(planned, {
           group: 'agent',
           name: `the agent plays ${place === OUTSIDE ? 'outside of any peripheral' : `in ${place}`}`,
           run: () => runCaseWithAgent(pinned, planned, play, run),
         }),
       )
     : [];
+  exclusions.failIfUnused();
+  const all = [...tests, ...deaths, ...played];
+  const left = new Set(
+    all.flatMap(({ excluded, planned }) => (excluded === null ? itemsOf(loaded, planned.moves) : [])),
+  );
+  const inAll = new Set(all.flatMap(({ planned }) => itemsOf(loaded, planned.moves)));
+  const reachable = new Set([...plan.reachable].filter((item) => left.has(item) || !inAll.has(item)));
   return {
     specs: loaded,
-    tests: [...tests, ...deaths, ...played],
+    tests: all,
     large: plan.large,
-    coverage: () => ({ requests: coverage.requests, rows: coverage.rows(plan.reachable) }),
+    coverage: () => ({ requests: coverage.requests, rows: coverage.rows(reachable) }),
   };
+}
+
+/** The sessions in which the cases of a spec set run. */
+export interface CaseSetting {
+  readonly pinned: Pinned;
+  readonly run: RunCaseOptions;
+  readonly coverage: Coverage;
+}
+
+export async function settingOf(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<CaseSetting> {
+  const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
+  const coverage = new Coverage(loaded);
+  const run = {
+    agent: options.agent ?? agentOf(loaded),
+    provoked: new Set<string>(),
+    onTaken: coverage.add,
+    ...(options.backends ? { backends: options.backends } : {}),
+  };
+  return { pinned: { specs: loaded, config: { ...trialConfig(loaded), ...options.config } }, run, coverage };
 }
 
 const OUTSIDE = 'outside';

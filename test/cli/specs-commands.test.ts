@@ -155,6 +155,20 @@ describe('generate', () => {
   });
 });
 
+it('test prints the paths of the tests as data with --paths --json', async () => {
+  const { out, code } = await machine().run('test', 'default', '--paths', '--json');
+  const tests = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const found = tests.find(({ name }) => name.startsWith('edge explore found-target edit'));
+  expect(found.moves.map((move: { name: string }) => move.name)).toEqual([
+    ...['to.diagnose', 'to.execute', 'start.explore', 'found-target.edit'],
+  ]);
+  expect(code).toBe(0);
+  expect((await machine().run('test', '--paths', '--emit', 'x')).code).toBe(2);
+});
+
 describe('graph', () => {
   it.each([
     [['graph'], /^(?:---|stateDiagram|flowchart)/],

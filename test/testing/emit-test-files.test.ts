@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { emitTestFiles } from '../../src/testing/emit-test-files.ts';
 import { generateTests } from '../../src/testing/test-specs.ts';
 import { depth } from '../depth.ts';
-import { FIXTURE_SPECS } from '../fixture-specs.ts';
+import { FIXTURE_SPECS, fixtureSpecs } from '../fixture-specs.ts';
 
 // Another vitest is started; how long that takes decides nothing.
 vi.setConfig({ testTimeout: 300_000 });
@@ -39,6 +39,17 @@ function runEmitted(folder: string): Run {
   return JSON.parse(readFileSync(out, 'utf8'));
 }
 
+it('the paths are data, and an emitted file has each move once, and each path as names of moves', async () => {
+  const { tests } = await generateTests(fixtureSpecs, { deaths: false });
+  const cases = tests.map(({ planned }) => planned);
+  expect(JSON.parse(JSON.stringify(cases))).toEqual(cases);
+  const text = emitTestFiles(cases, 'specs')['round-trips.test.js']!;
+  expect(text).toContain('  "pass.deploy": {"asked":{"kind":"hop","to":"deploy","exit":"pass",');
+  expect(text).toMatch(
+    /it\("reframe: start edit .*─fail→ edit .*\n {2}path: \[.*"start\.edit \(operator\)", .*"run\.fail"/,
+  );
+});
+
 it('the emitted files run unchanged, and fail after the specs have changed', async () => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-emitted-'));
   try {
@@ -49,7 +60,12 @@ it('the emitted files run unchanged, and fail after the specs have changed', asy
     const some = ['modes', 'hops'].flatMap((name) =>
       tests.filter(({ group }) => group === name).slice(0, depth(4, 1000)),
     );
-    for (const [file, text] of Object.entries(emitTestFiles(some, specs)))
+    for (const [file, text] of Object.entries(
+      emitTestFiles(
+        some.map(({ planned }) => planned),
+        specs,
+      ),
+    ))
       writeFileSync(join(folder, 'generated', file), text);
     expect(runEmitted(folder)).toMatchObject({ numPassedTests: some.length, numFailedTests: 0 });
 
@@ -60,7 +76,7 @@ it('the emitted files run unchanged, and fail after the specs have changed', asy
     const messages = moved.testResults.flatMap(({ assertionResults }) =>
       assertionResults.flatMap(({ failureMessages }) => failureMessages),
     );
-    expect(messages.some((message) => message.includes('--emit again'))).toBe(true);
+    expect(messages.some((message) => message.includes('write the tests again'))).toBe(true);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

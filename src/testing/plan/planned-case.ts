@@ -1,4 +1,5 @@
 import type { AuditState } from '../../audit/rules/state.ts';
+import type { SpecSet } from '../../spec/types.ts';
 import type { Route } from '../model/model.ts';
 import type { Move } from './moves.ts';
 
@@ -32,6 +33,32 @@ export function coveredBy(before: AuditState, { asked }: Move): readonly string[
     default:
       return [];
   }
+}
+
+/** The items that a path covers, by their names in the coverage table; a move that must be refused covers none. */
+export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
+  let at = 'outside';
+  let mode = modeGate?.initial;
+  return moves.flatMap(({ asked, refused }) => {
+    if (refused) return [];
+    const [from, before] = [at, mode];
+    switch (asked.kind) {
+      case 'hop':
+        at = asked.to;
+        return [`edge ${from} ${asked.exit} ${at}`, `state ${at}`];
+      case 'start':
+        at = asked.peripheral;
+        return [`start ${at}`, `state ${at}`];
+      case 'mode':
+        mode = asked.to;
+        return [`mode ${before} ${asked.reset ? 'reset' : mode}`];
+      case 'stop':
+        at = 'outside';
+        return [];
+      default:
+        return [];
+    }
+  });
 }
 
 /** Describes a route in a sentence: starts, exits and targets, and the required steps between them. */

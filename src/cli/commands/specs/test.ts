@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
@@ -8,13 +8,14 @@ import { junitReport, type TestResult } from '../../../testing/junit.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
 import { chosenSpecs } from '../../chosen-specs.ts';
-import { type Io, paint, print, printJson } from '../../io.ts';
+import { type Io, paint, print, printJson, printJsonLine } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
 interface Options {
   readonly root: string;
   readonly emit?: string;
+  readonly paths?: boolean;
   readonly junit?: string;
   readonly deaths?: boolean;
 }
@@ -27,7 +28,15 @@ export function register(command: Command, io: Io): void {
     .argument('[specs]', 'a spec folder or file (default: the one that hopgate.yaml names)')
     .option('--deaths', 'also kill the writer during each call, on SQLite (slower)')
     .option('--junit <file>', 'write a JUnit report')
-    .option('--emit <dir>', 'write the tests as vitest files instead of running them')
+    .addOption(
+      new Option('--emit <dir>', 'write the tests as vitest files instead of running them').conflicts('deaths'),
+    )
+    .addOption(
+      new Option('--paths', 'print the path of each test instead of running it; as data with --json').conflicts([
+        'emit',
+        'junit',
+      ]),
+    )
     .addOption(rootOption())
     .addHelpText(
       'after',
@@ -36,6 +45,7 @@ export function register(command: Command, io: Io): void {
         'hopgate test specs --deaths',
         'hopgate test --junit report.xml',
         'hopgate test specs --emit test/generated',
+        'hopgate test specs --paths --json',
       ),
     )
     .action((specs: string | undefined, options: Options) => test(io, specs, options));
@@ -46,6 +56,7 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
   const folder = await chosenSpecs(io, root, path);
   const specs = await loadSpecs(folder);
   const generated = await generateTests(specs, { deaths: options.deaths ?? false });
+  if (options.paths) return printPaths(io, generated);
   if (options.emit !== undefined) return emit(io, generated, folder, resolve(io.cwd, options.emit));
   const results = await runAll(io, generated);
   const failed = results.filter(({ failure }) => failure !== null);
@@ -74,6 +85,13 @@ async function test(io: Io, path: string | undefined, options: Options): Promise
     io,
     `${word}  ${results.length - failed.length} of ${plural(results.length, 'test')} pass, ${plural(requests, 'request')} judged, ${how} (${folder})`,
   );
+}
+
+/** Prints each test with the moves of its path; with --json, one test per line. */
+function printPaths(io: Io, { tests }: GeneratedTests): void {
+  for (const { group, name, planned } of tests)
+    if (io.json) printJsonLine(io, { ...planned, group, name });
+    else print(io, `${group}: ${name}\n  ${planned.moves.map((move) => move.name).join(' → ') || '(no moves)'}`);
 }
 
 async function runAll(io: Io, { tests }: GeneratedTests): Promise<readonly TestResult[]> {
@@ -125,7 +143,8 @@ const indent = (text: string): string => text.replaceAll(/^/gm, '  ');
 
 function emit(io: Io, { tests }: GeneratedTests, specs: string, folder: string): void {
   const named = specs === 'default' ? specs : relative(io.cwd, specs) || '.';
-  const files = Object.entries(emitTestFiles(tests, named));
+  const cases = tests.map(({ planned }) => planned);
+  const files = Object.entries(emitTestFiles(cases, named));
   for (const [file, text] of files) writeFile(join(folder, file), text);
   if (io.json) return printJson(io, { files: files.map(([file]) => join(folder, file)), tests: tests.length });
   print(

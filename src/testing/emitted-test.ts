@@ -1,0 +1,54 @@
+import { runCase } from './model/run-case.ts';
+import type { Move } from './plan/moves.ts';
+import type { PlannedCase } from './plan/planned-case.ts';
+import { type CaseSetting, settingOf } from './test-specs.ts';
+
+/** The moves of a file of tests, by name. */
+export type EmittedMoves = { readonly [name: string]: Omit<Move, 'name'> };
+
+/** A path, as names of moves, and the requests at its end. */
+export interface EmittedPath {
+  readonly path: readonly string[];
+  readonly tries?: readonly string[];
+  readonly forges?: readonly string[];
+  readonly both?: readonly [string, string];
+  readonly provoke?: 'end' | 'all';
+}
+
+const settings = new Map<string, Promise<CaseSetting>>();
+
+/**
+ * Runs the tests in the files of `hopgate test --emit`: each makes the moves of its path in a session of the current
+ * specs, and compares every answer with the spec.
+ * @param specs the spec set, relative to the folder in which the tests run
+ */
+export function emittedTest(
+  specs: string,
+  group: PlannedCase['group'],
+  moves: EmittedMoves,
+): (test: EmittedPath) => () => Promise<void> {
+  const named = (name: string): Move => {
+    const move = Object.hasOwn(moves, name) ? moves[name] : undefined;
+    if (!move) throw new Error(`there is no move "${name}" in the file`);
+    return { ...move, name };
+  };
+  return ({ path, tries, forges, both, provoke }) =>
+    async () => {
+      const known = settings.get(specs) ?? settingOf(specs);
+      settings.set(specs, known);
+      const { pinned, run } = await known;
+      const planned: PlannedCase = {
+        group,
+        name: '',
+        moves: path.map(named),
+        ...(tries ? { tries: tries.map(named) } : {}),
+        ...(forges ? { forges: forges.map(named) } : {}),
+        ...(both ? { both: [named(both[0]), named(both[1])] } : {}),
+        ...(provoke ? { provoke } : {}),
+      };
+      await runCase(pinned, planned, run).catch((error: Error) => {
+        error.message += `\n  If the specs are right, write the tests again: hopgate test ${specs} --emit`;
+        throw error;
+      });
+    };
+}

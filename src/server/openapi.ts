@@ -5,17 +5,54 @@ import { Failure } from './schemas.ts';
 
 type Document = { readonly [field: string]: unknown };
 
-const jsonSchema = (schema: z.ZodType, io: 'input' | 'output'): Document => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Document;
-  return rest;
-};
+type Schemas = { [name: string]: unknown };
+
+/** Generators of clients cannot name a type that refers to itself, and any JSON value needs none. */
+const isAnyJson = ({ anyOf }: Document): boolean =>
+  // text, number, boolean, null, list, object
+  Array.isArray(anyOf) && anyOf.length === 6;
+const ANY: Document = { description: 'Any JSON value.' };
+const DEFS = '#/$defs/';
+const COMPONENTS = '#/components/schemas/';
+
+/** The JSON schemas of one operation. The definitions inside of a schema become components. */
+class JsonSchemas {
+  readonly #components: Schemas;
+  readonly #prefix: string;
+
+  constructor(components: Schemas, prefix: string) {
+    this.#components = components;
+    this.#prefix = prefix;
+  }
+
+  of(schema: z.ZodType, io: 'input' | 'output'): Document {
+    const { $schema: _, $defs = {}, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Document;
+    const definitions = $defs as { readonly [name: string]: Document };
+    const names = new Map(Object.entries(definitions).map(([name, one]) => [name, this.#nameOf(name, one, io)]));
+    const moved = (value: Document): Document =>
+      JSON.parse(JSON.stringify(value), (key, part: unknown) =>
+        key === '$ref' && typeof part === 'string' && part.startsWith(DEFS)
+          ? `${COMPONENTS}${names.get(part.slice(DEFS.length))}`
+          : part,
+      ) as Document;
+    for (const [name, one] of Object.entries(definitions))
+      this.#components[names.get(name)!] = isAnyJson(one) ? ANY : moved(one);
+    return moved(rest);
+  }
+
+  #nameOf(name: string, one: Document, io: 'input' | 'output'): string {
+    if (isAnyJson(one)) return 'Json';
+    return `${this.#prefix}${io === 'input' ? 'In' : 'Out'}${name.replace(/^_*schema/, '')}`;
+  }
+}
 
 /** The OpenAPI 3.1 page of the routes. It is generated, so that it cannot differ from what the server checks. */
 export function openApi(routes: readonly HttpRoute[], version: string): Document {
+  const schemas: Schemas = { Failure: new JsonSchemas({}, '').of(Failure, 'output') };
   const paths: { [at: string]: { [method: string]: Document } } = {};
   for (const route of routes) {
     paths[route.at] ??= {};
-    paths[route.at]![route.method.toLowerCase()] = operationOf(route);
+    paths[route.at]![route.method.toLowerCase()] = operationOf(route, new JsonSchemas(schemas, route.id));
   }
   return {
     openapi: '3.1.0',
@@ -27,7 +64,7 @@ export function openApi(routes: readonly HttpRoute[], version: string): Document
     },
     paths,
     components: {
-      schemas: { Failure: jsonSchema(Failure, 'output') },
+      schemas,
       securitySchemes: {
         bearer: {
           type: 'http',
@@ -39,17 +76,23 @@ export function openApi(routes: readonly HttpRoute[], version: string): Document
   };
 }
 
-function operationOf(route: HttpRoute): Document {
-  const { id, summary, path, query, body, status } = route;
+function operationOf(route: HttpRoute, schemas: JsonSchemas): Document {
+  const { id, summary, path, query, body, answer } = route;
+  const isSocket = isStreamed(answer) && answer.type === 'websocket';
+  const parameters = [
+    ...parametersOf(schemas, path, 'path'),
+    ...parametersOf(schemas, query, 'query'),
+    ...headersOf(route),
+  ];
   return {
     operationId: id,
     summary,
     ...(route.for === 'public' ? {} : { security: [{ bearer: [...route.for] }] }),
-    ...(path || query ? { parameters: [...parametersOf(path, 'path'), ...parametersOf(query, 'query')] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } } }
+      ? { requestBody: { required: true, content: { 'application/json': { schema: schemas.of(body, 'input') } } } }
       : {}),
-    responses: { [status]: answerOf(route), default: failure },
+    responses: { [isSocket ? 101 : route.status]: answerOf(route, schemas), default: failure },
   };
 }
 
@@ -61,17 +104,34 @@ const failure: Document = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 };
 
-function answerOf({ answer, summary }: HttpRoute): Document {
+function answerOf({ answer, summary }: HttpRoute, schemas: JsonSchemas): Document {
   if (!isStreamed(answer))
-    return { description: summary, content: { 'application/json': { schema: jsonSchema(answer, 'output') } } };
+    return { description: summary, content: { 'application/json': { schema: schemas.of(answer, 'output') } } };
   const { type, description } = answer;
   if (type === 'websocket') return { description };
   return { description, content: { [type]: { schema: { type: 'string' } } } };
 }
 
-function parametersOf(schema: z.ZodObject | undefined, place: 'path' | 'query'): readonly Document[] {
+const LAST_EVENT_ID = { 'Last-Event-ID': 'The id of the last event that you have; the stream goes on after it.' };
+
+function headersOf({ headers = {}, answer }: HttpRoute): readonly Document[] {
+  const all = isStreamed(answer) && answer.type === 'text/event-stream' ? { ...LAST_EVENT_ID, ...headers } : headers;
+  return Object.entries(all).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  }));
+}
+
+function parametersOf(
+  schemas: JsonSchemas,
+  schema: z.ZodObject | undefined,
+  place: 'path' | 'query',
+): readonly Document[] {
   if (!schema) return [];
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input') as {
+  const { properties = {}, required = [] } = schemas.of(schema, 'input') as {
     readonly properties?: { readonly [name: string]: Document };
     readonly required?: readonly string[];
   };

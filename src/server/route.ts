@@ -38,6 +38,8 @@ export interface HttpRoute {
   readonly path: z.ZodObject | undefined;
   readonly query: z.ZodObject | undefined;
   readonly body: z.ZodType | undefined;
+  /** Optional headers that the route reads, with their meaning. */
+  readonly headers?: { readonly [name: string]: string };
   readonly answer: z.ZodType | Streamed;
   readonly status: 200 | 201;
   /** Returns the answer's value, or a whole Response where `answer` is {@link Streamed}. */
@@ -51,6 +53,7 @@ interface RouteParts<Path, Query, Body> {
   readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
+  readonly headers?: { readonly [name: string]: string };
   readonly answer: HttpRoute['answer'];
   readonly status?: 201;
   readonly run: (asked: RouteRequest<Path, Query, Body>) => Promise<unknown>;

@@ -128,6 +128,24 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(verified).toMatchObject({ code: 0 });
   });
 
+  test('runs what would be refused in a session that only observes, except what stays closed', async () => {
+    const { ended, told, read, world, repo } = await play(
+      {
+        main: [
+          patch('*** Add File: new.txt', '+x'),
+          call('bash', { command: 'echo made > made.txt; cat .env' }),
+          call('write', { path: 'third.txt', content: 'z' }),
+          over,
+        ],
+      },
+      { before: ['--observe'] },
+    );
+    expect([read('new.txt'), read('made.txt'), read('third.txt')]).toEqual(['x\n', 'made\n', 'z']);
+    expect([told(1), told(2), told(3)].join('\n')).not.toContain('secret-value');
+    const verified = await hopgate(world, repo, ['verify', sessionIn(ended)]);
+    expect(verified.stdout).toMatch(/^observed .*enforcement would have refused \d calls/);
+  });
+
   test('runs a patch natively where editing is allowed, observes it, and its change invalidates a test pass', async () => {
     const uno = patch('*** Update File: src/a.js', '@@', '-one', '+uno');
     const { ended, told, read, world, repo } = await play(

@@ -111,6 +111,17 @@ describe('the OpenAPI page', () => {
     const { json, status } = await served.ask('GET /v1/openapi.json', { token: null });
     expect(status).toBe(200);
     expect(json.openapi).toBe('3.1.0');
+    const references = [...JSON.stringify(json).matchAll(/"\$ref":"([^"]*)"/g)].map(([, to]) => to!);
+    expect(references.length).toBeGreaterThan(60);
+    for (const to of new Set(references)) {
+      const [root, ...steps] = to.split('/').map((step) => step.replaceAll('~1', '/'));
+      expect([root, steps.reduce((at, step) => at?.[step], json) === undefined], to).toEqual(['#', false]);
+    }
+    const parameters = (at: string, method: string) =>
+      (json.paths[at][method].parameters ?? []).map(({ name }: { name: string }) => name);
+    expect(parameters('/v1/events', 'get')).toContain('Last-Event-ID');
+    expect(parameters('/v1/bell', 'post')).toContain('Idempotency-Key');
+    expect(Object.keys(json.paths['/v1/socket'].get.responses)).toContain('101');
     expect(
       json.paths['/v1/sessions/{session}/hop'].post.requestBody.content['application/json'].schema.anyOf,
     ).toHaveLength(2);

@@ -80,3 +80,6 @@ export const WhistleAnswered = z.object({
   answer: MessageSchema,
   waitedMs: z.number(),
 });
+
+/** The header by which a request that is sent again sends no second message. */
+export const ONCE = { 'Idempotency-Key': 'Names the message: a request with the same key never sends it again.' };

@@ -42,10 +42,14 @@ const Via = z
 
 const run = route('POST /agency/run', {
   id: 'agencyRun',
-  summary:
-    'Runs an agent once in an agency peripheral, here or on the node that the registry names. The header Idempotency-Key names the run: the same key never starts the agent again. Hopgate-Budget-Ms ends the wait, not the run.',
+  summary: 'Runs an agent once in an agency peripheral, here or on the node that the registry names.',
   for: ['operator', 'agent', 'node'],
   body: RunRequest,
+  headers: {
+    [HEADERS.key]: 'Names the run: the same key never starts the agent again.',
+    [HEADERS.budget]: 'Milliseconds that the caller waits. They end the wait, not the run.',
+    [HEADERS.via]: 'The nodes that passed the run on, separated by commas.',
+  },
   answer: Reply,
   run: async ({ body, services, header }) => {
     const key = headerAs(HEADERS.key, header(HEADERS.key), Key) ?? randomUUID();

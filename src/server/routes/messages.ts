@@ -18,6 +18,7 @@ import {
   BellBody,
   MessagePath,
   MessageSchema,
+  ONCE,
   PageLimit,
   PersonName,
   StoredMessage,
@@ -123,10 +124,10 @@ const Sender = { as: PersonName, root: Root };
 
 const bell = route('POST /v1/bell', {
   id: 'bell',
-  summary:
-    'Sends a message as a person, and does not wait. The header Idempotency-Key names it: the same key never sends it again.',
+  summary: 'Sends a message as a person, and does not wait.',
   for: PEOPLE,
   body: BellBody.extend(Sender),
+  headers: ONCE,
   status: 201,
   answer: MessageSchema,
   run: async ({ body, services: { world }, header }) => {
@@ -145,6 +146,7 @@ const whistled = route('POST /v1/whistle', {
     'Sends a message as a person, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
   for: PEOPLE,
   body: WhistleBody.extend(Sender),
+  headers: ONCE,
   answer: WhistleAnswered,
   run: async ({ body, services: { world }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
@@ -177,6 +179,7 @@ const answer = route('POST /v1/messages/{message}/answer', {
   for: PEOPLE,
   path: MessagePath,
   body: AnswerBody,
+  headers: ONCE,
   status: 201,
   answer: MessageSchema,
   run: async ({ path, body: { as, text }, services: { world }, header }) => {

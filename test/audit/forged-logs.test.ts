@@ -200,6 +200,42 @@ const FORGED: readonly Forgery[] = [
     make: at(find('outcome'), { inReplyTo: LOG[0]!.entry.id }),
   },
   {
+    name: 'a foreign subject',
+    rule: 'subject',
+    says: 'it is about session other',
+    make: at(find('step'), { subject: { type: 'session', id: 'other' } }),
+  },
+  {
+    name: 'removed tags',
+    rule: 'tags',
+    says: 'its tags are none',
+    make: at(find('denial'), { tags: [] }),
+  },
+  {
+    name: 'the tag of another event',
+    rule: 'tags',
+    says: 'its tags are peripheral, explore, step',
+    make: at(find('denial'), { tags: ['peripheral', 'explore', 'step'] }),
+  },
+  {
+    name: 'a refusal of a lawful call',
+    rule: 'refusal',
+    says: 'it was refused: out-of-scope',
+    make: bodyAt(find('denial', 1), { request: { kind: 'hop', to: 'edit', reason: 'x', exit: 'ready-to-edit' } }),
+  },
+  {
+    name: 'a refusal for another reason',
+    rule: 'refusal',
+    says: 'it was refused: limit-reached',
+    make: bodyAt(find('denial', 1), { code: 'limit-reached' }),
+  },
+  {
+    name: 'a false reframe',
+    rule: 'reframe',
+    says: 'the hop says {"actual":"fail","expected":"pass"',
+    make: bodyAt(find('hop', 1), { reframe: { expected: 'pass', actual: 'fail', shownBy: null } }),
+  },
+  {
     name: 'a first entry that opens nothing',
     rule: 'goal-first',
     says: 'it records start',
@@ -369,4 +405,36 @@ describe('a gap is reported', () => {
     expect(ok).toBe(true);
     expect(gaps.map(({ kind }) => kind)).toEqual(['no-outcome', 'open-visit']);
   });
+});
+
+it('finds a removed and a changed reframe', async () => {
+  const on = await world({ backend: answering({ verdict: 'fail' }) });
+  const { session } = on;
+  await session.start('explore');
+  await session.setMode({ to: 'diagnose' });
+  await session.step({ tool: 'grep', args: { pattern: 'x' } });
+  await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'found it' });
+  await session.setMode({ to: 'execute', exitCriteria: 'the tests pass', reason: 'fix' });
+  await session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } });
+  await session.hop({ to: 'test', exit: 'hop-test', reason: 'try it', fruit: { 'commit-message': 'Fix it' } });
+  await session.step({ tool: 'bash-test' });
+  const back = await session.hop({ to: 'edit', reason: 'fail' });
+  expect(back.ok).toBe(true);
+  const log = await Array.fromAsync(on.store.entries(session.id));
+  const forged = (change: (reframe: Event) => Event | undefined) => {
+    const drafts = log.map(({ entry }): EntryDraft => {
+      const { reframe, ...rest } = entry.body as Event;
+      if (reframe === undefined) return draftOf(entry);
+      const changed = change(reframe as Event);
+      return { ...draftOf(entry), body: changed ? { ...rest, reframe: changed } : rest };
+    });
+    return verifyConstraints(PINNED, sealDrafts(EMPTY_CHAIN, drafts));
+  };
+  expect((await forged((reframe) => reframe)).violations).toEqual([]);
+  for (const change of [
+    () => undefined,
+    (reframe: Event) => ({ ...reframe, actual: 'unknown' }),
+    (reframe: Event) => ({ ...reframe, shownBy: 'entry-1' }),
+  ])
+    expect((await forged(change)).violations).toMatchObject([{ rule: 'reframe' }]);
 });

@@ -6,6 +6,8 @@ export const RULES = [
   'conclusion-last',
   'evidence-type',
   'author',
+  'subject',
+  'tags',
   'time',
   'place',
   'reply',
@@ -30,6 +32,8 @@ export const RULES = [
   'context',
   'fruit',
   'facts',
+  'refusal',
+  'reframe',
   'shipped',
 ] as const;
 export type Rule = (typeof RULES)[number];

@@ -38,7 +38,7 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
   intent: { ...call, approval: optional(text) },
   outcome: { tool: text, outcome, effects, ...reported },
   interrupted: { tool: text },
-  denial: { request: fields },
+  denial: { request: fields, code: text, about: fields },
   stop: {
     ...{ peripheral: text, reason: text, by, fruit: fields, exit: textOrNull },
     ended: (value) => value === undefined || (Array.isArray(value) && value.every(text)),

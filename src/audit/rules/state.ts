@@ -60,6 +60,8 @@ export interface AuditState {
   agent: string;
   root: string;
   unsafeNoSandbox: boolean;
+  /** It is the session of a sub-agent: what the session above may refuse is not on record here. */
+  hasParent: boolean;
   opened: boolean;
   closed: boolean;
   /** `erased`: the body of an entry is gone, so counts and lists may lack something. */
@@ -108,6 +110,7 @@ export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): Aud
   agent: '',
   root: '/',
   unsafeNoSandbox: false,
+  hasParent: false,
   opened: false,
   closed: false,
   history: 'complete',
@@ -215,6 +218,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       state.agent = body.agent;
       state.root = body.root;
       state.unsafeNoSandbox = body.unsafeNoSandbox;
+      state.hasParent = body.parent !== undefined;
       state.backpack = { 'session-id': state.sessionId, author: body.agent };
       return;
     case 'start':

@@ -1,7 +1,10 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { ClaimType, Entry, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
+import { own } from '../../spec/names.ts';
+import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
+import { sameJson } from '../rules/json.ts';
 import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
@@ -70,7 +73,23 @@ function authorFor(body: Body, agent: string): string {
   }
 }
 
-/** Judges the head of an entry: place, mode, claim, pattern, type, author and the entry that it replies to. */
+/** The tags of an entry: its place, its role in a discipline, its kind of call, its event, and a missing sandbox. */
+function tagsFor(state: AuditState, peripheral: string | null, body: Body): readonly string[] {
+  const { specs } = state.pinned;
+  const called = body.event === 'step' || body.event === 'outcome' ? own(TOOL_TAGS, body.tool) : undefined;
+  const spec = peripheral === null ? undefined : own(specs.peripherals, peripheral);
+  const leavesWorld = spec?.tools.some((tool) => own(specs.tools, tool)?.effect === 'simulate') ?? false;
+  return [
+    ...(peripheral === null ? [] : ['peripheral', peripheral]),
+    ...[disciplineOf(body)?.tag ?? []].flat(),
+    ...[called ?? []].flat(),
+    ...(body.event === 'stop' && body.exit !== null && leavesWorld ? ['hop-out'] : []),
+    body.event,
+    ...(state.unsafeNoSandbox ? ['unsafe-no-sandbox'] : []),
+  ];
+}
+
+/** Judges the head of an entry: place, mode, claim, subject, tags, type, author and the entry that it replies to. */
 export function checkForm(
   state: AuditState,
   entry: Entry,
@@ -101,6 +120,21 @@ export function checkForm(
       'reply',
       `about pattern ${pattern ?? 'none'}`,
       `it names ${entry.patternId ?? 'none'}`,
+      NEEDS_HISTORY,
+    );
+  const subject = pattern === null ? { type: 'session', id: state.sessionId } : { type: 'pattern', id: pattern };
+  if (!sameJson({ ...entry.subject }, subject))
+    report.violation(
+      'subject',
+      `about ${subject.type} ${subject.id}`,
+      `it is about ${entry.subject.type} ${entry.subject.id}`,
+    );
+  const tags = tagsFor(state, peripheral, body);
+  if (!sameJson([...entry.tags], tags))
+    report.violation(
+      'tags',
+      `tags: ${tags.join(', ')}`,
+      `its tags are ${entry.tags.join(', ') || 'none'}`,
       NEEDS_HISTORY,
     );
   const spec = peripheral === null ? undefined : state.pinned.specs.peripherals[peripheral];

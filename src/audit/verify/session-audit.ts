@@ -1,29 +1,23 @@
-import type { Body, ModeBody } from '../../evidence/bodies.ts';
+import type { Body } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
-import { callGates } from '../../spec/calls.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
-import { own } from '../../spec/names.ts';
-import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { fieldsOf, show } from '../rules/json.ts';
-import { momentNow } from '../rules/moment.ts';
-import { looksBack, trustedReport } from '../rules/observations.ts';
+import { show } from '../rules/json.ts';
+import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY, type RuleProblem } from '../rules/problem.ts';
 import { problems } from '../rules/problems.ts';
 import { readBody, wrongField } from '../rules/read-body.ts';
 import type { AuditRequest } from '../rules/request.ts';
 import { type AuditState, apply, beginState, type Pinned, recallMode } from '../rules/state.ts';
-import { wrongCommands } from '../rules/test-runs.ts';
 import { Approvals } from './approval.ts';
+import { checkApproved, checkCall, checkOutcome } from './calls.ts';
 import { Correspondence } from './correspondence.ts';
-import { checkEffects, checkReport, unconfirmed } from './effects.ts';
 import { CLAIM_OF, checkForm } from './entry-form.ts';
-import { checkFacts } from './facts.ts';
 import { Grants } from './grants.ts';
 import { requestOf } from './implied-request.ts';
+import { checkMode } from './mode-change.ts';
 import { isObserving, misjudged, openState, REFUSED_AND_RUN } from './observe-only.ts';
+import { wrongRefusal } from './refusals.ts';
 import { AuditReport } from './report.ts';
 import { Shipping } from './shipping.ts';
 import { VerifiedThread } from './thread.ts';
@@ -187,14 +181,14 @@ export class SessionAudit {
         checkStart(this.#visiting(at), body);
         return;
       case 'intent':
-        this.#checkCall(body);
-        this.#checkApproved(body, at);
+        checkCall(this.#visiting(at), body);
+        checkApproved(this.#visiting(at), body);
         return;
       case 'step':
-        this.#checkCall(body);
+        checkCall(this.#visiting(at), body);
         return;
       case 'outcome':
-        this.#checkOutcome(body);
+        checkOutcome(this.#visiting(at), body);
         return;
       case 'interrupted': {
         const { tool } = body;
@@ -215,10 +209,10 @@ export class SessionAudit {
         return;
       case 'hop':
         this.#counts.hops += 1;
-        checkHop(this.#visiting(at), body);
+        checkHop(this.#visiting(at), body, this.#thread.headId);
         return;
       case 'mode':
-        this.#checkMode(body, at);
+        checkMode(this.#visiting(at), body);
         return;
       case 'approval':
         this.#counts.approvals += 1;
@@ -235,6 +229,7 @@ export class SessionAudit {
         return;
       }
       case 'denial':
+        this.#checkDenial(body, at);
         if (body.enforced !== false) return;
         this.#counts.wouldRefuse += 1;
         if (!isObserving(state)) report.violation('pin', 'enforce: true', 'a refused call ran');
@@ -251,6 +246,17 @@ export class SessionAudit {
     }
   }
 
+  #checkDenial(body: BodyOf<'denial'>, at: number): void {
+    const due = wrongRefusal(this.#state, body, at);
+    if (due === null) return;
+    const constraint = `the spec's answer: ${due.join(' or ') || 'allowed'}`;
+    const tool = body.request['tool'];
+    this.#report.violation('refusal', constraint, `it was refused: ${body.code}`, {
+      ...NEEDS_HISTORY,
+      ...(typeof tool === 'string' ? { tool } : {}),
+    });
+  }
+
   #checkPin({ specHash }: BodyOf<'session-open'>): void {
     const { specs } = this.#state.pinned;
     const wrong = (message: string) => this.#report.violation('pin', `spec ${specs.hash}`, message);
@@ -258,115 +264,8 @@ export class SessionAudit {
     if (hashSpecs(specs) !== specs.hash) wrong('the pinned spec does not hash to its hash');
   }
 
-  #checkCall(body: BodyOf<'step' | 'intent'>): void {
-    const state = this.#state;
-    const { event, tool: id } = body;
-    const report = this.#report;
-    const tool = own(state.pinned.specs.tools, id);
-    if (event === 'step' && hasIntent(tool))
-      report.violation('intent', `${id}: an intent before it runs`, 'there is none', { tool: id });
-    if (event === 'intent' && tool !== undefined && !hasIntent(tool))
-      report.violation('intent', `${id} is a tool to ${tool.effect}`, 'it was recorded as an intent', { tool: id });
-    if (event === 'step') this.#checkResult(body);
-  }
-
-  /** The approval of a call: for its arguments; of an install for its command, hosts and scripts, not its files. */
-  #checkApproved({ tool, args, approval }: BodyOf<'intent'>, at: number): void {
-    if (approval === undefined) {
-      this.#approvals.drop();
-      return;
-    }
-    const { visit, pinned } = this.#state;
-    const { install = [] } = pinned.config;
-    const known = own(pinned.specs.tools, tool);
-    const gates = known ? callGates(known, visit?.spec) : [];
-    const isInstall = tool === 'install' && install.some((one) => one.approval);
-    this.#approvals.use(approval, at, {
-      action: { kind: 'step', from: visit?.peripheral ?? '', to: tool },
-      reason: '',
-      view: {
-        ...(gates.some(({ kind }) => kind === 'approval') ? { [APPROVAL_VIEW.args]: args } : {}),
-        ...(isInstall
-          ? {
-              command: args['command'] ?? 'the configured one',
-              install: install.map(({ run, hosts = [], scripts }) => ({
-                run: run.join(' '),
-                hosts: `from ${hosts.join(', ') || 'no host'}`,
-                scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
-              })),
-            }
-          : {}),
-      },
-    });
-  }
-
-  #checkOutcome(body: BodyOf<'outcome'>): void {
-    const state = this.#state;
-    const { pending } = state;
-    const { tool } = body;
-    const report = this.#report;
-    if (!pending) report.violation('intent', 'an intent before', 'an outcome without one', { tool });
-    else if (pending.tool !== tool)
-      report.violation('intent', `the intent is of ${pending.tool}`, `the outcome is of ${tool}`, {
-        tool,
-        ...NEEDS_HISTORY,
-      });
-    this.#checkResult(body);
-  }
-
-  #checkResult(body: BodyOf<'step' | 'outcome'>): void {
-    const state = this.#state;
-    const report = this.#report;
-    const { tool: id, outcome } = body;
-    const effects = body.effects === 'unobserved' ? [] : body.effects;
-    const { tools } = state.pinned.specs;
-    const claimed = unconfirmed(outcome, effects);
-    if (body.effects === 'unobserved') report.gap('unobserved', `the effects of ${id} were not observed`, id);
-    else if (state.unsafeNoSandbox && takesCommand(own(tools, id)))
-      report.gap('unobserved', `${id} ran without a sandbox`, id);
-    if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
-    const judged = isObserving(state) ? openState(state, id, body.event === 'step' ? body.args : {}) : state;
-    if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
-    checkReport(own(tools, id), body, report);
-    if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
-      const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
-      const wrong = wrongCommands(args, fieldsOf(outcome.result), state.pinned.config);
-      const test = `test: ${state.pinned.config.test.map(({ run }) => run.join(' ')).join(' | ')}`;
-      if (wrong) report.violation('condition', test, wrong, { tool: id });
-    }
-    if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
-      this.#shipping.ship(id, fieldsOf(outcome.result), state.pinned);
-  }
-
   #visiting(at: number) {
     return { state: this.#state, report: this.#report, approvals: this.#approvals, shipping: this.#shipping, at };
-  }
-
-  #checkMode(body: ModeBody, at: number): void {
-    const state = this.#state;
-    const { from, to, how, by, summary } = body;
-    const wrong = (constraint: string, message: string) => this.#report.violation('mode', constraint, message);
-    const { modeGate: gate } = state.pinned.specs;
-    if (!gate) return;
-    if (state.mode !== null && from !== state.mode)
-      wrong(`the mode is ${state.mode}`, `the change starts from ${from}`);
-    if ((how === 'timeout') !== (by === 'clock'))
-      wrong('the clock makes timeouts only', `a ${how} was made by the ${by}`);
-    const { timeoutMinutes } = gate;
-    if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
-      wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out before');
-    const transition = gate.transitions.find((one) => one.from === from && one.to === to);
-    this.#approvals.use(body.approval, at, {
-      action: { kind: 'mode', from, to },
-      reason: body.reason ?? '',
-      view: {
-        ...(body.exitCriteria === null ? {} : { [APPROVAL_VIEW.exitCriteria]: body.exitCriteria }),
-        ...(summary === null ? {} : { [APPROVAL_VIEW.summary]: summary }),
-      },
-    });
-    const approved = how === 'transition' && transition?.approval === 'operator';
-    const decided = { approved, summary: how === 'transition' ? summary : null };
-    checkFacts(body.facts, momentNow(state, by), decided, this.#report);
   }
 }
 

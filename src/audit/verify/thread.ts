@@ -20,6 +20,11 @@ export class VerifiedThread {
     return this.#lastId;
   }
 
+  /** The head of the visit's own line; after its stop, the last entry before. */
+  get headId(): string | null {
+    return this.#headId;
+  }
+
   get pendingId(): string | null {
     return this.#pendingId;
   }

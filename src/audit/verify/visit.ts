@@ -13,8 +13,8 @@ import { checkFacts } from './facts.ts';
 import type { AuditReport } from './report.ts';
 import { approvedTree, type Shipping } from './shipping.ts';
 
-/** The audit at an entry that begins or ends a visit. */
-interface Visiting {
+/** The audit at one entry. */
+export interface Visiting {
   readonly state: AuditState;
   readonly report: AuditReport;
   readonly approvals: Approvals;
@@ -79,8 +79,12 @@ export function checkStop({ state, report, approvals }: Visiting, body: StopBody
   }
 }
 
-/** Compares a hop with the stop before it, its approval and its facts. */
-export function checkHop({ state, report, approvals, at }: Visiting, body: HopBody): void {
+/**
+ * Compares a hop with the stop before it, its approval, its reframe and its facts.
+ *
+ * @param shownBy the last entry of the visit's own line
+ */
+export function checkHop({ state, report, approvals, at }: Visiting, body: HopBody, shownBy: string | null): void {
   const { leaving } = state;
   const { from, exit: name, to, reason, by } = body;
   approvals.ofHop = null;
@@ -97,6 +101,7 @@ export function checkHop({ state, report, approvals, at }: Visiting, body: HopBo
     ['by', leaving.by, by],
   ] as const)
     if (left !== hopped) report.violation('lifecycle', `${part} of the stop: ${left}`, `${part} of the hop: ${hopped}`);
+  checkReframe(state, report, body, shownBy);
   approvals.ofHop = approvals.use(body.approval, at, {
     action: { kind: 'hop', from, exit: name, to },
     reason,
@@ -124,6 +129,21 @@ export function checkHop({ state, report, approvals, at }: Visiting, body: HopBo
     },
     report,
   );
+}
+
+/** A hop back because an expectation failed says so, and no other hop does. */
+function checkReframe(
+  { pinned, visits, leaving }: AuditState,
+  report: AuditReport,
+  { from, to, reframe }: HopBody,
+  shownBy: string | null,
+): void {
+  const expected = own(pinned.specs.peripherals, from)?.exits.find(({ implies }) => implies !== null)?.implies;
+  const actual = expected && leaving?.fruit[expected.field];
+  const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
+  const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
+  if (!sameJson(reframe, due))
+    report.violation('reframe', `reframe: ${show(due)}`, `the hop says ${show(reframe)}`, NEEDS_HISTORY);
 }
 
 /** An empty part of a view is left out of it. */

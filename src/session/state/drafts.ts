@@ -2,6 +2,7 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { ClaimType, EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
+import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './state.ts';
 
@@ -95,13 +96,6 @@ export function draftEntry(
     ...(inReplyTo === null ? {} : { inReplyTo }),
   };
 }
-
-/** Tools whose calls have a tag of their own, so that a query finds them by kind. */
-const TOOL_TAGS: { readonly [tool: string]: string } = {
-  'alfworld-action': 'alfworld-step',
-  bell: 'bell',
-  whistle: 'whistle',
-};
 
 /** `alfworld-step`, `bell`, `whistle`; and `hop-out` for a hop out of a peripheral that acts in a world. */
 function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): readonly string[] {

@@ -34,3 +34,10 @@ export const BACKGROUND_TOOL = 'bash-background';
 
 /** The states of a message, in order. */
 export const RECEIPTS: readonly string[] = ['sent', 'delivered', 'read', 'answered'];
+
+/** The tools whose calls have a tag of their own, so that a query finds them by kind. */
+export const TOOL_TAGS: { readonly [tool: string]: string } = {
+  'alfworld-action': 'alfworld-step',
+  bell: 'bell',
+  whistle: 'whistle',
+};

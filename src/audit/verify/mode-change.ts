@@ -1,0 +1,31 @@
+import type { ModeBody } from '../../evidence/bodies.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { momentNow } from '../rules/moment.ts';
+import { checkFacts } from './facts.ts';
+import type { Visiting } from './visit.ts';
+
+/** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */
+export function checkMode({ state, report, approvals, at }: Visiting, body: ModeBody): void {
+  const { from, to, how, by, summary } = body;
+  const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
+  const { modeGate: gate } = state.pinned.specs;
+  if (!gate) return;
+  if (state.mode !== null && from !== state.mode) wrong(`the mode is ${state.mode}`, `the change starts from ${from}`);
+  if ((how === 'timeout') !== (by === 'clock'))
+    wrong('the clock makes timeouts only', `a ${how} was made by the ${by}`);
+  const { timeoutMinutes } = gate;
+  if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
+    wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out before');
+  const transition = gate.transitions.find((one) => one.from === from && one.to === to);
+  approvals.use(body.approval, at, {
+    action: { kind: 'mode', from, to },
+    reason: body.reason ?? '',
+    view: {
+      ...(body.exitCriteria === null ? {} : { [APPROVAL_VIEW.exitCriteria]: body.exitCriteria }),
+      ...(summary === null ? {} : { [APPROVAL_VIEW.summary]: summary }),
+    },
+  });
+  const approved = how === 'transition' && transition?.approval === 'operator';
+  const decided = { approved, summary: how === 'transition' ? summary : null };
+  checkFacts(body.facts, momentNow(state, by), decided, report);
+}

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Env, stateHome } from '../project/state-home.ts';
+import { type Env, stateHome } from '../base/state-home.ts';
 import type { AgencyAgent, LocalAgent } from '../spec/agency/agency-types.ts';
 import { loadAgency } from '../spec/agency/load-agency.ts';
 import type { DialIns } from './dial-in.ts';

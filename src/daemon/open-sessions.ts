@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import type { Env } from '../base/state-home.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
-import type { Env } from '../project/state-home.ts';
 import type { Session } from '../session/session.ts';
 import { isBusy } from '../stores/node-sqlite.ts';
 import { sqliteStore } from '../stores/sqlite.ts';

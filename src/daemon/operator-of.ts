@@ -1,6 +1,6 @@
+import type { Env } from '../base/state-home.ts';
 import type { Approver } from '../ports/approver.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
-import type { Env } from '../project/state-home.ts';
 import type { ConversationFiles } from './conversation-files.ts';
 
 /** The approver of a session without a terminal: first the approvals given in advance, then `hopgate approve`. */

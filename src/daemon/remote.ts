@@ -1,6 +1,6 @@
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
+import type { Env } from '../base/state-home.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import type { Env } from '../project/state-home.ts';
 import { type AgentOp, type AgentOpAnswer, carryOutAgentOp } from './agent-ops.ts';
 import { askDaemon, NoDaemon } from './hook/ask.ts';
 import { SessionHost } from './host.ts';

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, renameSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../base/files.ts';
-import type { Env } from '../project/state-home.ts';
+import type { Env } from '../base/state-home.ts';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 import type { HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Env } from '../project/state-home.ts';
+import type { Env } from '../base/state-home.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
 import { frame, part } from './hook/framed.ts';

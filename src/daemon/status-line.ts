@@ -1,13 +1,13 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf } from '../base/json.ts';
+import type { Env } from '../base/state-home.ts';
 import { compileTables } from '../compile/tables.ts';
 import { pendingIn } from '../operator/pending-in.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOf } from '../project/root.ts';
 import { stateDir } from '../project/state-dir.ts';
-import type { Env } from '../project/state-home.ts';
 import { getPin, type Pin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/fold.ts';
 import { keptState } from '../session/state/kept-state.ts';

@@ -1,7 +1,7 @@
 import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript/transcript-file.ts';
 import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
+import type { Env } from '../base/state-home.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
-import type { Env } from '../project/state-home.ts';
 
 /** The transcript of a session, and the last recorded tool list. */
 export interface SessionTranscript extends TranscriptFile {

@@ -85,6 +85,18 @@ export interface OperatorNote {
   readonly message: string;
 }
 
+/** A store that says something else than the entries in it. */
+export interface StoreProblem {
+  /** The session that it concerns; null if it concerns none or all. */
+  readonly sessionId: string | null;
+  /** The part of the store: `sessions.agent`, `entries.facets at 3`, `blobs.bytes of 1f…`, `file`. */
+  readonly where: string;
+  readonly message: string;
+}
+
+/** Maximum length of the list of problems. */
+export const MAX_STORE_PROBLEMS = 1000;
+
 /**
  * Port of evidence stores. `stores/memory.ts` is the reference; every implementation must pass
  * `test/contracts/evidence-store.ts`.
@@ -99,7 +111,8 @@ export interface EvidenceStore {
 
   /**
    * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder and notes
-   * that in the operator log. Throws `session-busy` (and notes it) while another holder's lease is valid.
+   * that in the operator log. Throws `session-busy` (and notes it) while another holder's lease is valid. A lease that
+   * lasts longer than one can be asked for (a clock was ahead) is shortened to its `ttl` then.
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;
@@ -169,6 +182,13 @@ export interface EvidenceStore {
   note(note: OperatorNote): Promise<void>;
   /** Newest first. */
   notes(options?: { readonly limit?: number }): Promise<readonly OperatorNote[]>;
+
+  /**
+   * Compares lists, columns and caches with the entries that they repeat, and checks the file. The chains themselves
+   * are the business of `verifyChain`. At most {@link MAX_STORE_PROBLEMS}. A store that keeps no second copy of
+   * anything may omit it.
+   */
+  problems?(): Promise<readonly StoreProblem[]>;
 
   /** Waits for pending appends, then closes. Idempotent. */
   close(): Promise<void>;

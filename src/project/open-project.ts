@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Env } from '../base/state-home.ts';
 import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import { defaultSpecsFolder, loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
@@ -6,7 +7,6 @@ import { narrowConfig } from './narrow-config.ts';
 import { ProjectError } from './project-error.ts';
 import { CONFIG_FILE, realRoot } from './root.ts';
 import { stateDir } from './state-dir.ts';
-import type { Env } from './state-home.ts';
 import { readTrustOf } from './trust-record.ts';
 
 /** A repository as hopgate may treat it. */

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isWithin } from '../base/paths.ts';
+import { type Env, stateHome } from '../base/state-home.ts';
 import { ProjectError } from './project-error.ts';
 import { realRoot } from './root.ts';
-import { type Env, stateHome } from './state-home.ts';
 
 /**
  * The folder of hopgate's state of a repository: evidence, approvals, keys, trust. Named by the root's real path and

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Env, stateHome } from '../base/state-home.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { type Env, stateHome } from '../project/state-home.ts';
 import { getPin, type Pin } from '../session/pin.ts';
 import { type Arrivals, arrivalsOf } from '../stores/arrivals.ts';
 import { sqliteStore } from '../stores/sqlite.ts';

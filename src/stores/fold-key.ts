@@ -1,17 +1,22 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { stateHome } from '../base/state-home.ts';
 import type { KeptFold } from '../ports/evidence-store.ts';
 
 const KEY_BYTES = 32;
 
-/** The file of the key, next to the database: whoever writes only the database cannot make up a kept state. */
-const keyFile = (database: string): string => `${database}.key`;
+/**
+ * The key of this user's kept states. It lies outside of every store: whoever replaces a store, or writes into it,
+ * cannot make up a kept state.
+ */
+export const keyFileOfUser = (): string => join(stateHome(process.env), 'kept-states.key');
 
-/** The key that authenticates the kept states of a database; null if there is none. `create`: make it if missing. */
-function keyOf(database: string, create: boolean): Buffer | null {
-  const file = keyFile(database);
+/** The key in a file; null if there is none. `create`: make it if missing. */
+function keyIn(file: string, create: boolean): Buffer | null {
   if (create) {
     try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
     } catch {
       // It exists, or the folder cannot be written: then no state is kept, and sessions are folded from their evidence.
@@ -25,18 +30,18 @@ function keyOf(database: string, create: boolean): Buffer | null {
   }
 }
 
-/** Signs the kept states of a database and checks them. Without a key no state is kept and none is believed. */
+/** Signs kept states and checks them. Without a key no state is kept and none is believed. */
 export class FoldSeal {
-  readonly #database: string;
+  readonly #file: string;
   #key: Buffer | null = null;
 
-  constructor(database: string) {
-    this.#database = database;
+  constructor(file: string) {
+    this.#file = file;
   }
 
   /** The code of a kept state, as hexadecimal digits; null if there is no key. */
   codeOf(sessionId: string, { head, text }: KeptFold, create: boolean): string | null {
-    this.#key ??= keyOf(this.#database, create);
+    this.#key ??= keyIn(this.#file, create);
     if (this.#key === null) return null;
     return createHmac('sha256', this.#key).update(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`).digest('hex');
   }

@@ -10,6 +10,7 @@ import { memoryMessages } from './messages/memory.ts';
 import { isGone } from './process-holder.ts';
 import { chainOf, notFound } from './reply-chain.ts';
 import {
+  isFromTheFuture,
   judgeAppend,
   judgeEphemeral,
   judgeLease,
@@ -18,6 +19,7 @@ import {
   type StoreView,
   seal,
   sealEphemeral,
+  shortened,
   storeError,
   takeoverNote,
 } from './rules/append-rules.ts';
@@ -77,6 +79,9 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     } catch (error) {
       const note = error instanceof StoreError ? noteOf(error, sessionId, now) : null;
       if (note !== null) notes.unshift(note);
+      const held = leases.get(sessionId);
+      if (note?.code === 'session-busy' && held && isFromTheFuture(held, now))
+        leases.set(sessionId, shortened(held, now));
       throw error;
     }
   };

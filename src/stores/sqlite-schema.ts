@@ -258,6 +258,18 @@ function assertOurs(db: Database): number {
   return version;
 }
 
+/** The tables and indexes of the current schema, as `type name`. */
+export function schemaObjects(): readonly string[] {
+  const db = new (nodeSqlite().DatabaseSync)(':memory:');
+  try {
+    migrate(db);
+    const rows = db.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all();
+    return rows.map(({ type, name }) => `${type} ${name}`);
+  } finally {
+    db.close();
+  }
+}
+
 function migrate(db: Database): void {
   db.exec('BEGIN IMMEDIATE');
   try {

@@ -6,12 +6,14 @@ import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
-import { FoldSeal } from './fold-key.ts';
+import { FoldSeal, keyFileOfUser } from './fold-key.ts';
 import { GroupCommit } from './group-commit.ts';
+import { StoreCheck } from './integrity/store-check.ts';
 import { sqliteMessages } from './messages/sqlite.ts';
 import { isGone } from './process-holder.ts';
 import { chainOf, notFound } from './reply-chain.ts';
 import {
+  isFromTheFuture,
   judgeAppend,
   judgeEphemeral,
   judgeLease,
@@ -21,14 +23,15 @@ import {
   type StoreView,
   seal,
   sealEphemeral,
+  shortened,
   storeError,
   takeoverNote,
 } from './rules/append-rules.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
-import { openDatabase, openReadOnly } from './sqlite-schema.ts';
-import { statementsOf } from './statements.ts';
+import { openDatabase, openReadOnly, schemaObjects } from './sqlite-schema.ts';
+import { type Statements as Prepared, STORE_SQL, statementsOf } from './statements.ts';
 import { summarise } from './summary.ts';
 import { type Last, WriteCache } from './write-cache.ts';
 
@@ -43,6 +46,11 @@ export interface SqliteStoreOptions {
   readonly checkpointPages?: number;
   /** Read the file without writing to it or its folder; each write fails. Default: false. */
   readonly readOnly?: boolean;
+  /**
+   * The file of the key that authenticates kept states; it must not lie with the database. Default: one per user,
+   * `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
+   */
+  readonly keyFile?: string;
   /** Called after each transaction with the number of writes that became durable. */
   readonly onCommit?: (writes: number) => void;
 }
@@ -61,15 +69,22 @@ const PAGE_CHARACTERS = 1 << 20;
  * const store = sqliteStore('/home/me/.local/state/hopgate/evidence.db');
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): EvidenceStore {
-  const { clock = Date, busyMs = 5000, readOnly = false, checkpointPages, onCommit = () => {} } = options;
+  const {
+    clock = Date,
+    busyMs = 5000,
+    readOnly = false,
+    checkpointPages,
+    onCommit = () => {},
+    keyFile = keyFileOfUser(),
+  } = options;
   const { db, close } = readOnly ? openReadOnly(NAME, file, busyMs) : openToWrite(file, busyMs);
   if (checkpointPages !== undefined) db.exec(`PRAGMA wal_autocheckpoint = ${Math.trunc(checkpointPages)}`);
-  const sql = statementsOf(db, SQL);
+  const sql = statementsOf(db, STORE_SQL);
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
   const statements = new Statements(db);
   const cache = new WriteCache(db);
-  const kept = new FoldSeal(file);
+  const kept = new FoldSeal(keyFile);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
     begun: () => cache.refresh(),
     undone: () => cache.forget(),
@@ -144,6 +159,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     const refused = (error: StoreError): void => {
       const note = noteOf(error, sessionId, clock.now());
       if (note !== null) insertNote(note);
+      const held = note?.code === 'session-busy' && sessionId !== null ? view.leaseOf(sessionId) : null;
+      if (held && sessionId !== null && isFromTheFuture(held, clock.now()))
+        putLease(sessionId, shortened(held, clock.now()));
     };
     return writer.run(() => work(clock.now()), refused, durable);
   };
@@ -299,6 +317,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       return { erased };
     },
 
+    problems: async () =>
+      reading(() => new StoreCheck(db).run(kept, clock.now(), schemaObjects(), (bytes) => digest('sha256', bytes))),
+
     note: (note) => write(null, () => insertNote(note)),
 
     notes: async ({ limit = -1 } = {}) =>
@@ -318,39 +339,8 @@ function openToWrite(file: string, busyMs: number): ReturnType<typeof openReadOn
   return { db, close: () => db.close() };
 }
 
-const BYTES = 'head, body, prev, hash';
-
-const SQL = {
-  byId: `SELECT ${BYTES} FROM entries WHERE id = ?`,
-  hasId: 'SELECT 1 FROM entries WHERE id = ?',
-  truncate: 'PRAGMA wal_checkpoint(TRUNCATE)',
-  hasEphemeral: 'SELECT 1 FROM ephemeral WHERE id = ?',
-  ephemeral: 'SELECT head, body FROM ephemeral WHERE id = ?',
-  forks: `SELECT ${BYTES} FROM entries WHERE fork_of = ? ORDER BY nth`,
-  head: 'SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
-  last: `SELECT ${BYTES} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
-  page: `SELECT seq, ${BYTES} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
-  openings: `SELECT ${BYTES}, agent, pin, closed, name, archived FROM sessions JOIN entries ON nth = opening ORDER BY at DESC, nth DESC`,
-  label: 'UPDATE sessions SET name = iif(?2, ?3, name), archived = coalesce(?4, archived) WHERE session_id = ?1',
-  lease: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
-  putLease: 'INSERT OR REPLACE INTO leases (session_id, holder, until, ttl) VALUES (?, ?, ?, ?)',
-  dropLease: 'DELETE FROM leases WHERE session_id = ? AND holder = ?',
-  fold: 'SELECT seq, hash, text, digest FROM folds WHERE session_id = ?',
-  erased: 'SELECT 1 FROM entries WHERE session_id = ? AND body IS NULL LIMIT 1',
-  keepFold: 'INSERT OR REPLACE INTO folds (session_id, seq, hash, text, digest) VALUES (?, ?, ?, ?, ?)',
-  blob: 'SELECT bytes FROM blobs WHERE hash = ?',
-  addBlob:
-    'INSERT INTO blobs (hash, bytes, put_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at',
-  addNote: 'INSERT INTO notes (at, code, session_id, message) VALUES (?, ?, ?, ?)',
-  notes: 'SELECT at, code, session_id AS sessionId, message FROM notes ORDER BY rowid DESC LIMIT ?',
-};
-
 /** Reads a page at once, so that no cursor stays open while the caller works. Large bodies make the page shorter. */
-function pageFrom(
-  sql: Pick<ReturnType<typeof statementsOf<keyof typeof SQL>>, 'page'>,
-  sessionId: string,
-  from: number,
-) {
+function pageFrom(sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>, sessionId: string, from: number) {
   const page = [];
   let characters = 0;
   for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {

@@ -268,6 +268,15 @@ export function describeEvidenceStore(
         expect((await store.notes())[1]?.message).toMatch(/w-2 took over session s-1/);
       });
 
+      it('that a clock in the future gave ends at most one ttl after somebody else asked for it', async () => {
+        now += 10 ** 9;
+        await store.acquire('s-1', 'w-1', TTL);
+        now -= 10 ** 9;
+        await rejects(store.acquire('s-1', 'w-2', TTL), 'session-busy', /w-1/);
+        now += 2 * TTL;
+        expect(await store.acquire('s-1', 'w-2', TTL)).toMatchObject({ holder: 'w-2', until: now + TTL });
+      });
+
       it('is not valid after its end, even if nobody else took it', async () => {
         const lease = await store.acquire('s-1', 'w-1', TTL);
         now += TTL;

@@ -10,6 +10,7 @@ import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { lead, must, type Stage, stage, TestClock } from './sessions.ts';
 
 let folder: string;
+let keyFile: string;
 let store: EvidenceStore;
 let db: DatabaseSync;
 let on: Stage;
@@ -17,9 +18,10 @@ let id: string;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hopgate-kept-'));
+  keyFile = join(folder, 'elsewhere', 'key');
   const clock = new TestClock();
   const file = join(folder, 'evidence.db');
-  store = sqliteStore(file, { clock });
+  store = sqliteStore(file, { clock, keyFile });
   on = await stage({ store, clock });
   id = on.session.id;
   await lead(on.session, 'edit');
@@ -39,7 +41,7 @@ function keep(change: (fold: { head: { seq: number; hash: string }; text: string
   const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
   change(fold);
   const { head, text } = fold;
-  const key = readFileSync(join(folder, 'evidence.db.key'));
+  const key = readFileSync(keyFile);
   const digest = createHmac('sha256', key).update(`${id}\n${head.seq}\n${head.hash}\n${text}`).digest('hex');
   db.prepare('UPDATE folds SET seq = ?, hash = ?, text = ?, digest = ? WHERE session_id = ?').run(
     head.seq,

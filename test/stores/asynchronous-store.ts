@@ -7,6 +7,7 @@ import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from '../
 import { findNewest, type MemoryTables } from '../../src/stores/memory-tables.ts';
 import { chainOf, notFound } from '../../src/stores/reply-chain.ts';
 import {
+  isFromTheFuture,
   judgeAppend,
   judgeEphemeral,
   judgeLease,
@@ -15,6 +16,7 @@ import {
   readStored,
   seal,
   sealEphemeral,
+  shortened,
   storeError,
   takeoverNote,
 } from '../../src/stores/rules/append-rules.ts';
@@ -76,7 +78,12 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
       return await inTransaction(() => work(clock.now()));
     } catch (error) {
       const note = error instanceof StoreError ? noteOf(error, session, clock.now()) : null;
-      if (note) await inTransaction(() => addNote(note));
+      if (note)
+        await inTransaction(async () => {
+          await addNote(note);
+          const held = note.code === 'session-busy' ? await reader.leaseOf(session) : null;
+          if (held && isFromTheFuture(held, clock.now())) await putLease(session, shortened(held, clock.now()));
+        });
       throw error;
     }
   };

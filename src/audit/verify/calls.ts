@@ -25,7 +25,7 @@ export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
 }
 
 /** The approval of a call: for its arguments; of an install for its command, hosts and scripts, not its files. */
-export function checkApproved({ state, approvals, at }: Visiting, { tool, args, approval }: IntentBody): void {
+export function checkCallApproval({ state, approvals, at }: Visiting, { tool, args, approval }: IntentBody): void {
   if (approval === undefined) {
     approvals.drop();
     return;

@@ -10,7 +10,7 @@ import { readBody, wrongField } from '../rules/read-body.ts';
 import type { AuditRequest } from '../rules/request.ts';
 import { type AuditState, apply, beginState, type Pinned, recallMode } from '../rules/state.ts';
 import { Approvals } from './approval.ts';
-import { checkApproved, checkCall, checkOutcome } from './calls.ts';
+import { checkCall, checkCallApproval, checkOutcome } from './calls.ts';
 import { Correspondence } from './correspondence.ts';
 import { CLAIM_OF, checkForm } from './entry-form.ts';
 import { Grants } from './grants.ts';
@@ -182,7 +182,7 @@ export class SessionAudit {
         return;
       case 'intent':
         checkCall(this.#visiting(at), body);
-        checkApproved(this.#visiting(at), body);
+        checkCallApproval(this.#visiting(at), body);
         return;
       case 'step':
         checkCall(this.#visiting(at), body);

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { stateHome } from '../../base/state-home.ts';
 import { type FoundItem, pendingIn } from '../../operator/pending-in.ts';
 import { stateDir } from '../../project/state-dir.ts';
-import { stateHome } from '../../project/state-home.ts';
 import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { rootOf } from '../options.ts';

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
 import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
+import { stateHome } from '../../base/state-home.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { ensurePrivateDir } from '../../daemon/places.ts';
 import { serverName } from '../../daemon/server-name.ts';
-import { stateHome } from '../../project/state-home.ts';
 import { ownProgram } from '../codex/programs.ts';
 import type { Io } from '../io.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { Env } from '../../project/state-home.ts';
+import type { Env } from '../../base/state-home.ts';
 import { buildId, encoded } from '../own-files.ts';
 import { daemonFolder } from '../places.ts';
 import { takeParts } from './framed.ts';

@@ -1,6 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import type { Env } from '../../project/state-home.ts';
+import type { Env } from '../../base/state-home.ts';
 import { runCommand } from '../run-command.ts';
 import { type Framed, unframe } from './framed.ts';
 

@@ -4,8 +4,8 @@ import { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync,
 import { dirname, join } from 'node:path';
 import { writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
+import { type Env, stateHome } from '../../base/state-home.ts';
 import { quoteShell } from '../../base/text.ts';
-import { type Env, stateHome } from '../../project/state-home.ts';
 import { entryFile, packageFolder } from '../own-files.ts';
 import { ensurePrivateDir } from '../places.ts';
 import { launcherFile } from '../run-command.ts';

@@ -1,8 +1,8 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
+import { type Env, stateHome } from '../../base/state-home.ts';
 import { ensurePrivateDir } from '../../daemon/places.ts';
 import { ownTokenIn } from '../../operator/token.ts';
-import { type Env, stateHome } from '../../project/state-home.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */
 export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;

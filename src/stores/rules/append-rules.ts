@@ -33,6 +33,25 @@ export interface LeaseRow {
   readonly ttl: number;
 }
 
+/** A renewal exceeds the promised time by this share of the ttl, to save writes at the next appends. */
+const RENEWAL_SLACK = 1 / 8;
+/** The longest `ttl` that counts, in milliseconds. */
+const MAX_TTL = 3_600_000;
+
+const longest = ({ ttl }: LeaseRow, now: number): number =>
+  Math.ceil(now + Math.min(Math.max(ttl, 0), MAX_TTL) * (1 + RENEWAL_SLACK));
+
+/** True if a lease lasts longer than a writer can ask for: it is forged, or the clock was ahead. */
+export const isFromTheFuture = (lease: LeaseRow, now: number): boolean =>
+  lease.ttl > MAX_TTL || lease.until > longest(lease, now) + 1;
+
+/** A lease with its end within the bound: for the one that was refused because of it. */
+export const shortened = (lease: LeaseRow, now: number): LeaseRow => ({
+  ...lease,
+  ttl: Math.min(lease.ttl, MAX_TTL),
+  until: Math.min(lease.until, longest(lease, now)),
+});
+
 /** A granted lease: the row to write and the note for the operator. */
 export interface Granted {
   readonly lease: LeaseRow;
@@ -144,9 +163,6 @@ function assertPoints(
     throw storeError(store, 'fork-not-found', `entry ${id} forks ${forkOf}, ${why}`);
   }
 }
-
-/** A renewal exceeds the promised time by this share of the ttl, to save writes at the next appends. */
-const RENEWAL_SLACK = 1 / 8;
 
 function renew(held: LeaseRow, now: number): LeaseRow | null {
   const promised = now + held.ttl;

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { stateHome } from '../../../base/state-home.ts';
 import { excerpt } from '../../../base/text.ts';
 import { approvalTitle } from '../../../gate/approval-rows.ts';
 import { describeLimits, grantOver } from '../../../gate/grant.ts';
 import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
 import { stateDir } from '../../../project/state-dir.ts';
-import { stateHome } from '../../../project/state-home.ts';
 import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearest } from '../../../spec/names.ts';
 import { sqliteStore } from '../../../stores/sqlite.ts';

@@ -29,7 +29,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean. With --json, one verdict per line.',
+      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean. With --json, one verdict per line.',
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
@@ -67,6 +67,8 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
       },
     );
   const found = await withStore(root, io.env, 0, async (store) => {
+    const isDamaged = await checkStore(io, store, ids);
+    if (isDamaged) io.exitCode = 1;
     const chosen = await chosenSessions(store, ids);
     for (const session of chosen) {
       const verdict = await verifyOne(io, store, session, seal);
@@ -85,6 +87,24 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
   if (found === 0 && ids.length > 0)
     throw new CliError('unknown-session', `there is no session "${ids[0]}"`, 'List them with "hopgate sessions".');
   if (found === 0 && !io.json) print(io, 'No sessions yet.');
+}
+
+/** Prints where the store says something else than its entries; returns whether it does. */
+async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]): Promise<boolean> {
+  const all = (await store.problems?.()) ?? [];
+  const isAsked = (sessionId: string | null) =>
+    sessionId === null || ids.length === 0 || ids.some((id) => sessionId.startsWith(id));
+  const problems = all.filter(({ sessionId }) => isAsked(sessionId));
+  if (problems.length === 0) return false;
+  if (io.json) printJsonLine(io, { store: { ok: false, problems } });
+  else {
+    print(io, `${paint(io, 'red', 'damaged')}  the store; ${plural(problems.length, 'problem')}`);
+    const cells = problems.map(({ sessionId, where, message }) =>
+      [sessionId ?? '', where, message].map((cell) => excerpt(cell, WIDTH)),
+    );
+    print(io, table(io, ['session', 'part', 'what'], cells));
+  }
+  return true;
 }
 
 function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['seal']> | null {

@@ -1,0 +1,55 @@
+import type { Json } from '../../spec/types.ts';
+import { eventOf, sessionFacts } from '../summary.ts';
+
+type Row = { readonly [column: string]: unknown };
+
+/** Compares a session's row in the list with its entries. */
+export class SessionCheck {
+  readonly #first: Row;
+  readonly #row: Row | undefined;
+  readonly #report: (where: string, message: string) => void;
+  #isFirst = true;
+  #closed = false;
+  #erased = false;
+
+  /** @param first the first entry that the store has of the session */
+  constructor(first: Row, row: Row | undefined, report: (where: string, message: string) => void) {
+    this.#first = first;
+    this.#row = row;
+    this.#report = report;
+    if (first['seq'] !== 0) report('entries', 'the first entry is missing');
+    if (row === undefined) report('sessions', 'the session has entries and no row, so no list shows it');
+    else if (row['opening'] !== first['nth'])
+      report('sessions.opening', 'it names another entry than the first, so no list shows the session');
+  }
+
+  /** Adds the body of the next entry; null if it was erased. */
+  add(body: Json): void {
+    if (body === null) this.#erased = true;
+    if (eventOf(body) === 'session-closed') this.#closed = true;
+    if (!this.#isFirst) return;
+    this.#isFirst = false;
+    if (this.#row === undefined || body === null) return;
+    const { agent, pin } = sessionFacts({ body, author: authorOf(this.#first) });
+    if (this.#row['agent'] !== agent) this.#report('sessions.agent', `it is ${this.#row['agent']}, not ${agent}`);
+    if (this.#row['pin'] !== pin) this.#report('sessions.pin', `it is ${this.#row['pin']}, not ${pin}`);
+  }
+
+  finish(): void {
+    if (this.#row === undefined) return;
+    const is = this.#row['closed'];
+    if (is === Number(this.#closed) || (is === 1 && this.#erased)) return;
+    this.#report(
+      'sessions.closed',
+      `it is ${is}, and by its entries the session is ${this.#closed ? 'closed' : 'open'}`,
+    );
+  }
+}
+
+function authorOf({ head }: Row): string {
+  try {
+    return String((JSON.parse(String(head)) as { author?: unknown }).author);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,214 @@
+import type { EntryDraft } from '../../evidence/entry.ts';
+import { blobsIn, mayHoldBlobs } from '../../evidence/redaction.ts';
+import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../ports/evidence-store.ts';
+import type { Json } from '../../spec/types.ts';
+import { facetsOf, subjectKey } from '../facets.ts';
+import type { FoldSeal } from '../fold-key.ts';
+import { type Database, resultCode } from '../node-sqlite.ts';
+import { isFromTheFuture, type LeaseRow } from '../rules/append-rules.ts';
+import { type Statements, statementsOf } from '../statements.ts';
+import { CorrespondenceCheck } from './correspondence-check.ts';
+import { SessionCheck } from './session-check.ts';
+
+type Row = { readonly [column: string]: unknown };
+type Head = Omit<EntryDraft, 'body'> & { readonly seq?: number };
+
+const SQL = {
+  pages: `PRAGMA integrity_check(${MAX_STORE_PROBLEMS})`,
+  objects: "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name",
+  entries: 'SELECT * FROM entries ORDER BY session_id, seq',
+  ephemeral: 'SELECT * FROM ephemeral',
+  session: 'SELECT opening, agent, pin, closed FROM sessions WHERE session_id = ?',
+  lost: 'SELECT session_id FROM sessions WHERE session_id NOT IN (SELECT session_id FROM entries)',
+  unpinned: "SELECT session_id, pin FROM sessions WHERE pin <> '' AND pin NOT IN (SELECT hash FROM blobs)",
+  references: 'SELECT hash FROM blob_references WHERE id = ? ORDER BY hash',
+  strayReferences:
+    'SELECT id, hash FROM blob_references WHERE id NOT IN (SELECT id FROM entries UNION ALL SELECT id FROM ephemeral)',
+  blobs: 'SELECT hash, bytes FROM blobs',
+  folds: 'SELECT session_id, seq, hash, text, digest FROM folds',
+  leases: 'SELECT session_id, holder, until, ttl FROM leases',
+};
+
+/**
+ * Compares everything that a database repeats of the evidence, for lookup and lists, with the bytes of the entries; and
+ * asks SQLite to check its pages. Reads the whole file once, in flat memory.
+ */
+export class StoreCheck {
+  readonly #sql: Statements<keyof typeof SQL>;
+  readonly #problems: StoreProblem[] = [];
+  readonly #correspondence: CorrespondenceCheck;
+
+  constructor(db: Database) {
+    this.#sql = statementsOf(db, SQL);
+    this.#correspondence = new CorrespondenceCheck(db, (sessionId, where, message) =>
+      this.#add(sessionId, where, message),
+    );
+  }
+
+  /**
+   * @param now epoch milliseconds
+   * @param objects the tables and indexes of this schema, as `type name`
+   */
+  run(seal: FoldSeal, now: number, objects: readonly string[], sha256: (bytes: Uint8Array) => string) {
+    for (const part of [
+      () => this.#pages(),
+      () => this.#schema(objects),
+      () => this.#entries(),
+      () => this.#ephemeral(),
+      () => this.#correspondence.finish(),
+      () => this.#blobs(sha256),
+      () => this.#folds(seal),
+      () => this.#leases(now),
+    ])
+      this.#guarded(part);
+    return this.#problems;
+  }
+
+  #add(sessionId: string | null, where: string, message: string): void {
+    if (this.#problems.length < MAX_STORE_PROBLEMS) this.#problems.push({ sessionId, where, message });
+  }
+
+  /** Damaged pages end the reading of a table, not the check. */
+  #guarded(part: () => void): void {
+    try {
+      part();
+    } catch (error) {
+      if (resultCode(error) === null) throw error;
+      this.#add(null, 'file', `cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  #pages(): void {
+    for (const row of this.#sql.pages.all()) {
+      const text = String(row['integrity_check']);
+      if (text !== 'ok') this.#add(null, 'file', text);
+    }
+  }
+
+  #schema(expected: readonly string[]): void {
+    const found = this.#sql.objects.all().map(({ type, name }) => `${type} ${name}`);
+    for (const each of expected) if (!found.includes(each)) this.#add(null, 'schema', `${each} is missing`);
+    for (const each of found)
+      if (!expected.includes(each)) this.#add(null, 'schema', `${each} is not part of a store's schema`);
+  }
+
+  #entries(): void {
+    let last = { sessionId: '', nth: 0, at: Number.NEGATIVE_INFINITY, seq: -1 };
+    let session: SessionCheck | null = null;
+    for (const row of this.#sql.entries.iterate() as Iterable<Row>) {
+      const sessionId = String(row['session_id']);
+      const seq = Number(row['seq']);
+      if (sessionId !== last.sessionId) {
+        session?.finish();
+        session = new SessionCheck(row, this.#sql.session.get(sessionId), (where, message) =>
+          this.#add(sessionId, where, message),
+        );
+        last = { sessionId, nth: 0, at: Number.NEGATIVE_INFINITY, seq: -1 };
+      }
+      const head = headIn(row);
+      if (head === null) this.#add(sessionId, `entries.head at ${seq}`, 'it is not the head of an entry');
+      else {
+        const at = Date.parse(head.at);
+        this.#columns(row, seq, {
+          ...columnsOf(head),
+          seq: head.seq ?? null,
+          late: at < last.at ? 1 : null,
+        });
+        last = { ...last, at };
+      }
+      if (Number(row['nth']) <= last.nth) this.#add(sessionId, `entries.nth at ${seq}`, 'it is out of order');
+      const body = bodyIn(row);
+      session?.add(body);
+      this.#correspondence.add(sessionId, seq, body, row['body'] === null);
+      this.#references(sessionId, `at ${seq}`, row, body);
+      last = { ...last, nth: Number(row['nth']), seq };
+    }
+    session?.finish();
+    for (const { session_id: id } of this.#sql.lost.all())
+      this.#add(String(id), 'sessions', 'the session has no entries');
+    for (const { session_id: id, pin } of this.#sql.unpinned.all())
+      this.#add(String(id), 'blobs', `the pinned spec ${pin} is gone`);
+  }
+
+  #ephemeral(): void {
+    for (const row of this.#sql.ephemeral.iterate() as Iterable<Row>) {
+      const head = headIn(row);
+      const id = String(row['id']);
+      if (head === null) this.#add(String(row['session_id']), `ephemeral.head of ${id}`, 'it is not an entry');
+      else this.#columns(row, id, { ...columnsOf(head), in_reply_to: head.inReplyTo ?? null }, 'ephemeral');
+      this.#references(String(row['session_id']), `of ${id}`, row, bodyIn(row));
+    }
+    for (const { id, hash } of this.#sql.strayReferences.all())
+      this.#add(null, 'blob_references', `${id}, which refers to blob ${hash}, does not exist`);
+  }
+
+  #columns(row: Row, place: number | string, due: { readonly [column: string]: unknown }, table = 'entries'): void {
+    for (const [column, value] of Object.entries(due))
+      if (row[column] !== value) {
+        const message = `it is ${JSON.stringify(row[column])}, and its entry says ${JSON.stringify(value)}`;
+        this.#add(String(row['session_id']), `${table}.${column} at ${place}`, message);
+      }
+  }
+
+  #references(sessionId: string, place: string, row: Row, body: Json): void {
+    const due = typeof row['body'] === 'string' && mayHoldBlobs(row['body']) ? [...blobsIn(body)].sort() : [];
+    const found = this.#sql.references.all(String(row['id'])).map(({ hash }) => String(hash));
+    if (found.join() === due.join()) return;
+    this.#add(sessionId, `blob_references ${place}`, `they name ${found.length} blobs, and its body ${due.length}`);
+  }
+
+  #blobs(sha256: (bytes: Uint8Array) => string): void {
+    for (const { hash, bytes } of this.#sql.blobs.iterate())
+      if (sha256(bytes as Uint8Array) !== hash)
+        this.#add(null, `blobs.bytes of ${hash}`, 'its bytes have another hash');
+  }
+
+  #folds(seal: FoldSeal): void {
+    for (const row of this.#sql.folds.iterate()) {
+      const id = String(row['session_id']);
+      const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
+      const code = seal.codeOf(id, fold, false);
+      if (code !== null && code !== row['digest'])
+        this.#add(id, 'folds', "the kept state was not written with this account's key; it is not used");
+    }
+  }
+
+  #leases(now: number): void {
+    for (const row of this.#sql.leases.iterate()) {
+      const lease = row as unknown as LeaseRow;
+      const id = String(row['session_id']);
+      if (isFromTheFuture(lease, now))
+        this.#add(id, 'leases', `the lease of ${lease.holder} lasts longer than a writer can ask for`);
+    }
+  }
+}
+
+/** The columns that repeat a head. */
+const columnsOf = (head: Head) => ({
+  id: head.id,
+  session_id: head.sessionId,
+  at: Date.parse(head.at),
+  facets: facetsOf(head as EntryDraft),
+  subject: subjectKey(head.subject, head.sessionId),
+  pattern_id: head.patternId ?? null,
+  fork_of: head.forkOf ?? null,
+});
+
+function headIn({ head }: Row): Head | null {
+  try {
+    const found = JSON.parse(String(head)) as Head;
+    columnsOf(found);
+    return found;
+  } catch {
+    return null;
+  }
+}
+
+/** The body; null if it was erased or cannot be read: the check of the chain reports that. */
+function bodyIn({ body }: Row): Json {
+  try {
+    return typeof body === 'string' ? (JSON.parse(body) as Json) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,173 @@
+import type { EntryDraft } from '../../src/evidence/entry.ts';
+import type { Json } from '../../src/spec/types.ts';
+
+export type Finder = 'store' | 'chain' | 'audit' | 'gap' | 'seal' | 'error';
+
+interface Row {
+  readonly found: readonly Finder[];
+  readonly note?: string;
+}
+
+const columns = (table: string, names: string, row: Row): { readonly [column: string]: Row } =>
+  Object.fromEntries(names.split(' ').map((name) => [`${table}.${name}`, row]));
+
+/** For each column of each table: what reports a changed value, or why nothing does. */
+export const COLUMNS: { readonly [column: string]: Row } = {
+  ...columns('entries', 'nth id at late facets subject pattern_id fork_of', { found: ['store'] }),
+  ...columns('entries', 'session_id seq', { found: ['store', 'chain', 'audit'] }),
+  ...columns('entries', 'prev hash body', { found: ['chain'] }),
+  ...columns('entries', 'head', { found: ['store', 'chain'] }),
+  ...columns('sessions', 'session_id opening agent pin closed', { found: ['store'] }),
+  ...columns('sessions', 'name archived', { found: [], note: 'a person may rename and archive sessions at any time' }),
+  ...columns('blobs', 'hash bytes', { found: ['store'] }),
+  ...columns('blobs', 'put_at', { found: [], note: 'it only says how long an unused blob is kept' }),
+  ...columns('blob_references', 'id hash', { found: ['store'] }),
+  ...columns('folds', 'session_id seq hash text digest', { found: ['store'] }),
+  ...columns('leases', 'until ttl', { found: ['store'] }),
+  ...columns('leases', 'session_id holder', {
+    found: [],
+    note: 'a lease is no evidence; a false one keeps writers out until it ends, at most for its ttl',
+  }),
+  ...columns('ephemeral', 'id session_id at facets subject pattern_id in_reply_to fork_of head', { found: ['store'] }),
+  ...columns('ephemeral', 'nth body', {
+    found: [],
+    note: 'ephemeral entries are outside of every chain, so nothing authenticates them',
+  }),
+  ...columns('messages', 'id recipient seq kind act sender author text ref sent_at', { found: ['store'] }),
+  ...columns('messages', 'nth state', { found: [], note: 'the receipts in the chains say what became of a message' }),
+  ...columns('receipts', 'nth sender message state', { found: ['store'] }),
+  ...columns('receipts', 'at', { found: [], note: 'the entries that record a receipt have a time of their own' }),
+  ...columns('waits', 'id waiter target until', { found: [], note: 'a wait is no evidence; it ends by itself' }),
+  ...columns('people', 'name', { found: [], note: 'the list of addresses is no evidence' }),
+  ...columns('notes', 'rowid at code session_id message', {
+    found: [],
+    note: 'the operator log is outside of every chain, so nothing authenticates it',
+  }),
+};
+
+interface Forgery extends Row {
+  readonly what: string;
+  readonly sql?: string;
+  readonly drafts?: (drafts: EntryDraft[]) => EntryDraft[];
+  readonly bytes?: (all: Buffer) => void;
+}
+
+type Fields = { readonly [field: string]: Json };
+const bodies =
+  (change: (body: Fields) => Fields) =>
+  (drafts: EntryDraft[]): EntryDraft[] =>
+    drafts.map((draft) => ({ ...draft, body: change(draft.body as Fields) }));
+
+export const FORGERIES: readonly Forgery[] = [
+  { what: 'the first entry is removed', sql: 'DELETE FROM entries WHERE seq = 0', found: ['store', 'chain', 'audit'] },
+  { what: 'an entry in the middle is removed', sql: 'DELETE FROM entries WHERE seq = 3', found: ['chain', 'audit'] },
+  {
+    what: 'the last entry is removed',
+    sql: 'DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries); DELETE FROM folds',
+    found: ['seal'],
+  },
+  { what: "the session's row is removed", sql: 'DELETE FROM sessions', found: ['store'] },
+  {
+    what: 'a session is removed with all its entries',
+    sql: 'DELETE FROM sessions; DELETE FROM entries',
+    found: ['store'],
+  },
+  {
+    what: 'a session is removed from every table',
+    sql: ['sessions', 'entries', 'folds', 'blob_references', 'messages', 'receipts', 'ephemeral']
+      .map((table) => `DELETE FROM ${table}`)
+      .join(';'),
+    found: ['seal'],
+  },
+  {
+    what: 'a pinned spec is removed',
+    sql: 'DELETE FROM blobs WHERE hash IN (SELECT pin FROM sessions)',
+    found: ['store'],
+  },
+  {
+    what: 'a large result is removed',
+    sql: 'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_references)',
+    found: ['chain'],
+  },
+  { what: 'a delivered message is removed', sql: "DELETE FROM messages WHERE id = 'm-1'", found: ['store'] },
+  { what: 'a body is erased', sql: 'UPDATE entries SET body = NULL WHERE seq = 3', found: ['gap'] },
+  { what: 'an index is removed', sql: 'DROP INDEX entries_late', found: ['store'] },
+  {
+    what: 'a trigger is added',
+    sql: 'CREATE TRIGGER lose AFTER INSERT ON entries BEGIN DELETE FROM entries; END',
+    found: ['store'],
+  },
+  {
+    what: 'a page is overwritten',
+    bytes: (all) => all.fill(0x41, 3 * 4096 + 100, 4 * 4096),
+    found: ['store', 'error'],
+  },
+  { what: 'the file is cut off', bytes: (all) => all.fill(0, all.length - 3 * 4096), found: ['store', 'error'] },
+  {
+    what: 'the result of a step is another, with all hashes computed again',
+    drafts: bodies((body) =>
+      body['event'] === 'outcome'
+        ? { ...body, outcome: { status: 'ok', result: { path: 'src/a.ts', forged: true } } }
+        : body,
+    ),
+    found: ['seal'],
+  },
+  {
+    what: 'a refusal is another, with all hashes computed again',
+    drafts: bodies((body) => (body['event'] === 'denial' ? { ...body, code: 'limit-reached' } : body)),
+    found: ['audit'],
+  },
+  {
+    what: 'the root is another, with all hashes computed again',
+    drafts: bodies((body) => (body['event'] === 'session-open' ? { ...body, root: '/' } : body)),
+    found: ['seal'],
+  },
+  {
+    what: 'the tags are removed, with all hashes computed again',
+    drafts: (drafts) => drafts.map((draft) => ({ ...draft, tags: [] })),
+    found: ['store', 'audit'],
+  },
+];
+
+const WORDS: { readonly [finder in Finder]: string } = {
+  store: 'check of the store',
+  chain: 'hash chain',
+  audit: 'audit against the pinned spec',
+  gap: 'a gap (fails with `--strict`)',
+  seal: '**only a seal**',
+  error: 'verify stops with an error',
+};
+
+const inWords = ({ found, note }: Row): string =>
+  found.length > 0 ? found.map((finder) => WORDS[finder]).join(', ') : `nothing: ${note}`;
+
+/** The page of the documentation with both tables. */
+export function writePage(): string {
+  const byRow = Map.groupBy(Object.entries(COLUMNS), ([column, row]) => `${column.split('.')[0]}|${inWords(row)}`);
+  const columnRows = [...byRow].map(([key, all]) => {
+    const [table, words] = key.split('|');
+    return `| \`${table}\` | ${all.map(([column]) => `\`${column.split('.')[1]}\``).join(', ')} | ${words} |`;
+  });
+  return `# What \`hopgate verify\` finds
+
+Somebody who can write the file of the evidence can change anything in it. This page lists for each change what reports
+it. A test makes each of these changes to a real store and compares; it also fails for a column without a row here.
+
+Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all computed again.
+Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
+A kept state, from which a session is resumed faster, is authenticated with a key outside of the store
+(\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
+
+## Whole rows and the file
+
+| Change | Found by |
+|---|---|
+${FORGERIES.map((row) => `| ${row.what} | ${inWords(row)} |`).join('\n')}
+
+## Single values
+
+| Table | Columns | Found by |
+|---|---|---|
+${columnRows.join('\n')}
+`;
+}

@@ -1,0 +1,164 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
+import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
+import { entryLeaf, MerkleFrontier } from '../../src/evidence/merkle.ts';
+import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { CONFIG, fixtureSpecs, lead, must, stage, TestClock } from '../session/sessions.ts';
+import { COLUMNS, type Finder, FORGERIES, writePage } from './forged-store-table.ts';
+
+let folder: string;
+let id: string;
+const clock = new TestClock();
+const KEY = newSealKey();
+const PINNED = { specs: fixtureSpecs, config: CONFIG };
+const fileOf = (name: string) => join(folder, name, 'evidence.db');
+const open = (file: string, readOnly = false) =>
+  sqliteStore(file, { clock, keyFile: join(folder, 'kept-states.key'), readOnly });
+
+/** One store with something in each table: a session that was stepped, refused, reopened and let go of. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hopgate-forged-'));
+  const store = open(fileOf('honest'));
+  const text = 'long '.repeat(10_000);
+  const on = await stage({ store, clock, results: { read: { path: 'src/a.ts', text } } });
+  id = on.session.id;
+  const address = `session:${id}`;
+  const { messages } = store;
+  await lead(on.session, 'edit');
+  const draft = { kind: 'bell', act: 'assert', author: 'ann', text: 'hello', ref: null } as const;
+  await messages!.send({ ...draft, id: 'm-1', to: address, from: 'ann' });
+  await messages!.send({ ...draft, id: 'm-2', to: 'ann', from: address });
+  await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+  await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
+  await on.session.step({ tool: 'read', args: { path: '/etc/passwd' } });
+  await on.session.detach();
+  await store.appendEphemeral(id, [
+    { id: 'e-0', type: 'presence-event', claim: 'observation', author: 'ann', body: { at: 1 } },
+  ]);
+  await messages!.wait({ id: 'w-1', waiter: 'ann', target: address, until: clock.now() + 1000 });
+  await store.note({ at: new Date(clock.now()).toISOString(), code: 'note', sessionId: id, message: 'm' });
+  await store.acquire('s-other', 'somebody', 30_000);
+  await store.close();
+  const db = new DatabaseSync(fileOf('honest'));
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A copy of the store, changed by `change`. */
+function forged(name: string, change: (db: DatabaseSync, file: string) => void): string {
+  const file = fileOf('honest').replace('evidence.db', `${name.replace(/\W+/g, '-')}.db`);
+  copyFileSync(fileOf('honest'), file);
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON');
+  change(db, file);
+  if (db.isOpen) db.close();
+  return file;
+}
+
+/** Everything that reports a forged store. */
+async function findersOf(file: string): Promise<readonly Finder[]> {
+  const found: Finder[] = [];
+  const store = open(file);
+  try {
+    if ((await store.problems!()).length > 0) found.push('store');
+    const sealed = { seal: await honestSeal(), publicKey: KEY.publicKey };
+    const options = { seal: sealed, getBlob: (hash: string) => store.getBlob(hash) };
+    const verdict = await verifySession(id, PINNED, store.entries(id), options);
+    if (verdict.chain.length > 0) found.push('chain');
+    if (!verdict.audit.ok) found.push('audit');
+    if (verdict.audit.gaps.some(({ kind }) => kind === 'erased')) found.push('gap');
+    if (verdict.seal !== null && found.length === 0) found.push('seal');
+  } catch {
+    found.push('error');
+  } finally {
+    await store.close();
+  }
+  return found;
+}
+
+async function honestSeal() {
+  const store = open(fileOf('honest'), true);
+  const tree = new MerkleFrontier();
+  let head = EMPTY_CHAIN;
+  for await (const { entry } of store.entries(id)) {
+    tree.add(entryLeaf(entry));
+    head = { seq: entry.seq, hash: entry.hash };
+  }
+  await store.close();
+  return sealHead({ sessionId: id, head, root: tree.root() }, KEY.privateKey, 0);
+}
+
+/** Rewrites the session's entries, with every hash computed again. */
+function recompute(db: DatabaseSync, change: (drafts: EntryDraft[]) => EntryDraft[]): void {
+  const rows = db.prepare('SELECT head, body, prev, hash FROM entries WHERE session_id = ? ORDER BY seq').all(id);
+  const drafts = rows.map((row): EntryDraft => {
+    const { seq, bodyHash, prev, hash, ...draft } = parseStored(row as unknown as StoredBytes).entry;
+    return draft;
+  });
+  const set = db.prepare('UPDATE entries SET head = ?, body = ?, prev = ?, hash = ? WHERE session_id = ? AND seq = ?');
+  for (const { entry, head, body } of sealDrafts(EMPTY_CHAIN, change(drafts)))
+    set.run(head, body, entry.prev, entry.hash, id, entry.seq);
+}
+
+it('is clean without a change', async () => expect(await findersOf(forged('same', () => {}))).toEqual([]));
+
+/** The row of a table that is changed; of the others the first. */
+const WHICH: { readonly [table: string]: string } = {
+  entries: 'WHERE seq = 3',
+  receipts: "WHERE sender LIKE 'session:%'",
+};
+
+it('has a row in the table for each column of each table, and each change is found by what the row says', async () => {
+  const db = new DatabaseSync(fileOf('honest'), { readOnly: true });
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
+  const columns = tables.flatMap(({ name: table }) =>
+    db
+      .prepare('SELECT name, type FROM pragma_table_info(?)')
+      .all(String(table))
+      .map(({ name, type }) => ({ table: String(table), column: String(name), type: String(type) })),
+  );
+  for (const { name } of tables) expect(db.prepare(`SELECT 1 FROM ${name}`).get(), `${name} is empty`).toBeDefined();
+  db.close();
+  const listed = columns.map(({ table, column }) => `${table}.${column}`).sort();
+  const found: { [column: string]: readonly Finder[] } = {};
+  for (const { table, column, type } of columns) {
+    const value =
+      type === 'INTEGER'
+        ? `coalesce(${column}, 0) + 1000000000000`
+        : type === 'BLOB'
+          ? "x'00'"
+          : `coalesce(${column}, '') || 'x'`;
+    const [key] = table === 'blob_references' ? ['id'] : ['rowid'];
+    const row = `SELECT min(${key}) FROM ${table} ${WHICH[table] ?? ''}`;
+    const file = forged(`${table}-${column}`, (copy) =>
+      copy.exec(`UPDATE ${table} SET ${column} = ${value} WHERE ${key} = (${row})`),
+    );
+    found[`${table}.${column}`] = await findersOf(file);
+  }
+  expect(listed).toEqual(Object.keys(COLUMNS).sort());
+  expect(found).toEqual(Object.fromEntries(Object.entries(COLUMNS).map(([column, { found }]) => [column, found])));
+});
+
+it.each(FORGERIES)('$what: found by $found', async ({ what, found, sql, drafts, bytes }) => {
+  const file = forged(what, (db, path) => {
+    if (sql !== undefined) db.exec(sql.replaceAll('$session', `'${id}'`));
+    if (drafts) recompute(db, drafts);
+    if (!bytes) return;
+    db.close();
+    const all = readFileSync(path);
+    bytes(all);
+    writeFileSync(path, all);
+  });
+  expect(await findersOf(file)).toEqual(found);
+});
+
+it('is printed on its page', async () => {
+  await expect(writePage()).toMatchFileSnapshot('../../docs/what-verify-finds.md');
+});

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClaudeScreen } from './claude-screen.ts';
 import { CLAUDE_BIN, ClaudeWorld, call, own } from './claude-world.ts';
 import type { Step } from './messages-server.ts';
+import { hasTmux } from './screen.ts';
 
 let world: ClaudeWorld;
 let screen: ClaudeScreen | null = null;
@@ -17,13 +17,6 @@ afterEach(async () => {
   await world.close();
 });
 
-const hasTmux = (() => {
-  try {
-    return execFileSync('tmux', ['-V'], { encoding: 'utf8' }) !== '';
-  } catch {
-    return false;
-  }
-})();
 const bash = (command: string) => call('Bash', { command, description: 'for the test' });
 const toEdit = call(own('hop'), {
   to: 'edit',

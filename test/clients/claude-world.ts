@@ -44,6 +44,8 @@ export interface RunOptions {
   /** The folder that it is started in, from the root; then hopgate is not told the root. */
   readonly folder?: string;
   readonly permissionMode?: string;
+  /** hopgate's command line; default: its source. */
+  readonly cli?: string;
 }
 
 /** A home, a repository, a state folder, and Claude Code in it, whose model is a script and whose way out of this machine is closed. */
@@ -129,7 +131,15 @@ export class ClaudeWorld {
     const root = folder === undefined ? ['--root', this.root] : [];
     const command = options.bare
       ? [CLAUDE_BIN ?? '', ...client]
-      : [...HOPGATE, 'claude', ...root, '--claude', CLAUDE_BIN ?? '', ...own, ...client];
+      : [
+          ...(options.cli ? [process.execPath, options.cli] : HOPGATE),
+          'claude',
+          ...root,
+          '--claude',
+          CLAUDE_BIN ?? '',
+          ...own,
+          ...client,
+        ];
     const startedAt = performance.now();
     try {
       const ended = await runToEnd(command, this.path(folder ?? ''), {

@@ -294,6 +294,23 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.stderr).not.toContain('WARNING');
   });
 
+  it('reads at once in plan mode, where Claude Code refuses hopgate’s moves, and may stop', async () => {
+    const change = call('Edit', { file_path: world.path('src/a.js'), old_string: 'one', new_string: 'two' });
+    const script = [
+      call('Read', { file_path: world.path('src/a.js') }),
+      bash('ls src'),
+      toEdit[1]!,
+      change,
+      done,
+      done,
+    ];
+    const run = await world.run(script, { ...approved, permissionMode: 'plan' });
+    expect(outcomes(run)).toEqual(['Read ran', 'Bash ran', 'hop refused', 'Edit refused']);
+    expect(run.code, run.stderr).toBe(0);
+    expect(run.requests.length).toBeLessThanOrEqual(script.length);
+    expect(world.read('src/a.js')).toBe('one\n');
+  });
+
   it('leaves an approval to the operator, who answers elsewhere', async () => {
     const ask = { name: own('mode'), input: { to: 'execute', reason: 'the cause is known' } };
     const answer = async (told: string) => {

@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import type { Denial } from '../../src/gate/denial.ts';
 
 /** One run of a command: its status, its output, and the tree that it left. */
@@ -86,6 +87,8 @@ const lastLine = ({ stdout, stderr }: Run): string =>
 /** The lines of an output without times, process ids and random names, sorted: programs work in parallel. */
 function plain(output: string): readonly string[] {
   return output
+    .replaceAll(homedir(), '<home>')
+    .replaceAll('/home/agent', '<home>')
     .replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
     .replaceAll(/\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|seconds?|secs?|s|m)\b/g, '<time>')
     .replaceAll(/\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b/g, '<clock>')
@@ -94,7 +97,7 @@ function plain(output: string): readonly string[] {
     .replaceAll(/\b(?:[A-Z][a-z]{2}) +\d{1,2} (?=<clock>)/g, '<day> ')
     .replaceAll(/0x[0-9a-f]{4,}/g, '<address>')
     .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
-    .replaceAll(/duration_ms \S+|\(cached\)/g, '<time>')
+    .replaceAll(/duration_ms:? \S+|\(cached\)/g, '<time>')
     .replaceAll(/==\d+==|\[pid +\d+\]|(?<=thread '\w+' )\(\d+\)/g, '<pid>')
     .split('\n')
     .map((line) => line.trimEnd())

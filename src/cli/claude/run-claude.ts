@@ -5,6 +5,7 @@ import { findProgram } from '../../base/process.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { SessionHost } from '../../daemon/host.ts';
 import { openSession } from '../../open-session.ts';
+import type { Session } from '../../session/session.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import { summaryOf } from '../client/client-session.ts';
 import { openClient } from '../client/open-client.ts';
@@ -29,6 +30,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
     const { sessionId } = await openClient(io, host, root, 'claude-code', command);
+    if (isPlanMode(command.args)) await host.join(root, sessionId, allowReading);
     const before = await stateOf(io, root, sessionId);
     printStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
@@ -62,6 +64,21 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   } finally {
     await host.close();
   }
+}
+
+const isPlanMode = (args: readonly string[]): boolean =>
+  args.some(
+    (word, at) => word === '--permission-mode=plan' || (word === '--permission-mode' && args[at + 1] === 'plan'),
+  );
+
+/**
+ * Enters a mode in which the agent may read, if that needs no approval. In plan mode, Claude Code refuses the agent's
+ * own calls of `mode` and `hop`, so that it could never leave a mode without reading.
+ */
+async function allowReading(session: Session): Promise<void> {
+  const denial = session.why({ tool: 'read', args: { path: '.' } });
+  const open = denial?.code === 'mode-forbids' && denial.available.modes.find(({ needs }) => needs.length === 0);
+  if (open) await session.setMode({ to: open.to, by: 'operator', reason: 'Claude Code was started in plan mode' });
 }
 
 /** Reads a session's state. Read-only, because the daemon may still hold the session. */

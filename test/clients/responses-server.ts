@@ -29,6 +29,8 @@ export interface SeenRequest {
   readonly results: readonly { readonly name: string; readonly text: string }[];
   /** Messages that are new since its last answer, with their role in front. */
   readonly messages: readonly string[];
+  /** When it came, in milliseconds of the monotonic clock. */
+  readonly at: number;
   /** The script was over. */
   readonly overrun: boolean;
 }
@@ -72,7 +74,7 @@ export async function scriptedModel(scripts: {
         at.set(thread, index + 1);
         const step = scripts[thread]?.[index];
         const seen = newest(input);
-        requests.push({ thread, tools, ...seen, overrun: step === undefined });
+        requests.push({ thread, tools, ...seen, at: performance.now(), overrun: step === undefined });
         const told = seen.results.map(({ text }) => text).join('\n');
         turn =
           typeof step === 'function'

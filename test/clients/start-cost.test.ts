@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CLAUDE_BIN, ClaudeWorld, call, own, type Run } from './claude-world.ts';
+import { CODEX_BIN, codexWorld, runToEnd, writeTree } from './codex-world.ts';
 import type { Step } from './messages-server.ts';
 
 let world: ClaudeWorld;
@@ -9,15 +12,47 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 const done = { text: 'done' };
-const tries = 3;
+const PAIRS = 5;
+/** How much later the first answer may come on a machine that is not busy: there, Node starts in {@link USUAL_START} ms. */
+const MOST_MS = 1200;
+const USUAL_START = 35;
+/** Codex is asked for the hashes of its hooks before it starts; the aim is that of Claude Code. This number may only fall. */
+const MOST_MS_CODEX = 1800;
 
-/** Time from the start of the client to its first request with tools, in milliseconds. */
-const firstRequest = ({ startedAt, requests }: Run): number => requests[0]!.at - startedAt;
-const least = async (run: () => Promise<Run>): Promise<number> => {
-  let best = Number.POSITIVE_INFINITY;
-  for (let at = 0; at < tries; at++) best = Math.min(best, firstRequest(await run()));
-  return best;
-};
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+/** How much slower than usual this machine is now. */
+function slowness(): number {
+  const start = () => {
+    const from = performance.now();
+    execFileSync(process.execPath, ['-e', '0']);
+    return performance.now() - from;
+  };
+  return Math.max(1, median(Array.from({ length: 9 }, start)) / USUAL_START);
+}
+
+/** The times to the first request of a bare client and of one in hopgate, measured in pairs; the first pair only warms up. */
+async function compared(bare: () => Promise<number>, ours: () => Promise<number>) {
+  const pairs: { readonly more: number; readonly ratio: number; readonly slowness: number }[] = [];
+  for (let at = 0; at <= PAIRS; at++) {
+    const slow = slowness();
+    const [without, within] = [await bare(), await ours()];
+    if (at > 0) pairs.push({ more: within - without, ratio: within / without, slowness: slow });
+  }
+  const [more, ratio] = [median(pairs.map((pair) => pair.more)), median(pairs.map((pair) => pair.ratio))];
+  const adjusted = median(pairs.map((pair) => pair.more / pair.slowness));
+  console.log(
+    `first answer: ${Math.round(more)} ms more, ${ratio.toFixed(2)} times the bare client; ${Math.round(adjusted)} ms on a machine of usual speed`,
+  );
+  return adjusted;
+}
+
+/** The compiled command line, as a user installs it. */
+const DIST = resolve('dist/cli.js');
+beforeAll(() => {
+  if (CLAUDE_BIN || CODEX_BIN) execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'pipe' });
+}, 240_000);
+
 /** A token of English or JSON is about four characters. */
 const tokens = (characters: number): number => Math.round(characters / 4);
 const sent = ({ requests }: Run): number => requests.at(-1)!.characters;
@@ -32,13 +67,43 @@ describe.skipIf(!CLAUDE_BIN)('the cost of hopgate in Claude Code', () => {
     world.git('checkout', '-q', '.');
     const bare = await world.run([read, edit, done], { bare: true });
     const cost = tokens(sent(ours) - sent(bare));
-    const [least_, first] = [
-      await least(() => world.run([done], { bare: true })),
-      await least(() => world.run([done])),
-    ];
-    console.log(
-      `whole fix: ${cost} tokens of hopgate, ${(sent(ours) / sent(bare)).toFixed(2)} times the bare client; first answer: ${(first / least_).toFixed(2)} times the bare client (${Math.round(least_)} ms, ${Math.round(first)} ms)`,
-    );
+    console.log(`whole fix: ${cost} tokens of hopgate, ${(sent(ours) / sent(bare)).toFixed(2)} times the bare client`);
     expect(cost).toBeLessThanOrEqual(3500);
+  });
+
+  it('is at most 1.2 s until the first answer, with the daemon running', async () => {
+    const first = ({ requests, startedAt }: Run): number => requests[0]!.at - startedAt;
+    const more = await compared(
+      async () => first(await world.run([done], { bare: true })),
+      async () => first(await world.run([done], { cli: DIST })),
+    );
+    expect(more).toBeLessThanOrEqual(MOST_MS);
+  });
+});
+
+describe.skipIf(!CODEX_BIN)('the cost of hopgate in Codex', () => {
+  it('is at most 1.8 s until the first answer, with the daemon running', async () => {
+    const scripts = { main: Array.from({ length: 2 * PAIRS + 2 }, () => done) };
+    const codex = await codexWorld({ modelName: 'gpt-5.5', scripts });
+    try {
+      const repo = join(codex.folder, 'repo');
+      writeTree(repo, { 'src/a.js': 'one\n' });
+      execFileSync('git', ['init', '-q', '-b', 'main', repo]);
+      const env = { ...codex.env, CODEX_BIN: CODEX_BIN ?? '' };
+      const first = async (...command: [string, ...string[]]) => {
+        const [before, startedAt] = [codex.model.requests.length, performance.now()];
+        const { stderr } = await runToEnd(command, { cwd: repo, env });
+        const request = codex.model.requests[before];
+        if (!request) throw new Error(stderr);
+        return request.at - startedAt;
+      };
+      const more = await compared(
+        () => first(CODEX_BIN ?? '', 'exec', 'begin'),
+        () => first(process.execPath, DIST, 'codex', 'exec', 'begin'),
+      );
+      expect(more).toBeLessThanOrEqual(MOST_MS_CODEX);
+    } finally {
+      await codex.close();
+    }
   });
 });

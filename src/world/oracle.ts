@@ -36,9 +36,11 @@ export function oraclePlan(house: House): readonly string[] | null {
   const placeOf = (id: string) => [...places.after('inreceptacle', id)][0];
   const sources = objects.filter((id) => placeOf(id) !== undefined);
   for (const destination of lamps.length ? lamps.flatMap((lamp) => placeOf(lamp) ?? []) : destinations) {
-    const chosen = sources.filter((id) => lamps.length > 0 || placeOf(id) !== destination).slice(0, count);
-    const already = sources.length - sources.filter((id) => placeOf(id) !== destination).length;
-    if (chosen.length + (count === 2 ? already : 0) < count) continue;
+    const elsewhere = sources.filter((id) => placeOf(id) !== destination);
+    const there = sources.filter((id) => placeOf(id) === destination);
+    // A thing that must be changed or lit first is also taken from the destination; a pair may have one part there.
+    const chosen = (CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
+    if (chosen.length + (count === 2 ? there.length : 0) < count) continue;
     const plan = play(house, chosen, placeOf, destination, tools[0], lamps[0]);
     if (plan) return plan;
   }
@@ -76,6 +78,8 @@ function play(
     if (tool && verb) {
       say(`go to ${name(tool)}`);
       if (!say(`${verb} ${name(object)} with ${name(tool)}`)) return null;
+      // In real games a thing can be in two receptacles at once: taken from one, it is still in the other.
+      if (game.turn().won) break;
     }
     if (lamp) {
       say(`go to ${name(destination)}`);

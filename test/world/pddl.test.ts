@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readGame } from '../../src/world/game-file.ts';
+import { oraclePlan } from '../../src/world/oracle.ts';
 import { readExpressions } from '../../src/world/pddl/expression.ts';
 import { houseFromPddl } from '../../src/world/pddl/problem.ts';
 
@@ -48,6 +49,29 @@ describe('a PDDL problem', () => {
   );
 
   it('may have comments and any case', () => expect(readExpressions('; a (b\n(A ?B ; c)\n)')).toEqual([['a', '?b']]));
+});
+
+describe('the oracle', () => {
+  const MUG = 'Mug_bar__plus_01_dot_00';
+  const CABINET = 'Cabinet_bar__plus_00_dot_00_bar__plus_00_dot_50_bar__minus_01_dot_10';
+  const goal = `(:goal (exists (?r - receptacle ?o - object) (and (isCool ?o) (objectType ?o MugType) (receptacleType ?r CabinetType) (inReceptacle ?o ?r))))`;
+  const problem = PROBLEM.replace(/\(:goal.*/s, `${goal})`);
+
+  it('takes the only thing of its kind away from its destination, to change it', () =>
+    expect(oraclePlan(houseFromPddl(problem, { id: 'x' }))).toEqual([
+      'go to cabinet 10',
+      'take mug 1 from cabinet 10',
+      'go to fridge 1',
+      'cool mug 1 with fridge 1',
+      'go to cabinet 10',
+      'move mug 1 to cabinet 10',
+    ]));
+
+  it('stops at a win before the end of its plan, by a thing that was in two receptacles', () => {
+    const second = CABINET.replace('plus_00', 'plus_09');
+    const both = problem.replace(`(inReceptacle ${MUG} `, `(inReceptacle ${MUG} ${second}) (inReceptacle ${MUG} `);
+    expect(oraclePlan(houseFromPddl(both, { id: 'x' }))?.at(-1)).toBe('cool mug 1 with fridge 1');
+  });
 });
 
 describe('a game file', () => {

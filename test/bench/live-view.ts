@@ -131,7 +131,7 @@ const WATCH = `window.came = {}; (function look() {
 async function visit(browser: Browser, server: Server, session: string): Promise<Page> {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
   await page.addInitScript(
-    `new MutationObserver(() => {}); (function look() { document.querySelector('hopgate-view')?.shadowRoot?.querySelector('.row') ? window.firstRow ??= performance.now() : setTimeout(look, 2); })()`,
+    `new PerformanceObserver((list) => { for (const { startTime, duration } of list.getEntries()) if (startTime > (window.firstRow ?? Infinity)) window.longest = Math.max(window.longest ?? 0, duration); }).observe({ type: 'longtask' }); (function look() { document.querySelector('hopgate-view')?.shadowRoot?.querySelector('.row') ? window.firstRow ??= performance.now() : setTimeout(look, 2); })()`,
   );
   await page.goto(`${server.address}/#code=${await server.code()}&session=${encodeURIComponent(session)}`);
   return page;
@@ -147,7 +147,7 @@ const paintOf = (page: Page) =>
 
 /** Milliseconds from the navigation to the first paint and to the first row, on a new server; medians. */
 async function opening(browser: Browser, at: Home, session: string, rounds: number) {
-  const found: { paint: number; row: number; blank: number }[] = [];
+  const found: { paint: number; row: number; blank: number; task: number }[] = [];
   for (let round = 0; round < rounds; round++) {
     await served(at, async (server) => {
       const blank = await (await browser.newContext()).newPage();
@@ -156,7 +156,10 @@ async function opening(browser: Browser, at: Home, session: string, rounds: numb
       const page = await visit(browser, server, session);
       await until(page, 'window.firstRow');
       await until(page, `performance.getEntriesByName('first-contentful-paint').length`);
+      while (/loading/.test((await page.locator('.timeline output').textContent()) ?? '')) await sleep(20);
+      await sleep(300);
       found.push({
+        task: await page.evaluate<number>('window.longest ?? 0'),
         blank: (await paintOf(blank))!,
         paint: (await paintOf(page))!,
         row: await page.evaluate<number>('window.firstRow'),
@@ -165,8 +168,8 @@ async function opening(browser: Browser, at: Home, session: string, rounds: numb
       await blank.context().close();
     });
   }
-  const of = (key: 'paint' | 'row' | 'blank') => Math.round(median(found.map((each) => each[key])));
-  return { blankPage: of('blank'), firstPaint: of('paint'), firstRow: of('row') };
+  const of = (key: 'paint' | 'row' | 'blank' | 'task') => Math.round(median(found.map((each) => each[key])));
+  return { blankPage: of('blank'), firstPaint: of('paint'), firstRow: of('row'), longestTask: of('task') };
 }
 
 /** Milliseconds from the durable entry to the document, and the part of a core that the server used. */
@@ -228,6 +231,8 @@ async function stoppedReader(at: Home, entries: number) {
   });
 }
 
+type Row = readonly [what: string, value: number, atMost: number, more: string];
+
 async function main(): Promise<void> {
   const browser = await chromium.launch({
     executablePath: ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))!,
@@ -242,14 +247,36 @@ async function main(): Promise<void> {
       return ids[0]!;
     };
     const rounds = Number(values.rounds);
-    const results = {
-      short: await opening(browser, short, await made(short, 50), rounds),
-      long: await opening(browser, long, await made(long, entries), rounds),
-      one: await latency(browser, home('one'), 1),
-      stoppedReader: await stoppedReader(home('stopped'), entries * 2),
-      many: await latency(browser, home('many'), Number(values.sessions)),
-    };
-    console.log(JSON.stringify(results, null, values.json ? 0 : 2));
+    const first = await opening(browser, short, await made(short, 50), rounds);
+    const last = await opening(browser, long, await made(long, entries), rounds);
+    const one = await latency(browser, home('one'), 1);
+    const many = await latency(browser, home('many'), Number(values.sessions));
+    const stopped = await stoppedReader(home('stopped'), entries * 2);
+    const rows: readonly Row[] = [
+      ['first paint, ms', first.firstPaint, 300, `an empty answer of the server: ${first.blankPage}`],
+      ['first row of 50 entries, ms', first.firstRow, 500, ''],
+      [`first row of ${entries} entries, ms`, last.firstRow, 500, `longest task later: ${last.longestTask}`],
+      ['durable entry to document, p95 ms', one.p95, 100, `p50 ${one.p50}, ${one.seen} seen`],
+      [
+        `the same, ${many.sessions} sessions, p95 ms`,
+        many.p95,
+        100,
+        `${many.entriesPerSecond} entries a second, ${many.seen} seen`,
+      ],
+      ['cores of the server meanwhile', many.coreOfServer, 1, ''],
+      [`stopped reader, ${stopped.entries} entries, MB`, stopped.mostMegabytes, 20, ''],
+    ];
+    if (values.json)
+      console.log(
+        JSON.stringify(
+          rows.map(([what, value, atMost]) => ({ what, value, atMost })),
+          null,
+          2,
+        ),
+      );
+    else
+      for (const [what, value, atMost, more] of rows)
+        console.log(`${what.padEnd(40)} ${String(value).padStart(6)}  at most ${atMost}  ${more}`);
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true, force: true });

@@ -7,6 +7,10 @@ import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { recordingPage, recordSessions, type SessionToShow } from '../../src/view/recording.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { exploringAt } from '../bench/gated-steps.ts';
+import { depth } from '../depth.ts';
 import { serveWorld } from '../server/kit.ts';
 import { stage } from '../session/sessions.ts';
 
@@ -186,6 +190,46 @@ describe.skipIf(CHROMIUM === undefined)(
         .waitFor();
       expect(faults).toEqual([]);
     });
+
+    // It writes two thousand entries to a real disk.
+    it.runIf(depth(false, true))(
+      'opens a long session of a server from its end, and goes back when its history is here',
+      async () => {
+        const served = await serveWorld();
+        const store = sqliteStore(join(ensureStateDir(served.root, served.env), 'evidence.db'));
+        served.later(() => store.close());
+        const session = await exploringAt(store, served.root, 'long');
+        for (let step = 0; step < 2_050; step++)
+          await session.step({ tool: 'read', args: { path: `src/n${step}.ts` } });
+        const page = await browser.newPage();
+        page.setDefaultTimeout(10_000);
+        open.push(page);
+        await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+        // The history does not come before the rows were looked at.
+        const history = Promise.withResolvers<void>();
+        let [asked, bytes] = [0, 0];
+        await page.route('**/frames?*', async (route) => {
+          asked++;
+          await history.promise;
+          await route.continue();
+        });
+        page.on('response', async (response) => {
+          if (response.url().endsWith('/snapshot')) bytes = (await response.body()).length;
+        });
+        await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
+        await page.getByText('src/n2049.ts').first().waitFor();
+        expect(await page.locator('.where .big').textContent()).toBe('explore');
+        expect(asked).toBe(1);
+        expect(bytes).toBeLessThan(200_000);
+        expect(await page.getByRole('slider').isDisabled()).toBe(true);
+        await session.step({ tool: 'read', args: { path: 'src/late.ts' } });
+        history.resolve();
+        await page.locator('.timeline output').filter({ hasText: '2054/2054' }).waitFor();
+        await page.getByRole('slider').fill('102');
+        expect(await page.locator('.doing .big').textContent()).toBe('read src/n99.ts');
+        expect(await page.locator('.row.selected').textContent()).toContain('src/n99.ts');
+      },
+    );
 
     it.each([
       ['one.html', 'light', 1280],

@@ -7,6 +7,8 @@ import { measureHouseAblations } from './measure-house.ts';
 import { measuredPage, PAGE } from './page.ts';
 import { CONDITIONS, runAgent } from './repository-agent.ts';
 
+const isSome = (share: number) => share > 0;
+
 describe('a simulated agent', () => {
   it('that never lapses and knows the graph is refused nothing', async () => {
     const engine = new Engine(await loadSpecs('specs'));
@@ -20,11 +22,14 @@ describe('a simulated agent', () => {
     expect(run).toMatchObject({ solved: true, refused: 0, wroteOutside: false, shippedUntested: false });
   });
 
-  it('in a house changes a file only where it has the tool, and claims a win only where the exit is its own word', async () => {
-    const [asTheyAre, withFiles, bound] = await measureHouseAblations(60);
-    expect([asTheyAre!.wroteOutside, bound!.wroteOutside, bound!.claimedFalsely]).toEqual([0, 0, 0]);
-    expect(withFiles!.wroteOutside).toBeGreaterThan(0);
-    expect(asTheyAre!.claimedFalsely).toBeGreaterThan(0);
+  it('in a house reads or changes a file only where it has the tool, and claims a win only where the exit is its own word', async () => {
+    const rows = await measureHouseAblations(60);
+    const row = (start: string) => rows.find(({ condition }) => condition.includes(start))!;
+    expect(row('as they are')).toMatchObject({ wroteOutside: 0, peeked: 0 });
+    expect(row('tool that writes')).toMatchObject({ wroteOutside: expect.toSatisfy(isSome), peeked: 0 });
+    expect(row('tool that reads')).toMatchObject({ wroteOutside: 0, peeked: expect.toSatisfy(isSome) });
+    expect(row('as they are').claimedFalsely).toBeGreaterThan(0);
+    expect(row('needs a win').claimedFalsely).toBe(0);
   });
 
   it.runIf(isDeep)('that lapses does no harm inside, and solves more the more it is told', async () => {

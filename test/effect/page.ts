@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type HouseRow, measureHouse, measureHouseAblations } from './measure-house.ts';
 import { measureAblations, measureConditions, type Row } from './measure.ts';
+import { type HouseRow, measureHouse, measureHouseAblations } from './measure-house.ts';
 
 export const PAGE = 'docs/does-it-help.md';
 export const RUNS = 10_000;
@@ -17,11 +17,12 @@ const figures = (row: Row): readonly string[] => [
 const houseFigures = (row: HouseRow): readonly string[] => [
   percent(row.solved),
   percent(row.wroteOutside),
+  percent(row.peeked),
   percent(row.claimedFalsely),
   row.calls.toFixed(1),
   row.refused.toFixed(1),
 ];
-const HOUSE_HEAD = ['solved', 'wrote a file', 'left as won without a win', 'calls', 'refused'];
+const HOUSE_HEAD = ['solved', 'wrote a file', 'read the answer', 'left as won without a win', 'calls', 'refused'];
 const HEAD = ['solved', 'wrote outside', 'shipped untested', 'shipped broken', 'calls', 'refused'];
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

@@ -130,12 +130,12 @@ export class SessionCore {
 
   view(tree?: TreeNow): SessionView {
     const seen = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
-    return {
-      ...seen,
+    // Not a copy: a copy would list all changes.
+    return Object.assign(seen, {
       ...(seen.grants ? { grants: seen.grants.map((grant) => this.#asRevoked(grant)) } : {}),
       ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
       ...(isObserved(this.parts) ? { observeOnly: true } : {}),
-    };
+    });
   }
 
   #asRevoked(grant: GrantView): GrantView {
@@ -193,7 +193,7 @@ export class SessionCore {
   /** The paths that this session and its sub-agents changed; `all` if some of their changes were not observed. */
   async #own(): Promise<Release['own']> {
     const { changes, blind, agent, sessionId } = this.writer.state.facts;
-    const paths = new Set(Object.keys(changes));
+    const paths = new Set(changes.map(([path]) => path));
     let unseen = blind;
     for (const kin of await this.parts.store.sessions()) {
       if (!kin.agent.startsWith(`${agent}/`)) continue;

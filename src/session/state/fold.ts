@@ -11,20 +11,11 @@ import { backpackOf } from '../../gate/decide-visit.ts';
 import { type GrantLimits, type GrantView, outsideOf } from '../../gate/grant.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
-import { NOT_FILES } from '../../spec/policy/closed-lists.ts';
-import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
+import { countFiles } from './count-files.ts';
 import { movesOf } from './moves.ts';
-import {
-  changedPaths,
-  NOTHING_OBSERVED,
-  observeStep,
-  type TestRun,
-  testRuns,
-  trustedReportOf,
-  withFiles,
-} from './observe.ts';
+import { changedPaths, NOTHING_OBSERVED, observeStep, type TestRun, testRuns, trustedReportOf } from './observe.ts';
 import type { SessionFacts, SessionState } from './state.ts';
 
 /** The evidence has a move that its spec's machines lack: another program wrote the chain, or it was altered. */
@@ -42,7 +33,7 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
   return {
     ...moved,
     head: { seq: entry.seq, hash: entry.hash },
-    facts: produce(moved.facts, (draft) => {
+    facts: produce(filesCounted(moved.facts, body), (draft) => {
       if (body) count(tables, draft, entry, body);
       if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
       draft.lastId = entry.id;
@@ -50,6 +41,9 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
     }),
   };
 }
+
+const filesCounted = (facts: SessionFacts, body: Body | null): SessionFacts =>
+  body?.event === 'step' || body?.event === 'outcome' ? countFiles(facts, body) : facts;
 
 function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, body: Body): SessionState {
   const id = body.event === 'start' ? body.peripheral : state.facts.visit?.peripheral;
@@ -125,12 +119,6 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         if (runs.some(({ verdict }) => verdict !== 'pass'))
           endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
       }
-      rememberFiles(
-        draft,
-        body.effects === 'unobserved'
-          ? []
-          : body.effects.filter(({ op }) => !NOT_FILES.includes(op)).map(({ path }) => path),
-      );
       if (visit) {
         if (visit.deadline !== null) visit.deadline += waitedMs(specs.tools, body);
         visit.steps += 1;
@@ -143,7 +131,6 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       }
       if (changes) {
         const changed = changedPaths(body.effects);
-        mergeChanged(draft, changed);
         endGrants(draft, ({ files }) => {
           const outside = files && outsideOf(changed, files);
           return outside && `the changes left its files: ${outside}`;
@@ -242,12 +229,8 @@ function pack(draft: Draft<SessionFacts>, fields: { readonly [field: string]: Js
 
 /** Counts a change, or a possible change, of the tree: earlier test results are outdated then. */
 function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof changedPaths>[0]): boolean {
-  const paths = changedPaths(effects);
-  if (effects !== 'unobserved' && paths.length === 0) return false;
+  if (effects !== 'unobserved' && changedPaths(effects).length === 0) return false;
   draft.change += 1;
-  if (effects !== 'unobserved') {
-    for (const effect of effects) if (paths.includes(effect.path)) draft.changes[effect.path] = effect.after ?? null;
-  }
   return true;
 }
 
@@ -256,15 +239,6 @@ function countTree(draft: Draft<SessionFacts>, tree: TreeSeen): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
   draft.tested = seen as Draft<TreeSeen> | null;
-}
-
-function mergeChanged(draft: Draft<SessionFacts>, paths: readonly string[]): void {
-  const before = draft.backpack['changed-files'];
-  draft.backpack['changed-files'] = [...new Set([...(Array.isArray(before) ? before : []), ...paths])] as Json[];
-}
-
-function rememberFiles(draft: Draft<SessionFacts>, paths: readonly string[]): void {
-  draft.files = withFiles(original(draft)?.files ?? [], paths, MAX_NAMED_FILES) as string[];
 }
 
 /** A backend's report: session state goes to the backpack, and a check counts for the present code. */

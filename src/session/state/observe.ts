@@ -123,12 +123,15 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
   return after ? [after.pattern] : [];
 };
 
+/** Fewer files than this are looked up in a list one by one. */
+const FEW = 16;
+
 /** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
 export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
-  const all = new Set(files);
-  for (const file of more) if (all.size < max) all.add(file);
-  return all.size === files.length ? files : [...all];
+  const known = more.length < FEW ? null : new Set(files);
+  const fresh = [...new Set(more)].filter((file) => !(known ? known.has(file) : files.includes(file)));
+  return fresh.length === 0 ? files : [...files, ...fresh.slice(0, max - files.length)];
 }
 
 /** The paths in a list of files or matches; a list that is stored as a blob has them next to its reference. */

@@ -44,7 +44,8 @@ export interface SessionFacts {
   readonly pending: { readonly id: string; readonly tool: string } | null;
   /** The number of changes, or possible changes, of the tree. */
   readonly change: number;
-  readonly changes: { readonly [path: string]: string | null };
+  /** The changed files with their last hash, in the order of the changes; a later one of a path counts. */
+  readonly changes: readonly (readonly [path: string, hash: string | null])[];
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings: { readonly [path: string]: string };
   readonly runs: readonly TestRun[];
@@ -104,7 +105,7 @@ export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: st
       successes: 0,
       pending: null,
       change: 0,
-      changes: {},
+      changes: [],
       findings: {},
       runs: [],
       tested: null,

@@ -47,6 +47,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
 /** Projects a session's state to the gate's view of it. Pure. `tree`: the working tree, if it was observed. */
 export function viewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
+  let changes: SessionView['changes'] | undefined;
   return {
     sessionId: facts.sessionId,
     agent: facts.agent,
@@ -67,7 +68,10 @@ export function viewOf(compiled: Specs, state: SessionState, now: number, tree?:
     backpack: facts.backpack,
     fruits: facts.fruits,
     files: facts.files,
-    changes: facts.changes,
+    get changes() {
+      changes ??= Object.fromEntries(facts.changes);
+      return changes;
+    },
     findings: facts.findings,
     usedNonces: facts.usedNonces,
     ...(facts.grants.length > 0 ? { grants: facts.grants, blind: facts.blind } : {}),

@@ -1,0 +1,37 @@
+import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
+import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/closed-lists.ts';
+import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
+import { withFiles } from './observe.ts';
+import type { SessionFacts } from './state.ts';
+
+/**
+ * The facts with the files that a step named and changed. These lists grow with the session, so they are copied here
+ * once, and not by immer.
+ */
+export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
+  if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
+  const named = effects.filter(({ op }) => !NOT_FILES.includes(op)).map(({ path }) => path);
+  const files = withFiles(facts.files, named, MAX_NAMED_FILES);
+  const changed = effects.filter(({ op }) => FILE_CHANGES.includes(op));
+  const counted = changed.length > 0 ? withChanged(facts, changed) : facts;
+  return files === facts.files ? counted : { ...counted, files };
+}
+
+/** Repeated changes that the list may hold beyond each changed file. */
+const REPEATS = 64;
+
+/** A copy of a long list costs little; a copy of an object with as many keys costs more than the rest of a step. */
+function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): SessionFacts {
+  const before = facts.backpack['changed-files'];
+  const known = Array.isArray(before) ? (before as readonly string[]) : [];
+  const paths = changed.map(({ path }) => path);
+  const all = withFiles(known, paths, Number.POSITIVE_INFINITY);
+  const list = [...facts.changes, ...changed.map(({ path, after }) => Object.freeze([path, after ?? null] as const))];
+  const isLong = list.length > 2 * all.length + REPEATS;
+  const changes = Object.freeze(isLong ? [...new Map(list)] : list);
+  const isSame = all === before;
+  const backpack = isSame
+    ? facts.backpack
+    : { ...facts.backpack, 'changed-files': Object.freeze([...all]) as string[] };
+  return { ...facts, changes, backpack: Object.freeze(backpack) };
+}

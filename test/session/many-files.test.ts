@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { compileTables } from '../../src/compile/tables.ts';
+import { sealDrafts } from '../../src/evidence/chain.ts';
+import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
+import { draftEntry } from '../../src/session/state/drafts.ts';
+import { applyEntry } from '../../src/session/state/fold.ts';
+import { initialState } from '../../src/session/state/state.ts';
+import { viewOf } from '../../src/session/state/view.ts';
+import { fixtureSpecs } from './sessions.ts';
+
+const TABLES = compileTables(fixtureSpecs);
+const EFFECTS = 20_000;
+
+/** An outcome with these effects, folded into a state. */
+function fold(state: ReturnType<typeof initialState>, effects: readonly { path: string; op: string; after: string }[]) {
+  const body = { event: 'outcome', tool: 'edit', outcome: { status: 'ok', result: null }, effects } as const;
+  const [stored] = sealDrafts(EMPTY_CHAIN, [
+    { ...draftEntry(fixtureSpecs, state, { ...body, effects: [] }, { id: 'e', now: 0 }), author: 'ann' },
+  ]);
+  const entry: Entry = { ...stored!.entry, body: body as never };
+  return applyEntry(TABLES, state, { ...stored!, entry });
+}
+
+it('counts 20,000 files that one step changed, each once', () => {
+  const effects = Array.from({ length: EFFECTS }, (_, nth) => ({ path: `src/${nth}.ts`, op: 'modify', after: 'f' }));
+  const state = fold(initialState(TABLES, 's'), [...effects, ...effects.slice(0, 10)]);
+  expect(Object.keys(viewOf(TABLES, state, 0).changes)).toHaveLength(EFFECTS);
+  expect(state.facts.backpack['changed-files']).toHaveLength(EFFECTS);
+});
+
+it('keeps one change of each file, however often it changes', () => {
+  let state = initialState(TABLES, 's');
+  for (let nth = 0; nth < 500; nth++)
+    state = fold(state, [{ path: `src/${nth % 3}.ts`, op: 'modify', after: String(nth) }]);
+  expect(state.facts.changes.length).toBeLessThan(100);
+  expect(viewOf(TABLES, state, 0).changes).toEqual({ 'src/0.ts': '498', 'src/1.ts': '499', 'src/2.ts': '497' });
+});

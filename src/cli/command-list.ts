@@ -19,6 +19,11 @@ export const COMMANDS: readonly ListedCommand[] = [
   { name: 'codex', summary: 'start Codex in a session', load: () => import('./commands/clients/codex.ts') },
   { name: 'mcp', summary: 'serve a session to an MCP client', load: () => import('./commands/clients/mcp.ts') },
   {
+    name: 'acp',
+    summary: 'put an ACP agent into a session, for an editor',
+    load: () => import('./commands/clients/acp.ts'),
+  },
+  {
     name: 'install',
     summary: 'add hopgate to the settings of a client program',
     load: () => import('./commands/clients/install.ts'),

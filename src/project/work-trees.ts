@@ -21,7 +21,7 @@ export function otherWorkTrees(root: string): readonly string[] {
 }
 
 /** The folder that the work trees of a repository share; null if the work tree is not one that the repository names. */
-function commonDirOf(top: string): string | null {
+export function commonDirOf(top: string): string | null {
   const dotGit = join(top, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return lstatSync(join(dotGit, 'commondir'), { throwIfNoEntry: false }) ? null : dotGit;

@@ -165,7 +165,8 @@ const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: Mc
 /** The most lines to show; people do not read more in a client's window. */
 const MOST_LINES = 2000;
 
-async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
+/** The lines of the change that an approval would ship, as a client's window shows them; null without one. */
+export async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
   const diff = await diffFor(request, root);
   if (diff === null) return null;
   const { changedSince, problem } = diff;

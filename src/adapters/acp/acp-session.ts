@@ -1,0 +1,159 @@
+import {
+  type AgentContext,
+  type ClientContext,
+  type ContentBlock,
+  type HttpHeader,
+  type NewSessionResponse,
+  type PromptRequest,
+  type PromptResponse,
+  RequestError,
+  type SessionConfigOption,
+  type SessionUpdate,
+  type SetSessionConfigOptionRequest,
+  type ToolCallUpdate,
+} from '@agentclientprotocol/sdk';
+import type { AgentSession } from '../core/agent-session.ts';
+import { GatedRequests } from './gated-requests.ts';
+import { innerOptions, MODE, PERIPHERAL, acpPlace } from './places.ts';
+
+/** A session of hopgate, served over MCP to the inner agent. */
+export interface OpenedSession {
+  readonly session: AgentSession;
+  readonly mcp: { readonly url: string; readonly headers: HttpHeader[] };
+  /** Calls back after each call of a tool. */
+  readonly onCall: (changed: () => void) => void;
+  /** Stops the server and releases the session. */
+  readonly close: () => Promise<void>;
+}
+
+interface Parts {
+  readonly opened: OpenedSession;
+  readonly innerId: string;
+  readonly inner: ClientContext;
+  readonly editor: AgentContext;
+  readonly root: string;
+}
+
+/** One conversation: the session, the inner agent's id of it, and what the editor knows of its place. */
+export class AcpSession {
+  readonly innerId: string;
+  readonly gated: GatedRequests;
+  readonly #parts: Parts;
+  readonly #session: AgentSession;
+  #innerOptions: SessionConfigOption[] = [];
+  /** The place that the editor knows, to notify it of each change once. */
+  #known = '';
+  #knownMode: string | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.innerId = parts.innerId;
+    this.#session = parts.opened.session;
+    this.gated = new GatedRequests(this.#session, parts.root);
+    parts.opened.onCall(() => void this.#tellPlace().catch(() => {}));
+  }
+
+  /** The answer to `session/new`. */
+  async start(options: NewSessionResponse['configOptions']): Promise<NewSessionResponse> {
+    this.#innerOptions = innerOptions(options);
+    const { modes, configOptions } = await this.#place();
+    return { sessionId: this.#session.id, configOptions, ...(modes ? { modes } : {}) };
+  }
+
+  /** Gives a prompt to the inner agent, after the situation of the session and its new messages. */
+  async prompt({ prompt }: PromptRequest): Promise<PromptResponse> {
+    const situation: ContentBlock = { type: 'text', text: await this.#session.prompt() };
+    const answer = await this.#parts.inner.request('session/prompt', {
+      sessionId: this.innerId,
+      prompt: [situation, ...prompt],
+    });
+    await this.#tellPlace();
+    return answer;
+  }
+
+  /**
+   * Hops for the person at the editor.
+   *
+   * @param by `mode`: the editor set the mode itself, so it gets no `current_mode_update`
+   */
+  async hop(to: string, by: 'mode' | 'option'): Promise<void> {
+    const { peripheral } = await this.#session.status();
+    if (to !== peripheral) await this.#move('hop', to);
+    if (by === 'mode') this.#knownMode = to;
+    await this.#tellPlace();
+  }
+
+  async setOption(params: SetSessionConfigOptionRequest): Promise<{ configOptions: SessionConfigOption[] }> {
+    const { configId, value } = params;
+    if (configId === PERIPHERAL) await this.hop(String(value), 'option');
+    else if (configId === MODE) {
+      if ((await this.#session.status()).mode !== value) await this.#move('mode', String(value));
+    } else if (this.#innerOptions.some(({ id }) => id === configId)) {
+      const answer = await this.#parts.inner.request('session/set_config_option', {
+        ...params,
+        sessionId: this.innerId,
+      });
+      this.#innerOptions = innerOptions(answer.configOptions);
+    } else throw RequestError.invalidParams({ configId }, `there is no option ${configId}`);
+    await this.#tellPlace();
+    return { configOptions: (await this.#place()).configOptions };
+  }
+
+  /** Passes an update of the inner agent on, except for the modes and options that hopgate has instead. */
+  async forward(update: SessionUpdate): Promise<void> {
+    if (update.sessionUpdate === 'current_mode_update') return;
+    if (update.sessionUpdate === 'config_option_update') {
+      this.#innerOptions = innerOptions(update.configOptions);
+      return this.#tellPlace();
+    }
+    await this.#tell(update);
+  }
+
+  /** Shows the person that a call of the inner agent's own tools was refused, and the tools to use. */
+  async showRefused({ toolCallId, title }: ToolCallUpdate): Promise<void> {
+    const names = (await this.#session.tools()).map(({ name }) => name).join(', ');
+    const text = `hopgate refused this tool of the agent, because only its own tools are gated. Available: ${names}`;
+    await this.#tell({
+      sessionUpdate: 'tool_call_update',
+      toolCallId,
+      ...(title ? { title } : {}),
+      status: 'failed',
+      content: [{ type: 'content', content: { type: 'text', text } }],
+    });
+  }
+
+  async close(): Promise<void> {
+    this.gated.close();
+    await this.#parts.opened.close();
+  }
+
+  async #move(name: 'hop' | 'mode', to: string): Promise<void> {
+    const reason = 'the person at the editor chose it';
+    const answer = await this.#session.call({
+      name,
+      input: { to, reason, ...(name === 'mode' ? { summary: reason } : {}) },
+    });
+    if (answer.status === 'ok') return;
+    throw RequestError.invalidParams({ code: answer.denial?.code ?? 'failed', text: answer.text }, answer.text);
+  }
+
+  async #place() {
+    const { modes, configOptions } = await acpPlace(this.#session);
+    const place = { modes, configOptions: [...configOptions, ...this.#innerOptions] };
+    this.#known = JSON.stringify(place.configOptions);
+    this.#knownMode = modes?.currentModeId ?? null;
+    return place;
+  }
+
+  async #tellPlace(): Promise<void> {
+    const [known, knownMode] = [this.#known, this.#knownMode];
+    const { modes, configOptions } = await this.#place();
+    if (modes && modes.currentModeId !== knownMode)
+      await this.#tell({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId });
+    if (this.#known !== known) await this.#tell({ sessionUpdate: 'config_option_update', configOptions });
+  }
+
+  #tell(update: SessionUpdate): Promise<void> {
+    return this.#parts.editor.notify('session/update', { sessionId: this.#session.id, update });
+  }
+}

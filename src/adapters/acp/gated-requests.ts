@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { relative } from 'node:path';
+import {
+  type CreateTerminalRequest,
+  type ReadTextFileRequest,
+  RequestError,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type TerminalOutputResponse,
+  type WriteTextFileRequest,
+} from '@agentclientprotocol/sdk';
+import { isObject } from '../../base/json.ts';
+import { isWithin } from '../../base/paths.ts';
+import { shellWord } from '../../base/text.ts';
+import type { AgentAnswer, AgentSession } from '../core/agent-session.ts';
+
+/** The tools for a command of a terminal, in the order of preference. */
+const SHELLS = ['bash', 'bash-readonly', 'bash-test'];
+
+interface Terminal {
+  readonly ended: Promise<{ readonly output: string; readonly exitCode: number }>;
+  readonly stop: AbortController;
+  state: { readonly output: string; readonly exitCode: number } | null;
+}
+
+/** Answers the inner agent's requests for files, terminals and permissions by calls of the session, which decides. */
+export class GatedRequests {
+  readonly #session: AgentSession;
+  readonly #root: string;
+  readonly #terminals = new Map<string, Terminal>();
+
+  constructor(session: AgentSession, root: string) {
+    this.#session = session;
+    this.#root = root;
+  }
+
+  /** Reads a file by the tool `read`, page by page: an agent that writes back a part would lose the rest. */
+  async read({ path, line, limit }: ReadTextFileRequest): Promise<{ content: string }> {
+    let [content, offset] = ['', Math.max(line ?? 1, 1)];
+    const end = offset + (limit ?? Number.MAX_SAFE_INTEGER - offset);
+    while (offset < end) {
+      const input = { path: this.#named(path), offset, ...(limit ? { limit: end - offset } : {}) };
+      const { data, text } = await this.#call('read', input);
+      const { text: part, to, lines, truncated } = isObject(data) ? data : {};
+      if (typeof part !== 'string' || typeof to !== 'number' || typeof lines !== 'number')
+        throw RequestError.internalError(undefined, text);
+      if (truncated === true && !part.endsWith('\n'))
+        throw RequestError.invalidParams({ path }, `line ${to} of ${path} is longer than one call of read can give`);
+      content += part;
+      if (truncated !== true) break;
+      offset = to + 1;
+    }
+    return { content };
+  }
+
+  async write({ path, content }: WriteTextFileRequest): Promise<Record<string, never>> {
+    await this.#call('write', { path: this.#named(path), content });
+    return {};
+  }
+
+  /** Starts a command with the first shell tool that is available. It fails at once if the gate refuses it. */
+  async createTerminal({ command, args = [] }: CreateTerminalRequest): Promise<{ terminalId: string }> {
+    const tools = new Set((await this.#session.tools()).map(({ name }) => name));
+    const name = SHELLS.find((shell) => tools.has(shell)) ?? SHELLS[0]!;
+    const line = [command, ...args.map(shellWord)].join(' ');
+    const stop = new AbortController();
+    const running = this.#session.call({ name, input: { command: line }, signal: stop.signal });
+    const terminalId = `terminal-${randomUUID()}`;
+    const ended = running.then(({ status, text, data }) => ({
+      output: text,
+      exitCode: isObject(data) && typeof data['exit'] === 'number' ? data['exit'] : status === 'ok' ? 0 : 126,
+    }));
+    const terminal: Terminal = { ended, stop, state: null };
+    void ended.then((state) => {
+      terminal.state = state;
+    });
+    this.#terminals.set(terminalId, terminal);
+    return { terminalId };
+  }
+
+  terminalOutput(id: string): TerminalOutputResponse {
+    const { state } = this.#terminal(id);
+    return { output: state?.output ?? '', truncated: false, exitStatus: state && { exitCode: state.exitCode } };
+  }
+
+  async waitForTerminal(id: string): Promise<{ exitCode: number }> {
+    return { exitCode: (await this.#terminal(id).ended).exitCode };
+  }
+
+  killTerminal(id: string): Record<string, never> {
+    this.#terminal(id).stop.abort();
+    return {};
+  }
+
+  releaseTerminal(id: string): Record<string, never> {
+    this.killTerminal(id);
+    this.#terminals.delete(id);
+    return {};
+  }
+
+  close(): void {
+    for (const { stop } of this.#terminals.values()) stop.abort();
+  }
+
+  #terminal(id: string): Terminal {
+    const terminal = this.#terminals.get(id);
+    if (terminal) return terminal;
+    throw RequestError.invalidParams({ terminalId: id }, `there is no terminal ${id}`);
+  }
+
+  #named(path: string): string {
+    return isWithin(this.#root, path) ? relative(this.#root, path) || '.' : path;
+  }
+
+  async #call(name: string, input: { readonly [name: string]: unknown }): Promise<AgentAnswer> {
+    const answer = await this.#session.call({ name, input });
+    if (answer.status === 'ok') return answer;
+    throw RequestError.invalidParams({ code: answer.denial?.code ?? 'failed', text: answer.text }, answer.text);
+  }
+}
+
+/**
+ * Answers a permission request of the inner agent: yes for a call of hopgate's MCP server, which decides it again, and
+ * no for every other tool. A name must be the whole title or the whole tool name: a part of a title can be text of a
+ * model.
+ *
+ * @param server the name of hopgate's MCP server, which no repository knows
+ */
+export function answerPermission(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
+  const isOurs = namesOf(request.toolCall).some((name) => isToolOf(server, name));
+  const wanted = isOurs ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
+  const option = wanted.map((kind) => request.options.find((each) => each.kind === kind)).find(Boolean);
+  return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } };
+}
+
+/** True if the call that a permission request is about is one of hopgate's own tools. */
+export const isOwnCall = (request: RequestPermissionRequest, server: string): boolean =>
+  namesOf(request.toolCall).some((name) => isToolOf(server, name));
+
+function namesOf({ name, title, _meta }: RequestPermissionRequest['toolCall']): readonly string[] {
+  const claude = _meta?.['claudeCode'];
+  const named = isObject(claude) ? claude['toolName'] : undefined;
+  return typeof named === 'string' ? [named] : [name, title].filter((each) => typeof each === 'string');
+}
+
+const isToolOf = (server: string, name: string): boolean =>
+  new RegExp(`^(?:mcp__)?${server}(?:__|[./:])[a-z][a-z0-9-]*$`).test(name);

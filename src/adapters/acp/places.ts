@@ -1,0 +1,68 @@
+import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk';
+import type { AgentSession } from '../core/agent-session.ts';
+
+/** The ids of hopgate's own options. All other options of a session are the inner agent's. */
+export const PERIPHERAL = 'hopgate-peripheral';
+export const MODE = 'hopgate-mode';
+
+/** The place of a session in ACP's terms: its peripherals as v1 modes and as an option, its mode as another option. */
+export interface Place {
+  readonly modes: SessionModeState | null;
+  readonly configOptions: SessionConfigOption[];
+}
+
+/** The current place and the places that are open from here. */
+export async function acpPlace(session: AgentSession): Promise<Place> {
+  const { peripheral, mode, available } = await session.status();
+  const needing = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
+    needs.length === 0 ? {} : { description: `needs ${needs.join(' and ')}` };
+  const ways = new Map(available.hops.map((way) => [way.to, { name: way.to, ...needing(way) }]));
+  if (peripheral !== null) ways.set(peripheral, { name: peripheral });
+  const places = [...ways].sort(([one], [other]) => (one < other ? -1 : 1));
+  const gates = available.modes.filter(({ to }) => to !== mode).map((way) => ({ name: way.to, ...needing(way) }));
+  return {
+    modes:
+      peripheral === null
+        ? null
+        : { currentModeId: peripheral, availableModes: places.map(([id, shown]) => ({ id, ...shown })) },
+    configOptions: [
+      ...(peripheral === null
+        ? []
+        : [
+            select(
+              PERIPHERAL,
+              'Peripheral',
+              'mode',
+              peripheral,
+              places.map(([, shown]) => shown),
+            ),
+          ]),
+      ...(mode === null ? [] : [select(MODE, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...gates])]),
+    ],
+  };
+}
+
+const select = (
+  id: string,
+  name: string,
+  category: string,
+  currentValue: string,
+  choices: readonly { readonly name: string; readonly description?: string }[],
+): SessionConfigOption => ({
+  type: 'select',
+  id,
+  name,
+  category,
+  currentValue,
+  options: choices.map((choice) => ({ value: choice.name, ...choice })),
+});
+
+/**
+ * The inner agent's options that its user may set: its model and how long it thinks. Its own permission modes are left
+ * out, because hopgate answers its permission requests.
+ */
+export const innerOptions = (options: readonly SessionConfigOption[] | null | undefined): SessionConfigOption[] =>
+  (options ?? []).filter(
+    ({ id, category }) =>
+      id !== PERIPHERAL && id !== MODE && ['model', 'model_config', 'thought_level'].includes(category ?? ''),
+  );

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { isWithin } from '../../base/paths.ts';
+import { findProgram } from '../../base/process.ts';
+import { stateHome } from '../../base/state-home.ts';
+import { gitRootOf } from '../../project/root.ts';
+import { commonDirOf } from '../../project/work-trees.ts';
+import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { CliError, type Io } from '../io.ts';
+
+export interface InnerAgent {
+  readonly root: string;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly unsafeNoSandbox: boolean;
+}
+
+/**
+ * Starts the inner agent in a mount namespace in which the repository, its git folder and hopgate's state are empty, so
+ * that its own tools cannot reach them. It keeps the rest of the machine and the network, because it must log in and
+ * reach its model.
+ *
+ * @throws CliError `no-agent`, `no-sandbox`
+ */
+export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }: InnerAgent): Promise<ChildProcess> {
+  const [program, ...args] = command;
+  const found = program?.includes('/') ? program : findProgram(program ?? '', io.env['PATH']);
+  if (!found || (found.includes('/') && !existsSync(found)))
+    throw new CliError(
+      'no-agent',
+      `there is no program ${program}`,
+      'Name an ACP agent after "--", such as claude-agent-acp (npm install -g @agentclientprotocol/claude-agent-acp).',
+    );
+  const options = { cwd: root, env: { ...io.env }, stdio: ['pipe', 'pipe', 'inherit'] as ['pipe', 'pipe', 'inherit'] };
+  const { availability } = await detectSandbox();
+  if (!availability.ok && !unsafeNoSandbox)
+    throw new CliError(
+      'no-sandbox',
+      `the inner agent cannot be kept out of the repository: ${availability.reason}`,
+      `${availability.remedy}; or start with --unsafe-no-sandbox, and only its MCP calls are gated.`,
+    );
+  if (!availability.ok) return spawn(found, args, options);
+  const bwrap = findProgram('bwrap', `/usr/bin:${io.env['PATH'] ?? ''}`) ?? 'bwrap';
+  return spawn(bwrap, [...covered(io, root), '--', found, ...args], options);
+}
+
+/** The arguments that cover the repository, the git folder of a linked work tree and hopgate's state with nothing. */
+function covered(io: Io, root: string): readonly string[] {
+  const top = gitRootOf(root);
+  const common = top === null ? null : commonDirOf(top);
+  const outside = [common, stateHome(io.env)].filter(
+    (path) => path !== null && existsSync(path) && !isWithin(root, path),
+  );
+  const folders = [root, ...(outside as string[])];
+  return [
+    ...['--dev-bind', '/', '/', '--unshare-pid', '--proc', '/proc', '--die-with-parent'],
+    ...folders.flatMap((path) => ['--tmpfs', path]),
+    ...folders.flatMap((path) => ['--remount-ro', path]),
+    ...['--chdir', root],
+  ];
+}

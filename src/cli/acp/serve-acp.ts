@@ -1,0 +1,100 @@
+import { Readable, Writable } from 'node:stream';
+import { type AgentContext, ndJsonStream } from '@agentclientprotocol/sdk';
+import manifest from '../../../package.json' with { type: 'json' };
+import type { OpenedSession } from '../../adapters/acp/acp-session.ts';
+import { askPermission } from '../../adapters/acp/approvals.ts';
+import { bridgeAcp } from '../../adapters/acp/bridge.ts';
+import { McpHost } from '../../adapters/mcp/host.ts';
+import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
+import { serverName } from '../../daemon/server-name.ts';
+import { hereOrElsewhere } from '../../operator/pending-approver.ts';
+import { approving, withFallback } from '../../operator/with-fallback.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
+import { type Io, note } from '../io.ts';
+import { openAgent } from '../mcp/open-agent.ts';
+import { readingOf } from '../mcp/reading.ts';
+import { shownDiff } from '../mcp/serve.ts';
+import { rootOf } from '../options.ts';
+import { startInnerAgent } from './inner-agent.ts';
+
+/** The parsed command line of `hopgate acp`. */
+export interface AcpCommand {
+  readonly root: string;
+  readonly agent: string;
+  readonly peripheral?: string;
+  readonly specs?: string;
+  readonly approve?: string[];
+  readonly unsafeNoSandbox?: boolean;
+}
+
+/** `hopgate acp`: serves an editor on stdin and stdout until it or the inner agent ends. */
+export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {
+  const root = rootOf(io, options);
+  const child = await startInnerAgent(io, { root, command, unsafeNoSandbox: options.unsafeNoSandbox ?? false });
+  child.on('error', (error) => note(io, `the inner agent does not run: ${error.message}`));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  try {
+    await bridgeAcp({
+      root,
+      version: manifest.version,
+      server: serverName(io.env),
+      editor: streamOf(io.stdout, io.stdin),
+      inner: streamOf(child.stdin!, child.stdout!),
+      open: (editor) => openServed(io, root, options, editor),
+      note: (text) => note(io, text),
+    });
+  } finally {
+    child.stdin!.end();
+    child.kill();
+    await ended;
+  }
+  if (child.exitCode !== null && child.exitCode !== 0) {
+    note(io, `the inner agent ended with status ${child.exitCode}`);
+    io.exitCode = 1;
+  }
+}
+
+async function openServed(io: Io, root: string, options: AcpCommand, editor: AgentContext): Promise<OpenedSession> {
+  const stateDir = ensureStateDir(root, io.env);
+  const inEditor = hereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
+    const diff = await shownDiff(io, request, root);
+    return askPermission(editor, request.sessionId, request, { diff }, signal).catch((error: Error) => {
+      if (!signal.aborted) note(io, `the editor could not ask for the approval: ${error.message}`);
+      return false;
+    });
+  });
+  const session = await openAgent(io, {
+    root,
+    agent: options.agent,
+    observe: false,
+    telemetry: false,
+    unsafeNoSandbox: options.unsafeNoSandbox ?? false,
+    approver: withFallback(approving(options.approve ?? []), inEditor),
+    approve: options.approve ?? [],
+    ...(options.specs === undefined ? {} : { specs: options.specs }),
+    ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
+  });
+  const host = new McpHost({
+    session,
+    version: manifest.version,
+    reading: readingOf(io, root, session),
+    elicit: false,
+    onError: (error) => note(io, error.message),
+  });
+  const serving = await serveOverHttp(host);
+  return {
+    session,
+    mcp: { url: serving.url, headers: [{ name: 'Authorization', value: `Bearer ${serving.token}` }] },
+    onCall: (changed) => void host.tell({ toolsChanged: changed, resourceUpdated: changed }),
+    close: async () => {
+      await serving.close();
+      await host.close();
+    },
+  };
+}
+
+const streamOf = (output: NodeJS.WritableStream, input: NodeJS.ReadableStream) =>
+  ndJsonStream(
+    Writable.toWeb(output as Writable) as WritableStream<Uint8Array>,
+    Readable.toWeb(input as Readable) as ReadableStream<Uint8Array>,
+  );

@@ -1,0 +1,33 @@
+import { type Command, Option } from 'commander';
+import { approveOption } from '../../approve/approve-option.ts';
+import type { Io } from '../../io.ts';
+import { examples, rootOption } from '../../options.ts';
+
+export function register(command: Command, io: Io): void {
+  command
+    .description(
+      "Puts an ACP agent into a session, for an editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs). The agent gets hopgate's MCP server as its only tools; its requests for files and terminals are decided by the gate. The editor shows the peripherals as modes and options, and asks for approvals. The agent runs in a sandbox in which the repository is empty. Uses stdin and stdout, and logs to stderr.",
+    )
+    .argument('<command...>', 'the ACP agent and its arguments, after "--"')
+    .addOption(rootOption())
+    .option('--agent <id>', "the agent's id", 'acp')
+    .option('--peripheral <id>', 'the first peripheral of each session')
+    .option('--specs <dir>', 'the spec set of each session')
+    .addOption(approveOption())
+    .addOption(
+      new Option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach all"),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate acp -- claude-agent-acp',
+        'hopgate acp --root ~/mine --peripheral explore -- codex-acp',
+        'hopgate acp --approve execute -- npx @agentclientprotocol/claude-agent-acp',
+      ),
+    )
+    .action(async (words: string[], options) => {
+      // Loaded only here: the SDK is large, and no other command needs it.
+      const { serveAcp } = await import('../../acp/serve-acp.ts');
+      await serveAcp(io, options, words);
+    });
+}

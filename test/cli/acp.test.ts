@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import {
+  type ClientContext,
+  client,
+  ndJsonStream,
+  type RequestPermissionRequest,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
+import { expect, it, onTestFinished } from 'vitest';
+import { MAIN, repository } from './mcp.ts';
+import type { Machine } from './run.ts';
+
+const INNER = resolve('test/cli/acp-inner-agent.ts');
+
+interface Editor {
+  readonly agent: ClientContext;
+  readonly updates: SessionUpdate[];
+  readonly asked: RequestPermissionRequest[];
+  readonly root: string;
+  /** Gives the inner agent a script and returns the results of its acts. */
+  act(sessionId: string, ...acts: readonly object[]): Promise<unknown[]>;
+  readonly ended: Promise<number | null>;
+}
+
+/** A real `hopgate acp` around the scripted agent, and the SDK's client in the place of an editor. */
+async function editor(
+  here: Machine,
+  { options = [], answer = 'allow', inner = [] }: { options?: string[]; answer?: string; inner?: string[] } = {},
+): Promise<Editor> {
+  const argv = [MAIN, 'acp', '--root', here.root, ...options, '--', process.execPath, INNER, ...inner];
+  const child = spawn(process.execPath, argv, { env: { ...here.env }, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise<number | null>((done) => child.once('close', done));
+  const [updates, asked]: [SessionUpdate[], RequestPermissionRequest[]] = [[], []];
+  const app = client({ name: 'editor' })
+    .onNotification('session/update', ({ params }) => void updates.push(params.update))
+    .onRequest('session/request_permission', ({ params }) => {
+      asked.push(params);
+      return { outcome: { outcome: 'selected', optionId: answer } };
+    });
+  const connection = app.connect(
+    ndJsonStream(
+      Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
+      Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
+    ),
+  );
+  onTestFinished(async () => {
+    connection.close();
+    child.stdin.end();
+    child.kill();
+    await ended;
+  });
+  const { agent } = connection;
+  await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} });
+  return {
+    agent,
+    updates,
+    asked,
+    root: here.root,
+    ended,
+    async act(sessionId, ...acts) {
+      const said = updates.length;
+      await agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text: JSON.stringify(acts) }] });
+      const chunk = updates.slice(said).find((update) => update.sessionUpdate === 'agent_message_chunk');
+      return JSON.parse(chunk?.content.type === 'text' ? chunk.content.text : 'null') as unknown[];
+    },
+  };
+}
+
+const opened = ({ agent, root }: Editor) => agent.request('session/new', { cwd: root, mcpServers: [] });
+
+it('gives the peripherals as modes and options, and follows each hop', async () => {
+  const here = await editor(await repository(), { options: ['--peripheral', 'explore', '--approve', 'execute'] });
+  const { sessionId, modes, configOptions } = await opened(here);
+  expect(modes?.currentModeId).toBe('explore');
+  expect(modes?.availableModes.map(({ id }) => id)).toContain('edit');
+  expect(configOptions?.map(({ id }) => id)).toEqual(['hopgate-peripheral', 'hopgate-mode', 'model']);
+
+  await here.agent.request('session/set_mode', { sessionId, modeId: 'edit' });
+  expect(here.updates.map(({ sessionUpdate }) => sessionUpdate)).toEqual(['config_option_update']);
+
+  await here.act(sessionId, { do: 'mcp', tool: 'hop', args: { to: 'discipline', reason: 'choose a pattern' } });
+  expect(here.updates).toContainEqual({ sessionUpdate: 'current_mode_update', currentModeId: 'discipline' });
+
+  const changed = await here.agent.request('session/set_config_option', {
+    sessionId,
+    configId: 'hopgate-peripheral',
+    value: 'edit',
+  });
+  expect(changed.configOptions[0]).toMatchObject({ id: 'hopgate-peripheral', currentValue: 'edit' });
+  await expect(here.agent.request('session/set_mode', { sessionId, modeId: 'deploy' })).rejects.toThrow(/deploy/);
+});
+
+it('decides the files and terminals of the inner agent, and keeps its own tools out of the repository', async () => {
+  const machine = await repository();
+  const here = await editor(machine, { options: ['--peripheral', 'explore'] });
+  const { sessionId } = await opened(here);
+  const own = join(machine.root, 'own.txt');
+  const [, read, write, shell, ownTool, situation] = await here.act(
+    sessionId,
+    { do: 'mcp', tool: 'mode', args: { to: 'diagnose' } },
+    { do: 'read', path: 'src/sum.js' },
+    { do: 'write', path: 'src/sum.js', content: 'gone' },
+    { do: 'terminal', command: 'cat src/sum.js' },
+    { do: 'own', path: own },
+    { do: 'situation' },
+  );
+  const text = readFileSync(join(machine.root, 'src/sum.js'), 'utf8');
+  expect(read).toEqual({ content: text });
+  expect(text).toContain('a - b');
+  expect(write).toMatchObject({ data: { code: 'tool-not-allowed' } });
+  expect(shell).toMatchObject({ exitStatus: { exitCode: expect.any(Number) } });
+  expect(ownTool).toMatchObject({ error: expect.stringContaining('EROFS') });
+  expect(existsSync(own)).toBe(false);
+  expect(situation).toMatchObject({ type: 'text', text: expect.stringContaining('explore') });
+});
+
+it('allows the permission requests for its own tools alone', async () => {
+  const here = await editor(await repository(), { options: ['--peripheral', 'explore'] });
+  const { sessionId } = await opened(here);
+  const answers = await here.act(
+    sessionId,
+    { do: 'ask', title: 'mcp__SERVER__read' },
+    { do: 'ask', title: 'Bash: echo mcp__SERVER__read' },
+    { do: 'ask', title: 'mcp__hopgate__read' },
+  );
+  expect(answers).toEqual(['yes', 'no', 'no'].map((optionId) => ({ outcome: { outcome: 'selected', optionId } })));
+  expect(here.asked).toEqual([]);
+  expect(here.updates.filter((update) => update.sessionUpdate === 'tool_call_update')).toHaveLength(2);
+});
+
+it.each([
+  ['allow', 'execute'],
+  ['reject', 'diagnose'],
+  ['something else', 'diagnose'],
+])('asks the editor for an approval, and the choice "%s" leads to %s', async (answer, mode) => {
+  const here = await editor(await repository(), { options: ['--peripheral', 'explore'], answer });
+  const { sessionId } = await opened(here);
+  await here.act(
+    sessionId,
+    { do: 'mcp', tool: 'mode', args: { to: 'diagnose' } },
+    { do: 'mcp', tool: 'mode', args: { to: 'execute', reason: 'fix it' } },
+  );
+  expect(here.asked.map(({ sessionId, options }) => [sessionId, options.map(({ kind }) => kind)])).toEqual([
+    [sessionId, ['allow_once', 'reject_once']],
+  ]);
+  const options = here.updates.findLast((update) => update.sessionUpdate === 'config_option_update');
+  expect(options?.configOptions.find(({ id }) => id === 'hopgate-mode')).toMatchObject({ currentValue: mode });
+});
+
+it('refuses a folder outside of the repository, and an agent that cannot use its MCP server', async () => {
+  const machine = await repository();
+  const here = await editor(machine);
+  const elsewhere = here.agent.request('session/new', { cwd: '/tmp', mcpServers: [] });
+  await expect(elsewhere).rejects.toThrow(/\/tmp is outside of/);
+  await expect(opened(await editor(machine, { inner: ['without-http'] }))).rejects.toThrow(/over HTTP/);
+});

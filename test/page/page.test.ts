@@ -138,7 +138,8 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await answer('where')).toBe('test');
       await scrub(1500);
       expect(await answer('where')).toBe('edit');
-      expect(await page.locator('.row.selected').count()).toBe(1);
+      // The list scrolls to the row, and draws it then.
+      await page.locator('.row.selected').waitFor();
     });
 
     it('shows several sessions as a wall, and opens one of them', async () => {
@@ -170,7 +171,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.locator('.tool').filter({ hasText: 'write' }).hover();
       await page.getByText('write: explore has no write').waitFor();
       await page.locator('.operator summary').click();
-      await page.getByLabel('Reason, or a note').fill('go on there');
+      await page.getByLabel('Reason, note or message').fill('go on there');
       await page.getByRole('button', { name: 'Hop to edit (hop-edit)' }).click();
       await page.locator('.where .big').filter({ hasText: 'edit' }).waitFor();
       await page.getByText('explore left by hop-edit, asked by operator').waitFor();

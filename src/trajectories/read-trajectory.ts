@@ -70,7 +70,9 @@ export function readTrajectory(id: string, value: unknown): Trajectory | null {
   if (asSwe.success) return fromSweAgent(id, asSwe.data);
   const history = Array.isArray(value) ? value : fieldsOf(value)['history'];
   const asMini = miniSweAgent.safeParse(history === undefined ? value : { messages: history });
-  return asMini.success ? fromMiniSweAgent(id, asMini.data) : null;
+  // Other programs also write a list of objects, but without roles.
+  const isMini = asMini.success && asMini.data.messages.some(({ role }) => role !== '');
+  return isMini ? fromMiniSweAgent(id, asMini.data) : null;
 }
 
 function fromSweAgent(id: string, { trajectory, info }: z.infer<typeof sweAgent>): Trajectory {

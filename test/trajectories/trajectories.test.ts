@@ -45,7 +45,17 @@ describe('a foreign trajectory', () => {
     ]);
   });
 
-  it.each([null, 3, 'x', {}, { trajectory: 1 }, { schema_version: 'ATIF-v1.7' }, []])('is not %j', (value) => {
+  it.each([
+    null,
+    3,
+    'x',
+    {},
+    { trajectory: 1 },
+    { schema_version: 'ATIF-v1.7' },
+    [],
+    [{ conversations: [] }],
+    { messages: [{ type: 'user', content: 'hi' }] },
+  ])('is not %j', (value) => {
     expect(readTrajectory('d', value)?.acts ?? []).toEqual([]);
   });
 });

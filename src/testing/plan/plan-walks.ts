@@ -1,33 +1,56 @@
 import type { AuditState } from '../../audit/rules/state.ts';
+import { plural } from '../../base/text.ts';
 import type { Model, Route } from '../model/model.ts';
 import type { Move } from './moves.ts';
-import { coveredBy, type PlannedCase } from './planned-case.ts';
+import { coveredBy, type PlannedCase, place } from './planned-case.ts';
 import { searchRoute } from './search.ts';
 
 /** The number of hops in one walk; a longer session adds no coverage. */
 const WALK = 60;
+/** The most moves that are spent on ways back, in all walks: enough for about 300 edges. */
+const WAYS_BACK = 1500;
+/** The most states among which a way back is searched. */
+const FAR = 2000;
 
-/** Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. */
+/**
+ * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
+ * an edge that no walk took before, a walk goes back to its source by the shortest way, if there is one.
+ */
 export function walkCases(
   model: Model<AuditState, Move>,
   prefix: readonly Move[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const covered = new Set<string>();
   const cases: PlannedCase[] = [];
-  const isNew = (state: AuditState, move: Move) => coveredBy(state, move).some((item) => !covered.has(item));
+  let left = WAYS_BACK;
+  const tried = new Set<string>();
+  const isNew = (state: AuditState, move: Move) => {
+    const [edge, ...more] = coveredBy(state, move);
+    if (edge === undefined) return false;
+    return [edge, ...more].some((item) => !covered.has(item)) || (left > 0 && isHop(move) && !tried.has(edge));
+  };
   const graph = graphOf(model);
   let moves: Move[] = [];
   let at = model.initial;
+  let trips = 0;
+  const take = (route: Route<AuditState, Move>) => {
+    route.moves.forEach((move, index) => {
+      for (const item of coveredBy(route.states[index]!, move)) covered.add(item);
+    });
+    moves.push(...route.moves);
+    at = route.states.at(-1)!;
+  };
   const finish = () => {
     if (moves.length > 0)
       cases.push({
         group: 'walks',
-        name: `walk ${cases.length + 1}: ${moves.length} moves`,
+        name: `walk ${cases.length + 1}: ${moves.length} moves${trips > 0 ? `, ${plural(trips, 'hop')} out and back` : ''}`,
         moves: [...prefix, ...moves],
         provoke: 'all',
       });
     moves = [];
     at = model.initial;
+    trips = 0;
   };
   for (;;) {
     if (moves.length >= WALK) finish();
@@ -37,15 +60,22 @@ export function walkCases(
       finish();
       continue;
     }
-    route.moves.forEach((move, index) => {
-      for (const item of coveredBy(route.states[index]!, move)) covered.add(item);
-    });
-    moves.push(...route.moves);
-    at = route.states.at(-1)!;
+    take(route);
+    const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
+    if (!isHop(last) || left <= 0) continue;
+    tried.add(coveredBy(source, last)[0]!);
+    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === place(source);
+    const back = walked(model, at, searchRoute(graph, at, isBack, FAR));
+    if (!back) continue;
+    left -= back.moves.length;
+    trips += 1;
+    take(back);
   }
   finish();
   return { cases, reachable: covered };
 }
+
+const isHop = ({ asked }: Move): boolean => asked.kind === 'hop';
 
 /** A model that joins states with equal keys, and computes the moves and the next state of each once. */
 function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {

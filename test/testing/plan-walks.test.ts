@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { planCases } from '../../src/testing/cases.ts';
+import { trialConfig } from '../../src/testing/model/model-config.ts';
+import { itemsOf } from '../../src/testing/plan/planned-case.ts';
+import { specsOf } from './spec-sets.ts';
+
+/** Peripherals in a circle, each with hops to the next ones; one has no way out. */
+function circle(size: number, hops: number) {
+  const ids = Array.from({ length: size }, (_, at) => `p${at}`);
+  const files = ids.map((id, at) => {
+    const to = Array.from({ length: hops }, (_, hop) => ids[(at + hop + 1) % size]!);
+    const from = Array.from({ length: hops }, (_, hop) => ids[(at - hop - 1 + size) % size]!);
+    const entry = [...(at === 0 ? ['default'] : []), ...from.map((each) => `from-${each}`)].join(', ');
+    const exits = [...to.map((each) => `  to-${each}: ${each}`), ...(at === 1 ? ['  end: last'] : [])].join('\n');
+    return `id: ${id}\npurpose: A place.\ntools: [read]\nscope: full-codebase\nentry: [${entry}]\nexit:\n${exits}\n`;
+  });
+  const last = 'id: last\npurpose: The end.\ntools: [read]\nscope: full-codebase\nentry: [from-p1]\nexit: {}\n';
+  return specsOf(
+    Object.fromEntries([...files, last].map((text) => [`peripherals/${/id: (.*)/.exec(text)![1]}.yaml`, text])),
+  );
+}
+
+it('a spec set with more than 150 edges is walked over every edge, out and back where there is a way', () => {
+  const specs = circle(32, 5);
+  expect(specs.edges).toHaveLength(161);
+  const { cases, large } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+  expect(large).toBe(true);
+  const back = new Set<string>();
+  for (const { moves } of cases) {
+    const items = itemsOf(specs, moves).filter((item) => item.startsWith('edge '));
+    for (const [at, item] of items.entries()) {
+      const source = item.split(' ')[1];
+      if (items.slice(at + 1).some((later) => later.endsWith(` ${source}`))) back.add(item);
+    }
+  }
+  const all = specs.edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`);
+  expect(all.filter((item) => !back.has(item))).toEqual(['edge p1 end last']);
+});

@@ -146,7 +146,9 @@ it.each([
   expect(here.asked.map(({ sessionId, options }) => [sessionId, options.map(({ kind }) => kind)])).toEqual([
     [sessionId, ['allow_once', 'reject_once']],
   ]);
-  const options = here.updates.findLast((update) => update.sessionUpdate === 'config_option_update');
+  const changes = here.updates.filter((update) => update.sessionUpdate === 'config_option_update');
+  expect(changes).toHaveLength(mode === 'execute' ? 2 : 1);
+  const options = changes.at(-1);
   expect(options?.configOptions.find(({ id }) => id === 'hopgate-mode')).toMatchObject({ currentValue: mode });
 });
 

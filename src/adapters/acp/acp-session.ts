@@ -44,6 +44,7 @@ export class AcpSession {
   /** The place that the editor knows, to notify it of each change once. */
   #known = '';
   #knownMode: string | null = null;
+  #telling: Promise<void> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -145,7 +146,14 @@ export class AcpSession {
     return place;
   }
 
-  async #tellPlace(): Promise<void> {
+  /** Sends the session's place to the editor if it has changed. Calls queue, so that each change is sent once. */
+  #tellPlace(): Promise<void> {
+    const told = this.#telling.then(() => this.#tellChange());
+    this.#telling = told.catch(() => {});
+    return told;
+  }
+
+  async #tellChange(): Promise<void> {
     const [known, knownMode] = [this.#known, this.#knownMode];
     const { modes, configOptions } = await this.#place();
     if (modes && modes.currentModeId !== knownMode)

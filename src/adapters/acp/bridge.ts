@@ -145,8 +145,9 @@ class Bridge {
       const { sessionId, configOptions } = await this.#inner.agent.request('session/new', {
         cwd,
         mcpServers: [own],
-        // claude-agent-acp starts Claude Code without its own tools; other agents ignore the field.
-        _meta: { claudeCode: { options: { tools: [], strictMcpConfig: true } } },
+        // claude-agent-acp starts Claude Code without its own tools, and lets it call ours in each of its permission
+        // modes; other agents ignore the field.
+        _meta: { claudeCode: { options: { tools: [], allowedTools: [`mcp__${server}`], strictMcpConfig: true } } },
       });
       const session = new AcpSession({ opened, innerId: sessionId, inner: this.#inner.agent, editor, root });
       this.#sessions.set(opened.session.id, session);

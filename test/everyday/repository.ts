@@ -69,7 +69,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
     withOwnTemp: (line) => line.replaceAll('/tmp/', temp),
     ignores: (path) => spawnSync('git', ['check-ignore', '-q', '--', path], { cwd: root, env }).status === 0,
     restore() {
-      if (isDeepStrictEqual(treeOf(root, env), first)) return;
+      if (isDeepStrictEqual(treeOf(root, env), first) && !fs.existsSync(join(root, 'target'))) return;
       for (const name of fs.readdirSync(root)) fs.rmSync(join(root, name), { recursive: true, force: true });
       execFileSync('cp', ['-a', `${kept}/.`, root]);
     },

@@ -26,7 +26,10 @@ export function continuedSession(
   return record?.sessionId ?? null;
 }
 
-/** The id of the newest transcript in the folder of this transcript; null if the folder does not exist. */
+/**
+ * The id of the newest transcript in the folder of this transcript; null if the folder does not exist. Claude Code
+ * names a transcript by the id, Codex by the time and the id.
+ */
 function lastIn(transcript: string | undefined): string | null {
   if (transcript === undefined) return null;
   const folder = dirname(transcript);
@@ -34,7 +37,8 @@ function lastIn(transcript: string | undefined): string | null {
     const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
     const times = files.map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }));
     const [newest] = times.sort((a, b) => b.at - a.at);
-    return newest ? basename(newest.name, '.jsonl') : null;
+    const name = basename(newest?.name ?? '', '.jsonl');
+    return newest ? (/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.exec(name)?.[0] ?? name) : null;
   } catch {
     return null;
   }

@@ -6,7 +6,7 @@ import { readFolder } from './mounts/read-folder.ts';
 /** The allow-list for `/etc`: programs need these files to run and to check certificates. A sandbox shows no other. */
 const ETC: readonly string[] = [
   ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'mime.types', 'crypto-policies'],
-  ...['services', 'protocols', 'timezone', 'fonts', 'dotnet', 'manpath.config'],
+  ...['services', 'protocols', 'timezone', 'fonts', 'dotnet', 'manpath.config', 'groff'],
   ...['os-release', 'debian_version', 'lsb-release', 'redhat-release', 'system-release', 'alpine-release'],
   ...['ca-certificates', 'ca-certificates.conf'],
   ...['ssl/certs', 'ssl/openssl.cnf', 'ssl/cert.pem', 'ssl/ca-bundle.pem', 'ssl/ct_log_list.cnf'],

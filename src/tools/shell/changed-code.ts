@@ -26,12 +26,12 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
 const CACHE = /(?:^|\/)(?:__pycache__|\.[\w-]*cache|[^/]+\.(?:pyc|tsbuildinfo))$/;
 
 /**
- * All files and folders that a command made, changed or deleted on its overlay, without caches and what git ignores. A
- * new folder is listed once. Root-relative paths.
+ * All files, links and folders that a command made, changed or deleted on its overlay, without caches and what git
+ * ignores. A new folder is listed once. Root-relative paths.
  */
 export async function discardedFiles(context: ShellContext, view: OverlayView): Promise<string[]> {
   const changed = realChanges(context, view).filter(
-    ({ kind, path }) => ['file', 'folder', 'delete', 'permissions'].includes(kind) && !CACHE.test(path),
+    ({ kind, path }) => ['file', 'folder', 'link', 'delete', 'permissions'].includes(kind) && !CACHE.test(path),
   );
   return withoutIgnored(context, changed);
 }

@@ -87,6 +87,7 @@ describe('bash-readonly discards changes of the tree', () => {
     ['sed -i', 'sed -i s/b/c/ src/a', ['src/a']],
     ['sed w', `sed -n 'w src/new' src/a`, ['src/new']],
     ['a deleted folder', 'rm -rf src', ['src']],
+    ['a link', 'ln -s src/a link', ['link']],
     ['a new folder, once', 'mkdir -p new/deep && touch new/deep/x new/y', ['new']],
     ['permissions', 'chmod 700 src', ['src']],
     ['nothing of what git ignores', 'mkdir -p dist && echo x > dist/a', []],

@@ -1,3 +1,6 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+
 type Sqlite = typeof import('node:sqlite');
 export type Database = InstanceType<Sqlite['DatabaseSync']>;
 export type Statement = ReturnType<Database['prepare']>;
@@ -38,3 +41,17 @@ export const cannotOpen = (error: unknown): boolean => resultCode(error) === CAN
 const BROKEN = [7, 8, 10, 11, 13, 14, 15, 26];
 /** True for a fault of the disk or the file, not of the statement. */
 export const isBroken = (error: unknown): boolean => BROKEN.includes(resultCode(error) ?? -1);
+
+/** Space that a new store needs, with its write-ahead log and shared memory, in bytes. */
+const NEEDED = 1 << 18;
+
+/** True if a fault of the disk comes from a lack of space. SQLite reports that of its shared memory as an I/O error. */
+export function isFull(file: string, error: unknown): boolean {
+  if (!isBroken(error) && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return false;
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize < NEEDED;
+  } catch {
+    return false;
+  }
+}

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { parseStored, type StoredBytes } from '../evidence/chain.ts';
 import { entryWriter } from './entry-writer.ts';
 import { DDL_MESSAGES } from './messages/sqlite.ts';
-import { cannotOpen, type Database, isBusy, nodeSqlite } from './node-sqlite.ts';
+import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 
 /** Schema version, stored in `user_version`. */
@@ -156,7 +156,10 @@ export function openDatabase(name: string, file: string, busyMs: number): Databa
     return db;
   } catch (error) {
     db?.close();
-    throw storeError(name, 'store-failed', `cannot open ${file}: ${(error as Error).message}`, error);
+    const why = isFull(file, error)
+      ? 'no space is left on its disk; free some, then try again'
+      : (error as Error).message;
+    throw storeError(name, 'store-failed', `cannot open ${file}: ${why}`, error);
   }
 }
 
@@ -282,7 +285,11 @@ function migrate(db: Database): void {
     if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {
-    db.exec('ROLLBACK');
+    try {
+      db.exec('ROLLBACK');
+    } catch {
+      // A full disk has ended the transaction.
+    }
     throw error;
   }
 }

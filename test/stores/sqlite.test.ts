@@ -167,6 +167,12 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
   });
   afterEach(() => execFileSync('umount', ['--lazy', disk]));
 
+  it.each([0, 4096, 20_480, 45_056, 61_440])('is named at opening, with %i bytes left', (left) => {
+    writeFileSync(join(disk, 'fill'), Buffer.alloc((1 << 20) - left));
+    expect(() => sqliteStore(file)).toThrow(/cannot open .*no space is left on its disk; free some/);
+    rmSync(join(disk, 'fill'));
+  });
+
   it('stops the store at the first failed write; acknowledged entries are there after reopening', async () => {
     const store = sqliteStore(file);
     const leases = await Promise.all(['s-1', 's-2', 's-3'].map((id) => store.acquire(id, 'w-1', TTL)));

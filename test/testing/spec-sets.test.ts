@@ -17,7 +17,8 @@ it('long walks cover 60 peripherals and 900 edges', async () => {
   const moves = tests
     .map(({ name }) => Number(/: (\d+) moves/.exec(name)?.[1] ?? 0))
     .reduce((sum, count) => sum + count, 0);
-  expect(moves).toBeLessThan(900 * 1.6);
+  // Among them the ways back.
+  expect(moves).toBeLessThan(900 * 1.6 + 1500);
 });
 
 it('a generated test has the name of its reframes: failed test, back to edit, and test again', async () => {

@@ -49,7 +49,7 @@ export function compareRuns(
     const way = denial.remedy ?? '';
     return way === '' ? differs(`denied without a way: ${denial.message}`) : { kind: 'refused', why: denial.message };
   }
-  if (run === null) return differs('no result');
+  if (run === null) return differs(failure ?? 'no result');
   const ways = [failure, advice].filter((each) => each !== null).concat(WAYS.flatMap((field) => text(fields[field])));
   const way = (why: string): Verdict =>
     ways.length === 0 ? differs(why) : { kind: 'refused', why: `${why}; ${ways.join(' ')}` };

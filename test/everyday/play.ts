@@ -77,7 +77,9 @@ async function judge(
   return compareRuns(known.get(key)!, inside, line.compare, mayLose);
 }
 
-function runOf(result: Json, repository: Repository): Run {
+/** Null if the tool ended without running the command. */
+function runOf(result: Json, repository: Repository): Run | null {
+  if (result === null) return null;
   const { exit, stdout, stderr } = result as { exit: number; stdout: string; stderr: string };
   return { exit, stdout, stderr, tree: repository.tree() };
 }

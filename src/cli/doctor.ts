@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
+import { installHint } from '../base/install-hint.ts';
 import { findProgram } from '../base/process.ts';
 import { plural } from '../base/text.ts';
 import { openProject } from '../project/open-project.ts';
@@ -50,7 +51,7 @@ export async function git(io: Io, run: RunProgram): Promise<Diagnosis> {
     status: 'missing',
     found: path === null ? 'no git on the PATH' : `${path} does not run`,
     without: 'Everything but bash-git works; "hopgate init" finds no remote.',
-    fix: 'Install git (Debian: apt-get install git).',
+    fix: `Install git ${installHint('git')}.`,
   };
 }
 

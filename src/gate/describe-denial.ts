@@ -206,7 +206,7 @@ export function describeDenial(
         message: `${tool} needs a sandbox: ${why}`,
         remedy: String(
           about['remedy'] ??
-            'install bubblewrap (apt-get install bubblewrap) and run hopgate doctor; read, glob, grep, edit and write work without it',
+            'install bubblewrap with the package manager of this system and run hopgate doctor; read, glob, grep, edit and write work without it',
         ),
       };
     case 'agent-not-allowed':

@@ -7,7 +7,6 @@ import type { Io } from '../../src/cli/io.ts';
 import { withoutShellSteps } from '../../src/cli/run/without-shell-steps.ts';
 import { loadScenario } from '../../src/spec/load/load-scenario.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
-import { adviseInstall } from '../../src/tools/sandbox/detect.ts';
 import { pageScript } from '../../src/view/page-script.ts';
 import { machine, sink } from './run.ts';
 
@@ -37,11 +36,3 @@ it('a scenario without shell steps is played whole', async () => {
   expect(part.steps.map(({ action }) => action.verb).slice(-2)).toEqual(['stop', 'close']);
   expect(withoutShellSteps(part, specs)).toEqual(part);
 });
-
-it.each([
-  [['dnf', 'apk'], 'install bubblewrap (`dnf install bubblewrap`, as root) and start again'],
-  [['apk'], 'install bubblewrap (`apk add bubblewrap`, as root) and start again'],
-  [[], 'install bubblewrap with the package manager of this system and start again'],
-])('with the package managers %j it advises: %s', (programs: readonly string[], advice) =>
-  expect(adviseInstall((program) => programs.includes(program))).toBe(advice),
-);

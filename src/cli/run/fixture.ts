@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { installHint } from '../../base/install-hint.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { CliError } from '../io.ts';
@@ -95,7 +96,7 @@ function git(cwd: string, ...args: string[]): void {
     throw new CliError(
       'git-failed',
       `git ${args[0]} failed: ${(cause as Error).message}`,
-      'Install git (apt-get install git) and try again; "hopgate doctor" tells what is missing.',
+      `Install git ${installHint('git')} and try again; "hopgate doctor" tells what is missing.`,
       { cause },
     );
   }

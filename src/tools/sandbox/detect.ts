@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from '../../base/process.ts';
+import { installHint } from '../../base/install-hint.ts';
 import type { HostIdentity, SandboxHost } from './launch.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
 import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
@@ -13,13 +13,8 @@ import { runUnsandboxed } from './run-unsandboxed.ts';
 import { makeRunners, type Runners } from './runners.ts';
 import { type CommandOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
 
-const INSTALLERS: { readonly [program: string]: string } = {
-  'apt-get': 'apt-get install bubblewrap',
-  dnf: 'dnf install bubblewrap',
-  pacman: 'pacman -S bubblewrap',
-  apk: 'apk add bubblewrap',
-};
 const PROBE_SECONDS = 20;
+const adviseInstall = () => `install bubblewrap ${installHint('bubblewrap')} and start again`;
 
 export interface DetectOptions {
   /**
@@ -32,20 +27,6 @@ export interface DetectOptions {
    * that.
    */
   readonly unsafe?: boolean;
-}
-
-/**
- * The advice to install bubblewrap, with the command of the first package manager that `exists`.
- *
- * @example
- * adviseInstall((program) => program === 'dnf'); // 'install bubblewrap (`dnf install bubblewrap`, as root) and …'
- */
-export function adviseInstall(
-  exists = (program: string) => findProgram(program, process.env['PATH']) !== null,
-): string {
-  const found = Object.keys(INSTALLERS).find(exists);
-  const how = found === undefined ? 'with the package manager of this system' : `(\`${INSTALLERS[found]}\`, as root)`;
-  return `install bubblewrap ${how} and start again`;
 }
 
 /**

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+
+const INSTALLERS: { readonly [distribution: string]: string } = {
+  debian: 'apt-get install',
+  ubuntu: 'apt-get install',
+  fedora: 'dnf install',
+  rhel: 'dnf install',
+  arch: 'pacman -S',
+  alpine: 'apk add',
+  suse: 'zypper install',
+};
+
+/**
+ * How the operator installs a package on this system, to follow "install git": the command of the distribution that
+ * `osRelease` (the text of os-release) names in `ID` or `ID_LIKE`, of Homebrew on macOS, else a general phrase.
+ *
+ * @example
+ * installHint('git', 'ID=rocky\nID_LIKE="rhel centos fedora"'); // '(`dnf install git`, as root)'
+ */
+export function installHint(name: string, osRelease = readOsRelease(), platform: string = process.platform): string {
+  if (platform === 'darwin') return `(\`brew install ${name}\`)`;
+  const names = ['ID', 'ID_LIKE'].flatMap((key) => {
+    const value = new RegExp(`^${key}=(.*)$`, 'm').exec(osRelease)?.[1] ?? '';
+    return value.replace(/["']/g, '').trim().split(/\s+/);
+  });
+  const known = names.find((distribution) => Object.hasOwn(INSTALLERS, distribution));
+  if (known === undefined) return 'with the package manager of this system';
+  return `(\`${INSTALLERS[known]} ${name}\`, as root)`;
+}
+
+function readOsRelease(): string {
+  for (const path of ['/etc/os-release', '/usr/lib/os-release'])
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      // try the next place
+    }
+  return '';
+}

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
 import { runCli } from '../../src/cli/program.ts';
 
@@ -61,6 +61,9 @@ export function machine(
   const root = folder(files);
   const state = folder();
   const world = { PATH: process.env['PATH'], HOME: state, XDG_STATE_HOME: state, ...env };
+  // The key of kept states belongs to the user of this process, and spawned commands get `world`.
+  vi.stubEnv('XDG_STATE_HOME', world.XDG_STATE_HOME);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const run = async (argv: readonly string[], keys: string | null, fed = ''): Promise<Ran> => {
     const all: string[] = [];
     const out: string[] = [];

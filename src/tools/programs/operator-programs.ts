@@ -39,7 +39,7 @@ export interface ProgramsRequest {
 }
 
 /** Always shown; with a merged `/usr` some of them are links. */
-const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc/alternatives'];
 /** Shown if they exist: read-only stores of packages that everybody may read, without configuration. */
 const STORES = ['/nix/store', '/gnu/store'];
 const MOST_NAMES = 2000;

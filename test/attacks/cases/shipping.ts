@@ -308,5 +308,5 @@ export const reflectCases: readonly Case[] = [
   ...[-1, 0, '1', 1.5, [1]].map((limit) =>
     log.attack('R2', `a limit of ${JSON.stringify(limit)}`, { limit }, 'invalid-action'),
   ),
-  log.benign('R8', 'read the log', { limit: 5 }, { shows: ['"event":"start"'] }),
+  log.benign('R8', 'read the log', { limit: 50 }, { shows: ['"event":"start"'] }),
 ];

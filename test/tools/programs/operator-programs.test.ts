@@ -72,7 +72,7 @@ describe('a test command finds the operator’s programs', () => {
     ],
   ])('with the virtual environment that %s keeps in the home folder, as if it were active', async (_, files, place) => {
     const root = scratch(files);
-    const other = `${place('/another')}-2`;
+    const other = `${place('/another')}-other`;
     const home = homeWith(
       {
         [`${place(root)}/pyvenv.cfg`]: '',
@@ -86,7 +86,7 @@ describe('a test command finds the operator’s programs', () => {
       [],
     );
     expect(await tested(['pytest'], root)).toMatchObject({ verdict: 'pass', stdout: `${home}/${place(root)}\n` });
-    expect((await line(`ls -R ${home}`, root)).stdout).not.toContain('-2');
+    expect((await line(`ls -R ${home}`, root)).stdout).not.toContain('-other');
     expect(await tested(['pytest'], scratch())).toMatchObject({ verdict: 'error', exit: 127 });
   });
 

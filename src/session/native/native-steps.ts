@@ -9,17 +9,19 @@ import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { asJson, asText } from '../as-json.ts';
-import { keepArguments, keepOutcome } from '../run-tool.ts';
-import { aboutRefusal, refusalOf, type SessionCore } from '../session-calls.ts';
+import { keepArguments, keepOutcome } from '../calls/run-tool.ts';
+import type { SessionCalls } from '../calls/session-calls.ts';
+import { settle } from '../calls/settle.ts';
+import { aboutRefusal, refusalOf } from '../calls/step.ts';
 import { isSessionClosed } from '../state/state.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 
 /** Calls that the gate allows and another program runs: see {@link Session.admit} and {@link Session.conclude}. */
 export class NativeSteps {
-  readonly #core: SessionCore;
+  readonly #calls: SessionCalls;
 
-  constructor(core: SessionCore) {
-    this.#core = core;
+  constructor(calls: SessionCalls) {
+    this.#calls = calls;
   }
 
   /**
@@ -31,14 +33,14 @@ export class NativeSteps {
    * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
    */
   admit(call: NativeCall): Promise<AdmitResult> {
-    return this.#core.serially(
+    return this.#calls.serially(
       async () => {
         const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
         const { above } = call;
         const look = above ? null : await this.#admitLook(request);
         if (look) return look;
-        await this.#core.settle();
-        if (above) return this.#core.refuse(request, above);
+        await settle(this.#calls);
+        if (above) return this.#calls.refuse(request, above);
         return this.#admit(request);
       },
       { settle: false },
@@ -50,14 +52,14 @@ export class NativeSteps {
    * False if the session enforces: the client must not run it then.
    */
   async pass(call: NativeCall): Promise<boolean> {
-    if (!isObserved(this.#core.parts)) return false;
+    if (!isObserved(this.#calls.parts)) return false;
     const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
-    const recorded = await this.#core.serially(
+    const recorded = await this.#calls.serially(
       async () => {
-        const decision = decide(this.#core.context(), request);
+        const decision = decide(this.#calls.context(), request);
         // No entry may come between an intent and its outcome.
-        if (decision.ok || this.#core.writer.state.facts.pending) return { ok: true as const };
-        return { ...(await this.#core.refuse(request, decision.denial, { enforced: false })), ok: true as const };
+        if (decision.ok || this.#calls.writer.state.facts.pending) return { ok: true as const };
+        return { ...(await this.#calls.refuse(request, decision.denial, { enforced: false })), ok: true as const };
       },
       { settle: false },
     );
@@ -70,33 +72,33 @@ export class NativeSteps {
    * unknown.
    */
   conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
-    return this.#core.serially(
+    return this.#calls.serially(
       async () => {
-        const { facts } = this.#core.writer.state;
+        const { facts } = this.#calls.writer.state;
         const late = { ok: true as const, recorded: false, evidence: [], findings: [] };
         const plan = this.#watchedPlan(ticket);
-        if (!plan || isSessionClosed(this.#core.writer.state) || ticket.visit !== this.#visitName()) return late;
+        if (!plan || isSessionClosed(this.#calls.writer.state) || ticket.visit !== this.#visitName()) return late;
         const acts = ticket.intent !== null;
         if (acts ? facts.pending?.id !== ticket.intent : !this.#canRecordLook(ticket)) return late;
-        const { store } = this.#core.parts;
+        const { store } = this.#calls.parts;
         const { tool } = ticket;
-        const effects = await this.#effectsOf(this.#core.toolCall(plan), ticket.before);
+        const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
         const kept = await keepOutcome(store, asJson(outcome) as unknown as NativeOutcome);
         if (acts) {
-          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#core.heldBack];
-          this.#core.heldBack = [];
+          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.heldBack];
+          this.#calls.heldBack = [];
           const findings = effects === 'unobserved' ? [] : findingsIn(effects);
-          return { ok: true, recorded: true, evidence: await this.#core.writer.append(bodies), findings };
+          return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
-        const args = await keepArguments(store, plan.tool, this.#core.gatesOf(plan), ticket.args);
+        const args = await keepArguments(store, plan.tool, this.#calls.gatesOf(plan), ticket.args);
         const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...refusalOf(plan) };
         if (facts.pending) {
           // No entry may come between an intent and its outcome. This step is recorded after the outcome, at the latest
           // when the session is released.
-          this.#core.heldBack.push(step);
+          this.#calls.heldBack.push(step);
           return { ok: true, recorded: true, evidence: [], findings: [] };
         }
-        return { ok: true, recorded: true, evidence: await this.#core.writer.append([step]), findings: [] };
+        return { ok: true, recorded: true, evidence: await this.#calls.writer.append([step]), findings: [] };
       },
       { settle: false },
     );
@@ -104,30 +106,30 @@ export class NativeSteps {
 
   /** Admits a call that only observes while an acting call runs, without interrupting it. Null for other calls. */
   async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
-    const { pending } = this.#core.writer.state.facts;
-    const decision = decide(this.#core.context(), request);
+    const { pending } = this.#calls.writer.state.facts;
+    const decision = decide(this.#calls.context(), request);
     if (!pending || !decision.ok || hasIntent(decision.plan.tool)) return null;
-    const seen = await this.#nativeWatch(decision.plan.tool.id).before(this.#core.toolCall(decision.plan));
+    const seen = await this.#nativeWatch(decision.plan.tool.id).before(this.#calls.toolCall(decision.plan));
     return 'refused' in seen
       ? null
       : { ok: true, ticket: this.#ticket(decision.plan, null, seen.before), evidence: [] };
   }
 
   async #admit(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult> {
-    const decision = decide(this.#core.context(), request);
-    if (!decision.ok) return this.#core.refuse(request, decision.denial);
+    const decision = decide(this.#calls.context(), request);
+    if (!decision.ok) return this.#calls.refuse(request, decision.denial);
     const { plan } = decision;
     const tool = plan.tool.id;
-    const seen = await this.#nativeWatch(tool).before(this.#core.toolCall(plan));
+    const seen = await this.#nativeWatch(tool).before(this.#calls.toolCall(plan));
     if ('refused' in seen)
-      return this.#core.refuse(
+      return this.#calls.refuse(
         request,
-        deny(this.#core.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
+        deny(this.#calls.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
       );
     const args = hasIntent(plan.tool)
-      ? await keepArguments(this.#core.parts.store, plan.tool, this.#core.gatesOf(plan), plan.args)
+      ? await keepArguments(this.#calls.parts.store, plan.tool, this.#calls.gatesOf(plan), plan.args)
       : null;
-    const evidence = args ? await this.#core.writer.append([{ event: 'intent', tool, args, ...refusalOf(plan) }]) : [];
+    const evidence = args ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...refusalOf(plan) }]) : [];
     return { ok: true, ticket: this.#ticket(plan, evidence[0]?.id ?? null, seen.before), evidence };
   }
 
@@ -137,7 +139,7 @@ export class NativeSteps {
 
   /** An observing call is recorded as a step of its visit, so the visit must still be able to take a step. */
   #canRecordLook({ tool, args }: NativeTicket): boolean {
-    return decide(this.#core.context(), { kind: 'step', tool, args }).ok;
+    return decide(this.#calls.context(), { kind: 'step', tool, args }).ok;
   }
 
   /**
@@ -145,13 +147,13 @@ export class NativeSteps {
    * if the ticket does not hold a valid call.
    */
   #watchedPlan({ tool: id, args }: NativeTicket): StepPlan | null {
-    const tool = this.#core.tool(id);
-    const { visit, files } = this.#core.writer.state.facts;
+    const tool = this.#calls.tool(id);
+    const { visit, files } = this.#calls.writer.state.facts;
     if (!tool || !visit) return null;
-    const judged = decide(this.#core.context(), { kind: 'step', tool: id, args });
+    const judged = decide(this.#calls.context(), { kind: 'step', tool: id, args });
     if (judged.ok && judged.plan.observed) return judged.plan;
     const { peripheral } = visit;
-    const scope = effectiveScope(this.#core.parts.compiled.specs, this.#core.parts.config, peripheral);
+    const scope = effectiveScope(this.#calls.parts.compiled.specs, this.#calls.parts.config, peripheral);
     return { tool, args, peripheral, scope, readableFiles: scope.read === 'session-log' ? files : null };
   }
 
@@ -166,14 +168,14 @@ export class NativeSteps {
   }
 
   #nativeWatch(tool: string): NativeWatch {
-    const watch = this.#core.backendOf(tool)?.native;
+    const watch = this.#calls.backendOf(tool)?.native;
     if (!watch) throw new Error(`no backend can watch "${tool}" being run by another program; call step instead`);
     return watch;
   }
 
   /** A name that is unique among the visits of this session. */
   #visitName(): string {
-    const { visit, visits } = this.#core.writer.state.facts;
+    const { visit, visits } = this.#calls.writer.state.facts;
     return visit ? `${visit.peripheral} ${visits[visit.peripheral]}` : '';
   }
 }

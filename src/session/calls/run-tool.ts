@@ -1,16 +1,16 @@
-import { isObject } from '../base/json.ts';
-import type { OutcomeRecord } from '../evidence/bodies.ts';
-import type { StepPlan } from '../gate/decide-step.ts';
-import { describeType, hasType } from '../gate/fruit.ts';
-import type { EvidenceStore } from '../ports/evidence-store.ts';
-import type { CallWatch, Grant, ToolBackend, ToolCall, ToolReport } from '../ports/tool-backend.ts';
-import { own } from '../spec/names.ts';
-import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
-import { MAX_FRUIT_FILES } from '../spec/policy/limits.ts';
-import { EFFECT_FACTS } from '../spec/policy/tool-effects.ts';
-import type { Json, ToolGate, ToolSpec } from '../spec/types.ts';
-import { asJson, asText } from './as-json.ts';
-import { pathsIn, withFiles } from './state/observe.ts';
+import { isObject } from '../../base/json.ts';
+import type { OutcomeRecord } from '../../evidence/bodies.ts';
+import type { StepPlan } from '../../gate/decide-step.ts';
+import { describeType, hasType } from '../../gate/fruit.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { CallWatch, Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
+import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
+import type { Json, ToolGate, ToolSpec } from '../../spec/types.ts';
+import { asJson, asText } from '../as-json.ts';
+import { pathsIn, withFiles } from '../state/observe.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;

@@ -1,10 +1,10 @@
-import type { SpecTables } from '../compile/tables.ts';
-import type { Body } from '../evidence/bodies.ts';
-import type { HopPlan, StopPlan } from '../gate/decide-visit.ts';
-import type { TreeToShip } from '../gate/scope/tree.ts';
-import type { Edge, Json, Principal } from '../spec/types.ts';
+import type { SpecTables } from '../../compile/tables.ts';
+import type { Body } from '../../evidence/bodies.ts';
+import type { HopPlan, StopPlan } from '../../gate/decide-visit.ts';
+import type { TreeToShip } from '../../gate/scope/tree.ts';
+import type { Edge, Json, Principal } from '../../spec/types.ts';
+import type { SessionState } from '../state/state.ts';
 import type { GivenApproval } from './approve.ts';
-import type { SessionState } from './state/state.ts';
 
 type Fields = { readonly [field: string]: Json };
 

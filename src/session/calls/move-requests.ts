@@ -1,7 +1,13 @@
-import type { Request } from '../gate/request.ts';
-import type { Json, Mode, Principal } from '../spec/types.ts';
-import { asJson, asPrincipal, asText } from './as-json.ts';
-import { type HopOptions, readHop, type SeedHop } from './seed-hop.ts';
+import type { Request } from '../../gate/request.ts';
+import type { Json, Mode, Principal } from '../../spec/types.ts';
+import { asJson, asPrincipal, asText } from '../as-json.ts';
+import { type HopOptions, readHop, type SeedHop } from '../seed-hop.ts';
+
+/** A call of a tool. */
+export interface StepCall {
+  readonly tool: string;
+  readonly args?: unknown;
+}
 
 /** Arguments of a mode change. */
 export interface ModeOptions {
@@ -49,3 +55,9 @@ export function modeRequest(options: ModeOptions): Extract<Request, { kind: 'mod
     ...(exitCriteria === undefined ? {} : { exitCriteria: asText(exitCriteria) }),
   };
 }
+
+export const stepRequest = ({ tool, args }: StepCall): Extract<Request, { kind: 'step' }> => ({
+  kind: 'step',
+  tool: asText(tool),
+  args: asJson(args ?? {}),
+});

@@ -1,10 +1,10 @@
-import type { ApprovalBody, GrantBody } from '../evidence/bodies.ts';
-import { APPROVAL_VERSION, type ApprovalGrant } from '../gate/approval.ts';
-import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../gate/grant.ts';
-import type { WantedApproval } from '../gate/request.ts';
-import type { SessionView } from '../gate/view.ts';
-import type { ApprovalRecord, Approver } from '../ports/approver.ts';
-import type { Ids } from '../ports/ids.ts';
+import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
+import { APPROVAL_VERSION, type ApprovalGrant } from '../../gate/approval.ts';
+import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../../gate/grant.ts';
+import type { WantedApproval } from '../../gate/request.ts';
+import type { SessionView } from '../../gate/view.ts';
+import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
+import type { Ids } from '../../ports/ids.ts';
 
 /** Validity of an approval in minutes, if the approver does not state one. */
 const DEFAULT_MINUTES = 15;

@@ -1,0 +1,43 @@
+import { decide } from '../../gate/decide.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { ModeResult } from '../results.ts';
+import { decideWithApproval } from './decide-with-approval.ts';
+import { type ModeOptions, modeRequest } from './move-requests.ts';
+import type { SessionCalls } from './session-calls.ts';
+
+/** Changes the mode along the gate. */
+export async function changeMode(
+  calls: SessionCalls,
+  options: ModeOptions,
+  approver?: Approver | null,
+): Promise<ModeResult> {
+  const request = modeRequest(options);
+  const { decision, approval } = await decideWithApproval(
+    calls,
+    {
+      by: request.by,
+      context: () => calls.context(),
+      decide: (grant) => decide(calls.context(), grant ? { ...request, approval: grant } : request),
+    },
+    approver,
+  );
+  if (!decision.ok) return calls.refuse(request, decision.denial);
+  const { from, how, event } = decision.plan;
+  await calls.endForMode(request.to);
+  const evidence = await calls.writer.append([
+    ...(approval?.bodies ?? []),
+    {
+      event: 'mode',
+      from,
+      to: request.to,
+      how,
+      by: request.by,
+      summary: request.summary ?? null,
+      reason: request.reason ?? null,
+      exitCriteria: request.exitCriteria ?? null,
+      approval: approval?.body.record.id ?? null,
+      facts: event.facts,
+    },
+  ]);
+  return { ok: true, mode: request.to, evidence };
+}

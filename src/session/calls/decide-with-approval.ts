@@ -1,0 +1,48 @@
+import { deny } from '../../gate/deny.ts';
+import type { Decision, GateContext } from '../../gate/request.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { Principal } from '../../spec/types.ts';
+import { approveUnder, askApproval, type GivenApproval } from './approve.ts';
+import type { SessionCalls } from './session-calls.ts';
+
+/** A request that may need an approval. */
+export interface Approvable<Plan> {
+  readonly by: Principal;
+  /** The gate's context at this moment. */
+  readonly context: () => GateContext;
+  /** Decides the request with an approval, or without one. */
+  readonly decide: (grant: GivenApproval['grant'] | null) => Decision<Plan>;
+  /** Observes again what may have changed while a person answered. */
+  readonly again?: () => Promise<void>;
+}
+
+/** Decides; if only an approval is missing, uses a grant or asks the approver, and decides again. */
+export async function decideWithApproval<Plan>(
+  calls: SessionCalls,
+  { by, context, decide, again = async () => {} }: Approvable<Plan>,
+  approver: Approver | null = calls.parts.approver,
+): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
+  const { parts, writer } = calls;
+  const { ids, clock } = parts;
+  const approving = { ids, now: () => clock.now() };
+  const first = decide(null);
+  if (first.ok || !first.wanted) return { decision: first, approval: null };
+  const { wanted } = first;
+  if (wanted.grant) {
+    const approval = approveUnder(wanted, wanted.grant, approving);
+    return { decision: decide(approval.grant), approval };
+  }
+  const { agent } = writer.state.facts;
+  const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
+  const approval = approver && (await writer.during(() => askApproval(approver, wanted, agent, now, approving)));
+  if (approval && 'grant' in approval) {
+    await again();
+    return { decision: decide(approval.grant), approval };
+  }
+  const { denial } = deny(context(), 'approval-required', {
+    ...first.denial.about,
+    ...(approval ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
+    by,
+  });
+  return { decision: { ok: false, denial, wanted: null }, approval: null };
+}

@@ -1,0 +1,245 @@
+import type { Body } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import { type StepPlan, withWritePaths } from '../../gate/decide-step.ts';
+import type { Denial } from '../../gate/denial.ts';
+import { deny } from '../../gate/deny.ts';
+import type { GrantView } from '../../gate/grant.ts';
+import type { GateContext, Request } from '../../gate/request.ts';
+import { isObserved } from '../../gate/scope/observe-only.ts';
+import type { TreeNow } from '../../gate/scope/tree.ts';
+import type { SessionView } from '../../gate/view.ts';
+import { StoreError } from '../../ports/evidence-store.ts';
+import type { Grant, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
+import { callGates } from '../../spec/calls.ts';
+import { effectsIn } from '../../spec/mode-way.ts';
+import { own } from '../../spec/names.ts';
+import type { Json, Mode, ProjectConfig, ToolGate, ToolSpec } from '../../spec/types.ts';
+import { asJson } from '../as-json.ts';
+import type { Refused } from '../results.ts';
+import { isReflective } from '../state/drafts.ts';
+import { viewOf } from '../state/view.ts';
+import type { Writer } from '../writer.ts';
+import { keepFields } from './run-tool.ts';
+import type { SessionParts } from './session-parts.ts';
+import { settle } from './settle.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+/** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
+export class SessionCalls {
+  readonly parts: SessionParts;
+  readonly writer: Writer;
+  /** Native steps that ended while an acting one was still running. */
+  heldBack: Body[] = [];
+  /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
+  readonly writable: ProjectConfig;
+  readonly #unserved: ReadonlySet<string>;
+  /** Observes the working tree; undefined if no backend can. */
+  readonly observesTree: ToolBackend['tree'];
+  /** Number of commands that run in the background. */
+  background = 0;
+  #queue: Promise<unknown> = Promise.resolve();
+  #detached = false;
+
+  constructor(parts: SessionParts, writer: Writer) {
+    this.parts = parts;
+    this.writer = writer;
+    this.writable = withWritePaths(parts.compiled.specs, parts.config);
+    const served = new Set(parts.backends.flatMap(({ tools }) => tools));
+    this.observesTree = parts.backends.find(({ tree }) => tree)?.tree;
+    this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
+  }
+
+  /** Resolves when all calls so far are answered. */
+  get idle(): Promise<unknown> {
+    return this.#queue.catch(() => {});
+  }
+
+  /** The backend of a tool that the gate allowed; the gate refuses tools without one. */
+  backendOf(tool: string): ToolBackend {
+    const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
+    if (!backend) throw new Error(`no backend serves "${tool}", and the gate allowed it`);
+    return backend;
+  }
+
+  /** The files that decide what an install installs; nothing for another tool. */
+  async locks(tool: string): Promise<{ readonly locks?: { readonly [file: string]: Json } }> {
+    if (tool !== 'install') return {};
+    const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
+    return { locks: (await backend?.locks?.(this.writer.state.facts.root)) ?? {} };
+  }
+
+  tool(id: string): ToolSpec | undefined {
+    const { tools } = this.parts.compiled.specs;
+    return Object.hasOwn(tools, id) ? tools[id] : undefined;
+  }
+
+  async evidence(): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    for await (const { entry } of this.parts.store.entries(this.writer.state.facts.sessionId)) entries.push(entry);
+    return entries;
+  }
+
+  async detach(): Promise<void> {
+    await this.idle;
+    if (this.#detached) return;
+    if (this.heldBack.length > 0) await this.serially(async () => ({ ok: true as const }));
+    this.#detached = true;
+    await this.endBackground();
+    await this.writer.release();
+    await this.parts.dispose?.();
+  }
+
+  /** Ends the commands in the background: none outlives its visit. */
+  async endBackground(): Promise<void> {
+    if (this.background === 0) return;
+    const { sessionId } = this.writer.state.facts;
+    await Promise.all(this.parts.backends.map((backend) => backend.endBackground?.(sessionId)));
+  }
+
+  /** The same before a change to a mode in which no tool may observe. */
+  async endForMode(mode: Mode): Promise<void> {
+    const { modeGate } = this.parts.compiled.specs;
+    if (modeGate && !effectsIn(modeGate, mode).includes('observe')) await this.endBackground();
+  }
+
+  /** Keeps the lease while a command runs in the background, so that no other writer ends its visit. */
+  keepDuring(ended: Promise<void>): void {
+    this.background += 1;
+    const over = () => {
+      this.background -= 1;
+    };
+    void this.writer.during(() => ended).then(over, over);
+  }
+
+  view(tree?: TreeNow): SessionView {
+    const seen = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
+    // Not a copy: a copy would list all changes.
+    return Object.assign(seen, {
+      ...(seen.grants ? { grants: seen.grants.map((grant) => this.#asRevoked(grant)) } : {}),
+      ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
+      ...(isObserved(this.parts) ? { observeOnly: true } : {}),
+    });
+  }
+
+  #asRevoked(grant: GrantView): GrantView {
+    const by = grant.ended === null ? (this.parts.revokedBy?.(grant.id) ?? null) : null;
+    return by === null ? grant : { ...grant, ended: `${by} revoked it` };
+  }
+
+  context(tree?: TreeNow): GateContext {
+    const { unsafeNoSandbox } = this.writer.state.facts;
+    return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
+  }
+
+  /** The context as it will be once the PAR, part of the fruit, is recorded. `tree`: the working tree, if observed. */
+  contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
+    const context = this.context(tree);
+    if (!review) return context;
+    const { par } = review;
+    const { visit } = context.view;
+    const spec = visit && context.specs.peripherals[visit.peripheral];
+    if (!visit || !spec) return context;
+    const observed = { ...visit.observed };
+    for (const [field, rule] of Object.entries(spec.fruit))
+      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par;
+    return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
+  }
+
+  grant(plan: StepPlan): Grant {
+    const { root, unsafeNoSandbox, visit } = this.writer.state.facts;
+    const { peripheral, scope, readableFiles } = plan;
+    const deadline = plan.observed ? null : (visit?.deadline ?? null);
+    const { config = this.writable } = plan.observed ?? {};
+    const settings = own(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
+    return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
+  }
+
+  /** The requirements of each call of a tool in a peripheral. */
+  gatesOf({ tool, peripheral }: Pick<StepPlan, 'tool' | 'peripheral'>): readonly ToolGate[] {
+    return callGates(tool, this.parts.compiled.specs.peripherals[peripheral]);
+  }
+
+  /** The session state that a tool declares. */
+  stateFor({ state }: ToolSpec): Pick<ToolCall, 'state'> {
+    if (!state) return {};
+    const { backpack } = this.writer.state.facts;
+    const set = Object.keys(state).filter((field) => (backpack[field] ?? null) !== null);
+    return { state: Object.fromEntries(set.map((field) => [field, backpack[field]!])) };
+  }
+
+  toolCall(plan: StepPlan): ToolCall {
+    const { tool, args } = plan;
+    let signal: AbortSignal | undefined;
+    return {
+      tool,
+      args,
+      grant: this.grant(plan),
+      sessionId: this.writer.state.facts.sessionId,
+      ...this.stateFor(tool),
+      // A signal that never aborts; created lazily, because loading AbortSignal takes time.
+      get signal() {
+        signal ??= new AbortController().signal;
+        return signal;
+      },
+    };
+  }
+
+  /** The PAR that a reflecting visit yields when it ends: mined from the evidence, with the agent's own fields. */
+  async review(stated: Fields | undefined): Promise<Extract<Body, { event: 'par' }> | null> {
+    const { specs } = this.parts.compiled;
+    const { visit } = this.writer.state.facts;
+    if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
+    const { minePar } = await import('../../evidence/patterns/mine-par.ts');
+    return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
+  }
+
+  async refuse(request: Request, denial: Denial, how: { readonly enforced?: false } = {}): Promise<Refused> {
+    const { store, clock } = this.parts;
+    const { code, message, remedy, about } = denial;
+    if (code === 'session-closed') {
+      // The chain of a closed session is finished, so the attempt goes to the operator log.
+      await store.note({
+        at: new Date(clock.now()).toISOString(),
+        code,
+        sessionId: this.writer.state.facts.sessionId,
+        message: `${request.kind}: ${message}`,
+      });
+      return { ok: false, denial, evidence: [] };
+    }
+    const asked = await keepFields(store, asJson(request) as Record<string, Json>);
+    const evidence = await this.writer.append([
+      { event: 'denial', request: asked, code, message, remedy, about: asJson(about) as Fields, ...how },
+    ]);
+    return { ok: false, denial, evidence };
+  }
+
+  /** Runs one call at a time. Clock events and a step that an earlier writer left unfinished are recorded first. */
+  serially<T extends { readonly ok: boolean }>(
+    work: () => Promise<T>,
+    { settle: settleFirst = true }: { readonly settle?: boolean } = {},
+  ): Promise<T | Refused> {
+    const run = this.#queue.then(async (): Promise<T | Refused> => {
+      if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
+      try {
+        await this.writer.hold();
+        if (settleFirst) await settle(this);
+        return await work();
+      } catch (error) {
+        const refused = this.#storeRefusal(error);
+        if (refused) return refused;
+        throw error;
+      }
+    });
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /** The refusal for a second writer; the store has noted it in the operator log. */
+  #storeRefusal(error: unknown): Refused | null {
+    if (!(error instanceof StoreError)) return null;
+    if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
+    const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
+    return { ok: false, denial: deny(this.context(), code, { why: error.message }).denial, evidence: [] };
+  }
+}

@@ -1,0 +1,17 @@
+import type { Approver } from '../../ports/approver.ts';
+import type { Inspector } from '../../ports/inspector.ts';
+import type { ToolBackend } from '../../ports/tool-backend.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import type { WriterParts } from '../writer.ts';
+
+/** The parts that a session is composed of. */
+export interface SessionParts extends Omit<WriterParts, 'pin' | 'tell'> {
+  readonly config: ProjectConfig;
+  readonly backends: readonly ToolBackend[];
+  readonly approver: Approver | null;
+  readonly inspector?: Inspector;
+  /** The person who revoked a grant; null if nobody did. Asked each time that a grant could be used. */
+  readonly revokedBy?: (grant: string) => string | null;
+  /** Frees the resources that were opened for this session (a store, backends). */
+  readonly dispose?: () => Promise<void>;
+}

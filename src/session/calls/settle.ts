@@ -1,0 +1,84 @@
+import { plural } from '../../base/text.ts';
+import type { Body } from '../../evidence/bodies.ts';
+import { decide } from '../../gate/decide.ts';
+import type { GateContext } from '../../gate/request.ts';
+import { isObserved } from '../../gate/scope/observe-only.ts';
+import type { Mode } from '../../spec/types.ts';
+import { isSessionClosed } from '../state/state.ts';
+import type { Writer } from '../writer.ts';
+import type { SessionParts } from './session-parts.ts';
+
+/** A session whose evidence may lack events that happened without the agent. */
+interface Unsettled {
+  readonly parts: SessionParts;
+  readonly writer: Writer;
+  /** Native steps that ended while an acting one was still running. */
+  heldBack: Body[];
+  context(): GateContext;
+  endBackground(): Promise<void>;
+  endForMode(mode: Mode): Promise<void>;
+}
+
+/**
+ * Records what happened without the agent, in this order: an interrupted step, revoked grants, a passed deadline, the
+ * mode's timeout, received messages.
+ */
+export async function settle(session: Unsettled): Promise<void> {
+  if (isSessionClosed(session.writer.state)) return;
+  await recordInterruption(session);
+  await recordRevokedGrants(session);
+  await recordExpiry(session);
+  await recordModeTimeout(session);
+  if (session.parts.store.messages) await (await import('../messages.ts')).recordMessages(session);
+}
+
+async function recordInterruption(session: Unsettled): Promise<void> {
+  const { pending } = session.writer.state.facts;
+  if (pending) {
+    const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
+    await session.writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...session.heldBack]);
+  }
+  session.heldBack = [];
+}
+
+async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> {
+  const ends = writer.state.facts.grants.flatMap(({ id, ended }): Body[] => {
+    const by = ended === null ? (parts.revokedBy?.(id) ?? null) : null;
+    return by === null ? [] : [{ event: 'grant-end', grant: id, by }];
+  });
+  if (ends.length > 0) await writer.append(ends);
+}
+
+async function recordExpiry(session: Unsettled): Promise<void> {
+  const { parts, writer } = session;
+  const { visit } = writer.state.facts;
+  if (isObserved(parts) || !visit?.deadline || parts.clock.now() < visit.deadline) return;
+  if (writer.state.lifecycle !== 'active') return;
+  await session.endBackground();
+  await writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
+}
+
+async function recordModeTimeout(session: Unsettled): Promise<void> {
+  const { parts, writer } = session;
+  const { modeGate: gate } = parts.compiled.specs;
+  const { mode, facts } = writer.state;
+  if (!gate || !mode || gate.timeoutMinutes === null || mode === gate.reset) return;
+  if (parts.clock.now() - facts.lastAt < gate.timeoutMinutes * 60_000) return;
+  const decision = decide(session.context(), { kind: 'mode', to: gate.reset, by: 'clock' });
+  await session.endForMode(gate.reset);
+  if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
+  await writer.append([
+    {
+      event: 'mode',
+      from: mode,
+      to: gate.reset,
+      how: 'timeout',
+      by: 'clock',
+      summary: null,
+      reason: `no entry for ${plural(gate.timeoutMinutes, 'minute')}`,
+      exitCriteria: null,
+      approval: null,
+      facts: decision.plan.event.facts,
+    },
+  ]);
+}

@@ -1,0 +1,118 @@
+import type { Body, WouldRefuse } from '../../evidence/bodies.ts';
+import { decide } from '../../gate/decide.ts';
+import type { StepPlan } from '../../gate/decide-step.ts';
+import { deny } from '../../gate/deny.ts';
+import type { Request } from '../../gate/request.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { BackgroundCommand, CallWatch, ToolRefusal } from '../../ports/tool-backend.ts';
+import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import type { Json } from '../../spec/types.ts';
+import { asJson } from '../as-json.ts';
+import type { StepResult } from '../results.ts';
+import { trustedReportOf } from '../state/observe.ts';
+import { onOneTree } from '../state/test-tree.ts';
+import type { GivenApproval } from './approve.ts';
+import { decideWithApproval } from './decide-with-approval.ts';
+import { type StepCall, stepRequest } from './move-requests.ts';
+import { keepArguments, keepOutcome, runTool } from './run-tool.ts';
+import type { SessionCalls } from './session-calls.ts';
+import { releaseFor, workingTree } from './working-tree.ts';
+
+/** Decides a call of a tool and runs it; see `Session.step`. */
+export async function step(
+  calls: SessionCalls,
+  call: StepCall & CallWatch,
+  approver?: Approver | null,
+): Promise<StepResult> {
+  const request = stepRequest(call);
+  const locksNow = () => calls.locks(request.tool);
+  let locks = await locksNow();
+  const { decision, approval } = await decideWithApproval(
+    calls,
+    {
+      by: 'agent',
+      context: () => calls.context(),
+      decide: (grant) => decide(calls.context(), { ...request, ...locks, ...(grant ? { approval: grant } : {}) }),
+      again: async () => {
+        locks = await locksNow();
+      },
+    },
+    approver,
+  );
+  if (!decision.ok) return calls.refuse(request, decision.denial);
+  const { signal = new AbortController().signal, onOutput } = call;
+  const onBackground = (command: BackgroundCommand) => {
+    calls.keepDuring(command.ended);
+    call.onBackground?.(command);
+  };
+  const watch = { signal, ...(onOutput ? { onOutput } : {}), onBackground, approval };
+  return run(calls, request, decision.plan, watch);
+}
+
+/** Runs an allowed step: records the intent of an acting tool, calls the backend, records the outcome. */
+async function run(
+  calls: SessionCalls,
+  request: Request,
+  plan: StepPlan,
+  how: CallWatch & { readonly signal: AbortSignal; readonly approval: GivenApproval | null },
+): Promise<StepResult> {
+  const { approval, ...watch } = how;
+  const { store } = calls.parts;
+  const backend = calls.backendOf(plan.tool.id);
+  const args = await keepArguments(store, plan.tool, calls.gatesOf(plan), plan.args);
+  const release = await releaseFor(calls, plan);
+  const tool = plan.tool.id;
+  const acts = hasIntent(plan.tool);
+  const used = approval ? { approval: approval.body.record.id } : {};
+  const would = refusalOf(plan);
+  const wouldRefuse = plan.observed ? { wouldRefuse: plan.observed.denial } : {};
+  const intent = acts
+    ? await calls.writer.append([...(approval?.bodies ?? []), { event: 'intent', tool, args, ...used, ...would }])
+    : [];
+  const isTest = trustedReportOf(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
+  const before = isTest ? await workingTree(calls) : undefined;
+  const ran = await calls.writer.during(() =>
+    runTool(
+      backend,
+      plan,
+      { ...calls.grant(plan), ...release },
+      { sessionId: calls.writer.state.facts.sessionId, ...calls.stateFor(plan.tool), ...watch },
+    ),
+  );
+  const report = before ? await onOneTree(before, ran, async () => (await workingTree(calls)) ?? before) : ran;
+  const { outcome, observed, state } = report;
+  const reported = { ...(observed ? { observed } : {}), ...(state ? { state } : {}) };
+  const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
+  const kept = await keepOutcome(store, outcome);
+  if (outcome.status === 'refused') {
+    const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
+    const refused = await calls.refuse(
+      request,
+      deny(calls.context(), outcome.code, aboutRefusal(tool, outcome)).denial,
+    );
+    return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
+  }
+  const body: Body = acts
+    ? { event: 'outcome', tool, outcome: kept, effects, ...reported }
+    : { event: 'step', tool, args, outcome: kept, effects, ...reported, ...would };
+  const evidence = [...intent, ...(await calls.writer.append([body]))];
+  if (outcome.status === 'ok') return { ok: true, outcome: 'ok', result: outcome.result, evidence, ...wouldRefuse };
+  const { code, message } = outcome;
+  const result = outcome.result ?? null;
+  return { ok: true, outcome: 'failed', result, error: { code, message }, evidence, ...wouldRefuse };
+}
+
+/** The refusal that a plan's call would have got, as its entry records it; empty if it is allowed. */
+export function refusalOf({ observed }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
+  if (!observed) return {};
+  const { code, message, remedy, about } = observed.denial;
+  return { wouldRefuse: { code, message, remedy, about: asJson(about) as { readonly [field: string]: Json } } };
+}
+
+/** The facts of a tool's own refusal for a denial. */
+export const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
+  tool,
+  why: message,
+  remedy,
+  ...(argument ? { argument } : {}),
+});

@@ -1,0 +1,111 @@
+import { decide } from '../../gate/decide.ts';
+import type { Request } from '../../gate/request.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { Json, Principal } from '../../spec/types.ts';
+import { asJson, asPrincipal, asText } from '../as-json.ts';
+import type { HopResult, StartResult, StopResult } from '../results.ts';
+import type { HopOptions, SeedHop } from '../seed-hop.ts';
+import { statusOf } from '../status.ts';
+import { decideWithApproval } from './decide-with-approval.ts';
+import { hopBodies, startBody, stopBody } from './move-bodies.ts';
+import { asFruit, hopRequest } from './move-requests.ts';
+import type { SessionCalls } from './session-calls.ts';
+import { treeFor } from './working-tree.ts';
+
+type Fields = { readonly [field: string]: Json };
+
+/** Enters a peripheral from outside. */
+export async function startVisit(
+  calls: SessionCalls,
+  peripheral: string,
+  options: { readonly context?: Fields; readonly by?: Principal },
+): Promise<StartResult> {
+  const request: Extract<Request, { kind: 'start' }> = {
+    kind: 'start',
+    peripheral: asText(peripheral),
+    by: asPrincipal(options.by),
+    ...(options.context ? { context: asJson(options.context) as Fields } : {}),
+  };
+  const decision = decide(calls.context(await treeFor(calls, request)), request);
+  if (!decision.ok) return calls.refuse(request, decision.denial);
+  const { context, event, tree } = decision.plan;
+  const { compiled, clock } = calls.parts;
+  const at = { by: request.by, context, facts: event.facts, ...(tree ? { tree } : {}), now: clock.now() };
+  const evidence = await calls.writer.append([startBody(compiled, request.peripheral, at)]);
+  return { ok: true, peripheral: request.peripheral, context, evidence };
+}
+
+/** Ends the visit; the session is then outside of every peripheral. */
+export async function stopVisit(
+  calls: SessionCalls,
+  reason: string,
+  options: { readonly fruit?: Fields; readonly by?: Principal },
+): Promise<StopResult> {
+  const request: Extract<Request, { kind: 'stop' }> = {
+    kind: 'stop',
+    reason: asText(reason),
+    by: asPrincipal(options.by),
+    ...(options.fruit ? { fruit: asFruit(options.fruit) } : {}),
+  };
+  const review = await calls.review(request.fruit);
+  const decision = decide(calls.contextWith(review), request);
+  if (!decision.ok) return calls.refuse(request, decision.denial);
+  await calls.endBackground();
+  const evidence = await calls.writer.append([
+    ...(review ? [review] : []),
+    stopBody(calls.writer.state, decision.plan, { by: request.by, reason: request.reason, exit: null }),
+  ]);
+  return { ok: true, fruit: decision.plan.fruit, context: statusOf(calls.view()).backpack, evidence };
+}
+
+/** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
+export async function hop(
+  calls: SessionCalls,
+  to: HopOptions | SeedHop,
+  approver?: Approver | null,
+): Promise<HopResult> {
+  const request = hopRequestFor(calls, to);
+  const review = await calls.review(request.fruit);
+  let tree = await treeFor(calls, request);
+  const context = () => calls.contextWith(review, tree);
+  const { decision, approval } = await decideWithApproval(
+    calls,
+    {
+      by: request.by,
+      context,
+      decide: (grant) => decide(context(), grant ? { ...request, approval: grant } : request),
+      again: async () => {
+        tree = await treeFor(calls, request);
+      },
+    },
+    approver,
+  );
+  if (!decision.ok) return calls.refuse(request, decision.denial);
+  const { plan } = decision;
+  const { compiled, clock } = calls.parts;
+  await calls.endBackground();
+  const evidence = await calls.writer.append([
+    ...(review ? [review] : []),
+    ...(approval?.bodies ?? []),
+    ...hopBodies(compiled, calls.writer.state, plan, { by: request.by, approval, now: clock.now() }),
+  ]);
+  return {
+    ok: true,
+    from: plan.edge.from,
+    to: plan.edge.to,
+    exit: plan.edge.exit,
+    fruit: plan.fruit,
+    context: plan.context,
+    evidence,
+  };
+}
+
+/** The gate's request for a hop from the present peripheral. */
+export function hopRequestFor(
+  { writer, parts }: SessionCalls,
+  hop: HopOptions | SeedHop,
+): Extract<Request, { kind: 'hop' }> {
+  const { visit } = writer.state.facts;
+  const { peripherals } = parts.compiled.specs;
+  return hopRequest(hop, Object.keys((visit && peripherals[visit.peripheral]?.fruit) ?? {}));
+}

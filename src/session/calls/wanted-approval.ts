@@ -1,0 +1,32 @@
+import { decide } from '../../gate/decide.ts';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { Mode } from '../../spec/types.ts';
+import { asText } from '../as-json.ts';
+import type { HopOptions, SeedHop } from '../seed-hop.ts';
+import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './move-requests.ts';
+import type { SessionCalls } from './session-calls.ts';
+import { hopRequestFor } from './visit.ts';
+import { treeFor } from './working-tree.ts';
+
+/** The approval that is the only thing this step, hop or mode change lacks; see `Session.wants`. */
+export async function wantedApproval(
+  calls: SessionCalls,
+  move: { readonly hop: HopOptions | SeedHop } | { readonly mode: ModeOptions } | { readonly step: StepCall },
+  from?: Mode,
+): Promise<ApprovalRequest | null> {
+  await calls.idle;
+  const request =
+    'hop' in move
+      ? hopRequestFor(calls, move.hop)
+      : 'mode' in move
+        ? modeRequest(move.mode)
+        : { ...stepRequest(move.step), ...(await calls.locks(asText(move.step.tool))) };
+  const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
+  const tree = request.kind === 'hop' ? await treeFor(calls, request) : undefined;
+  const context = calls.contextWith(review, tree);
+  const { view } = context;
+  const decision = decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);
+  if (decision.ok || !decision.wanted || decision.wanted.grant) return null;
+  const { subject, hash } = decision.wanted;
+  return { ...subject, agent: calls.writer.state.facts.agent, hash };
+}

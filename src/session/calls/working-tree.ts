@@ -1,0 +1,50 @@
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { StepPlan } from '../../gate/decide-step.ts';
+import { needsTree } from '../../gate/decide-visit.ts';
+import type { HopRequest, StartRequest } from '../../gate/request.ts';
+import type { TreeNow } from '../../gate/scope/tree.ts';
+import type { Grant, Release } from '../../ports/tool-backend.ts';
+import { changedPaths } from '../state/observe.ts';
+import type { SessionCalls } from './session-calls.ts';
+
+/** The working tree, if a hop or start depends on it and a backend observes it. */
+export async function treeFor(calls: SessionCalls, request: HopRequest | StartRequest): Promise<TreeNow | undefined> {
+  if (!calls.observesTree || !needsTree(calls.context(), request)) return undefined;
+  return workingTree(calls, await changedBySession(calls));
+}
+
+/** The working tree; undefined if no backend observes it. `own`: the paths to ship, if a release is decided. */
+export async function workingTree(calls: SessionCalls, own?: Release['own']): Promise<TreeNow | undefined> {
+  const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
+  const { signal } = new AbortController();
+  const place = { root, config: calls.writable, unsafeNoSandbox, agent, signal, ...(own ? { own } : {}) };
+  return calls.writer.during(async () => calls.observesTree?.(place));
+}
+
+/** The changes that may be shipped from the current peripheral; empty if its scope ships nothing. */
+export async function releaseFor(calls: SessionCalls, { scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
+  const { visit, agent } = calls.writer.state.facts;
+  if (scope.command !== 'deploy' || !visit) return {};
+  return { release: { own: await changedBySession(calls), tree: visit.tree, message: visit.message, agent } };
+}
+
+/**
+ * Returns a test for the paths that this session and its sub-agents changed. If some of their changes were not
+ * observed, every path counts as changed.
+ */
+async function changedBySession({ parts, writer }: SessionCalls): Promise<Release['own']> {
+  const { changes, blind, agent, sessionId } = writer.state.facts;
+  const paths = new Set(changes.map(([path]) => path));
+  let unseen = blind;
+  for (const kin of await parts.store.sessions()) {
+    if (!kin.agent.startsWith(`${agent}/`)) continue;
+    for await (const { entry } of parts.store.entries(kin.sessionId)) {
+      const body = bodyOf(entry.body);
+      if (body?.event === 'session-open' && body.parent !== sessionId) break;
+      if (body?.event !== 'step' && body?.event !== 'outcome') continue;
+      if (body.effects === 'unobserved' && body.event === 'outcome') unseen = true;
+      for (const path of changedPaths(body.effects)) paths.add(path);
+    }
+  }
+  return (path) => unseen || paths.has(path);
+}

@@ -62,10 +62,12 @@ test('the folders above a Node in the home folder allow no escape, but the files
 
 test('the probe finds a sandbox that leaks', async () => {
   const sandbox = await detectSandbox();
+  const refused = await sandbox.run(readOnlyLayout({ root: import.meta.dirname, masks: [] }), ['false'], OPTIONS);
   const leaky: Sandbox = {
     availability: sandbox.availability,
-    run: (layout, argv, options) =>
-      sandbox.run(
+    run: async (layout, argv, options) => {
+      if (layout.name !== 'explore') return refused;
+      return sandbox.run(
         {
           ...layout,
           network: true,
@@ -78,7 +80,8 @@ test('the probe finds a sandbox that leaks', async () => {
         },
         argv,
         options,
-      ),
+      );
+    },
   };
   const results = await probeSandbox(leaky);
   const through = results.filter(({ layout, stopped }) => layout === 'explore' && !stopped).map(({ name }) => name);
@@ -99,10 +102,12 @@ test('the probe finds a sandbox that leaks', async () => {
 
 test('an attempt that could not be made does not count as stopped', async () => {
   const sandbox = await detectSandbox();
-  const crippled: Sandbox = {
-    availability: sandbox.availability,
-    run: (layout, argv, options) => sandbox.run(layout, ['no-such-program', ...argv], options),
-  };
+  const missing = await sandbox.run(
+    readOnlyLayout({ root: import.meta.dirname, masks: [] }),
+    ['no-such-program'],
+    OPTIONS,
+  );
+  const crippled: Sandbox = { availability: sandbox.availability, run: async () => missing };
   const results = await probeSandbox(crippled);
   expect(results.every(({ stopped }) => !stopped)).toBe(true);
 });

@@ -118,11 +118,11 @@ function stateOf(root: string): string {
 const [plain, ...elsewhere] = Object.entries(PLACES);
 const MASKED = 'with masked objects';
 const KINDS = [
-  { what: plain![0], make: () => repository(), step: 3 },
-  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 8 },
+  { what: plain![0], make: () => repository(), step: 6 },
+  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 16 },
   ...elsewhere.flatMap(([what, place]) => [
-    { what, make: () => place(repository()), step: 8 },
-    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 20 },
+    { what, make: () => place(repository()), step: 16 },
+    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 40 },
   ]),
 ];
 

@@ -222,7 +222,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     },
   };
 
-  it.each(sample(Object.entries(STATES), 5))('for %s', async (_, change) => {
+  it.each(sample(Object.entries(STATES), 10))('for %s', async (_, change) => {
     const root = tracking();
     change(root);
     const here = git(root, 'rev-parse', 'HEAD:src/open.txt');

@@ -12,7 +12,8 @@ import {
 } from '../adapters/core/transcript/transcript-items.ts';
 import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';
-import type { Caller, SessionHost } from './host.ts';
+import type { Caller } from './conversations/host-options.ts';
+import type { SessionHost } from './host.ts';
 import { writeNote } from './write-note.ts';
 
 /** One call of an {@link AgentSession}, in the form that is sent over the socket. */
@@ -42,7 +43,7 @@ export async function carryOutAgentOp(
 ): Promise<AgentOpAnswer> {
   try {
     if (op.op === 'attach') {
-      const id = await host.attach(op.root, op.agent, caller);
+      const id = await host.conversations.attach(op.root, op.agent, caller);
       host.transcript(op.root, id).add(sessionOpened(id, 'mcp'));
       return { ok: true, value: id };
     }
@@ -51,7 +52,7 @@ export async function carryOutAgentOp(
       return { ok: true, value: null };
     }
     if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
-    const value = await host.join(op.root, op.session, async (session) => {
+    const value = await host.sessions.join(op.root, op.session, async (session) => {
       const answer = await ask(agentSession(session), op);
       recordAnswer(host, op, session, answer);
       return answer;
@@ -78,7 +79,7 @@ async function carryOutCall(
   transcript.add(toolCall({ id, tool: call.name, input: call.input }));
   try {
     const above = worksIn === session ? null : await host.refusedAbove(root, worksIn, own);
-    return await host.useSession(
+    return await host.sessions.use(
       root,
       worksIn,
       call.name,

@@ -39,10 +39,10 @@ export async function runTicket(
   onPart: OnPart = () => {},
 ): Promise<RunAnswer> {
   try {
-    const run = host.takeRun(ticket);
+    const run = host.runs.take(ticket);
     if (!run)
       return failure(NOT_RUN, 'this run does not exist or was used; each can be used once, so make the call again');
-    const record = host.recordOf(run.conversation);
+    const record = host.conversations.stored(run.conversation);
     if (!record) return failure(NOT_RUN, 'its conversation no longer has a session');
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
@@ -50,7 +50,7 @@ export async function runTicket(
     try {
       const above = await host.refusedAbove(root, record.sessionId, call);
       const use = <T>(work: (session: Session) => Promise<T>) =>
-        host.useSession(root, record.sessionId, call.tool, work, WAIT_MS);
+        host.sessions.use(root, record.sessionId, call.tool, work, WAIT_MS);
       const { answer, came } = above
         ? await use(async (session) => refusedBy(await session.admit({ ...call, above })))
         : call.tool === BACKGROUND_TOOL

@@ -11,7 +11,7 @@ export async function writeNote(
 ) {
   const until = Date.now() + WAIT_MS;
   for (;;) {
-    const done = await host.useSession(
+    const done = await host.sessions.use(
       root,
       session,
       'a note',

@@ -5,7 +5,7 @@ import { openNode } from '../agency/open-node.ts';
 import type { Env } from '../base/state-home.ts';
 import type { SessionHost } from '../daemon/host.ts';
 import { Logins } from './access/logins.ts';
-import { nodeId, tokenFolder, Tokens, type Who } from './access/tokens.ts';
+import { nodeId, Tokens, tokenFolder, type Who } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';

@@ -95,7 +95,7 @@ describe('a conversation’s session', () => {
     expect((await host().hookContext(caller).conversation(conversation('after-clear'))).sessionId).toBe(
       record.sessionId,
     );
-    expect(await host().attach(root, 'claude-code', caller)).toBe(record.sessionId);
+    expect(await host().conversations.attach(root, 'claude-code', caller)).toBe(record.sessionId);
   });
 
   it('uses the PATH of the terminal in which the client program was started or continued', async () => {
@@ -104,7 +104,7 @@ describe('a conversation’s session', () => {
     const daemon = world.host({ keepOpenMs: 60_000 });
     const pathOf = async (pid: number, id: string) => {
       const record = await daemon.hookContext({ env: { PATH: '/of/settings' }, pid }).conversation(conversation(id));
-      return daemon.useSession(world.root, record.sessionId, 'a test', async (session) => {
+      return daemon.sessions.use(world.root, record.sessionId, 'a test', async (session) => {
         await session.setMode({ to: 'diagnose' });
         const step = await session.step({ tool: 'bash-readonly', args: { command: 'echo $PATH' } });
         return JSON.stringify(step);
@@ -141,14 +141,14 @@ describe('a conversation’s session', () => {
     const waiting = await execute();
     expect(waiting).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
     expect(waiting.ok ? '' : waiting.denial.remedy).toMatch(/hopgate approve /);
-    await one.claim(root, record.sessionId, { approve: ['execute'] });
+    await one.sessions.claim(root, record.sessionId, { approve: ['execute'] });
     expect(await execute()).toMatchObject({ ok: true });
   });
 
   it('is found by hooks that come after the MCP server', async () => {
     const { host, conversation, root } = makeWorld();
     const caller = { env: {}, pid: process.pid };
-    const id = await host().attach(root, 'claude-code', caller);
+    const id = await host().conversations.attach(root, 'claude-code', caller);
     expect((await host().hookContext(caller).conversation(conversation())).sessionId).toBe(id);
   });
 
@@ -200,9 +200,9 @@ describe('a ticket', () => {
       .hookContext(nobody)
       .commandFor(record, { tool: 'bash', args: { command: 'ls' }, callId: 'c1' });
     const id = /^\/x\/hook run ([0-9a-f]{32})$/.exec(line)?.[1] ?? '';
-    expect(host().takeRun(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
-    expect(one.takeRun(id)).toBeNull();
-    expect(one.takeRun('../../x')).toBeNull();
+    expect(host().runs.take(id)).toMatchObject({ conversation: conversation(), call: { tool: 'bash' } });
+    expect(one.runs.take(id)).toBeNull();
+    expect(one.runs.take('../../x')).toBeNull();
   });
 });
 
@@ -211,7 +211,7 @@ describe('a native call over the host', () => {
     const { host, conversation, nobody, root } = makeWorld();
     const first = host();
     const record = await first.hookContext(nobody).conversation(conversation());
-    await first.claim(root, record.sessionId, { approve: ['execute'] });
+    await first.sessions.claim(root, record.sessionId, { approve: ['execute'] });
     const ticket = await first.hookContext(nobody).withSession(record, async (session) => {
       await session.setMode({ to: 'diagnose' });
       const looked = await session.step({ tool: 'read', args: { path: 'src/a.ts' } });
@@ -298,7 +298,7 @@ describe('parallel users of one session', () => {
     const one = host({ keepOpenMs: 60_000, waitMs: 30 });
     const record = await one.hookContext(nobody).conversation(conversation());
     let release = () => {};
-    const long = one.useSession(record.conversation.root, record.sessionId, 'bash-test', () => {
+    const long = one.sessions.use(record.conversation.root, record.sessionId, 'bash-test', () => {
       return new Promise<void>((resolve) => (release = resolve));
     });
     await expect(one.hookContext(nobody).withSession(record, async () => 1)).rejects.toThrow(
@@ -331,7 +331,7 @@ it('a session whose store failed is opened again and works once the disk works',
   const { host, conversation, root, nobody } = makeWorld();
   const one = host({ keepOpenMs: 60_000 });
   const { sessionId } = await one.hookContext(nobody).conversation(conversation());
-  const use = <T>(work: (session: Session) => Promise<T>) => one.useSession(root, sessionId, 'a test', work);
+  const use = <T>(work: (session: Session) => Promise<T>) => one.sessions.use(root, sessionId, 'a test', work);
   const first = await use(async (session) => session);
   expect(await use(async (session) => session)).toBe(first);
   // It cannot give its lease back either.
@@ -341,6 +341,6 @@ it('a session whose store failed is opened again and works once the disk works',
   const second = await use(async (session) => session);
   expect(second).not.toBe(first);
   expect(await use((session) => session.setMode({ to: 'diagnose' }))).toMatchObject({ ok: true });
-  await expect(one.join(root, sessionId, () => Promise.reject(full))).rejects.toBe(full);
+  await expect(one.sessions.join(root, sessionId, () => Promise.reject(full))).rejects.toBe(full);
   expect(await use(async ({ state }) => state.mode)).toBe('diagnose');
 });

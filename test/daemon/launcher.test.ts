@@ -125,7 +125,7 @@ describe.each(KINDS)('without a daemon, the %s client', (kind) => {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     for (const conversation of ['c1', 'c2'])
       await hook(world, preToolUse(world, 'Read', { file_path: 'src/a.ts' }, 'toolu_1', conversation));
-    const sessions = ['c1', 'c2'].map((id) => world.host().recordOf(world.conversation(id))?.sessionId);
+    const sessions = ['c1', 'c2'].map((id) => world.host().conversations.stored(world.conversation(id))?.sessionId);
     expect(sessions[0]).toMatch(/^s-/);
     expect(sessions[1]).toBe(sessions[0]);
   });

@@ -30,7 +30,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
     const { sessionId } = await openClient(io, host, root, 'claude-code', command);
-    if (isPlanMode(command.args)) await host.join(root, sessionId, allowReading);
+    if (isPlanMode(command.args)) await host.sessions.join(root, sessionId, allowReading);
     const before = await stateOf(io, root, sessionId);
     printStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
@@ -42,7 +42,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
-    await host.release(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
+    await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
     const conversations = new ConversationFiles(root, io.env)
       .all()
       .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun));

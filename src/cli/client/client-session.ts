@@ -18,7 +18,7 @@ export async function clientSession(
   const { agent, session, peripheral, observe } = wanted;
   if (session === null) {
     const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
-    return host.attach(root, agent, { env, pid: null, observe });
+    return host.conversations.attach(root, agent, { env, pid: null, observe });
   }
   if (peripheral !== null)
     throw new CliError('usage', 'a continued session stays in its peripheral', 'Leave out --peripheral.', {

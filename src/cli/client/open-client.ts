@@ -33,9 +33,9 @@ export async function openClient(
   }
   const session = command.session ?? (await openContinued(io, root, agent, command));
   const sessionId = await clientSession(io, host, root, { agent, ...command, session });
-  const { specs, config } = await host.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
+  const { specs, config } = await host.sessions.join(root, sessionId, async ({ specs, config }) => ({ specs, config }));
   checkApproved(command.approve, specs);
-  await host.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
+  await host.sessions.claim(root, sessionId, { approve: command.approve }).catch((cause: unknown) => {
     if (!(cause instanceof SessionBusy)) throw cause;
     const remedy = 'Wait until it ends, or leave out --session to open another one.';
     throw new CliError('session-busy', cause.message, remedy, { cause });

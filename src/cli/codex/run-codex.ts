@@ -53,7 +53,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   }
   await remote.close();
   // may fail: the end of this process also shows that it left
-  await withHost(io, (host) => host.release(root, sessionId)).catch(() => {});
+  await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
   const conversations = conversationsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
   const isScript = isExec(command.args);

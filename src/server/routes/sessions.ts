@@ -106,7 +106,7 @@ const open = route('POST /v1/sessions', {
   run: async ({ body, services }) => {
     const { host, tokens, readers } = services;
     const { realRoot } = await import('../../project/root.ts');
-    const session = await host.open(realRoot(body.root), body.agent);
+    const session = await host.sessions.open(realRoot(body.root), body.agent);
     const { peripheral, context } = body;
     const start =
       peripheral === undefined

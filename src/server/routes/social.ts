@@ -80,7 +80,7 @@ const send = route('POST /v1/send', {
     const real = realRoot(root);
     // The evidence of a repository begins with its first session.
     const opened =
-      services.world.repositoriesOf(real).length === 0 ? await services.host.open(real, 'unassigned') : null;
+      services.world.repositoriesOf(real).length === 0 ? await services.host.sessions.open(real, 'unassigned') : null;
     const repository =
       opened === null ? services.world.repositoriesOf(real)[0] : await services.world.repositoryOf(opened);
     if (!repository) throw new ApiError('no-root', `there is no evidence of ${real}`, 'Open a session there first.');
@@ -90,7 +90,7 @@ const send = route('POST /v1/send', {
       inboxesOf(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
-      { openSession: async () => opened ?? services.host.open(real, 'unassigned') },
+      { openSession: async () => opened ?? services.host.sessions.open(real, 'unassigned') },
     );
   },
 });

@@ -12,7 +12,7 @@ export async function useSession<Answer extends { readonly ok: boolean }>(
   work: (session: Session) => Promise<Answer>,
 ): Promise<Answer> {
   const { root } = await world.ownSession(sessionId);
-  const answer = await host.useSession(root, sessionId, what, work, WAIT_MS);
+  const answer = await host.sessions.use(root, sessionId, what, work, WAIT_MS);
   if (!answer.ok) counters.denials++;
   return answer;
 }

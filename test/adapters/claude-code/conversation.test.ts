@@ -302,7 +302,7 @@ describe('missing hooks', () => {
       const { id, input } = await world.call('Bash', { command: 'ls' });
       const ticket = /[0-9a-f]{32}/.exec(String((input as { command: string }).command))?.[0] ?? '';
       await world.hear('UserPromptSubmit', { prompt: 'x', ...results([id, true]) });
-      expect(world.host.takeRun(ticket)).toBeNull();
+      expect(world.host.runs.take(ticket)).toBeNull();
       expect((await world.record()).notes['silent']).toBeUndefined();
     });
   });
@@ -374,7 +374,12 @@ describe('a hook that cannot be answered', () => {
     const { exit, stdout } = await handleClaudeEvent(event, host, env);
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: expect.stringContaining('explore') });
     const records = ['src', '.'].map((folder) =>
-      world.host.recordOf({ client: 'claude-code', id: 'below', agentId: null, root: join(world.root, folder) }),
+      world.host.conversations.stored({
+        client: 'claude-code',
+        id: 'below',
+        agentId: null,
+        root: join(world.root, folder),
+      }),
     );
     expect(records).toEqual([null, expect.objectContaining({ parent: null })]);
   });
@@ -388,7 +393,8 @@ describe('a hook that cannot be answered', () => {
         env,
       );
     expect((await begin('one', elsewhere)).exit).toBe(0);
-    const seatAt = (root: string) => world.host.recordOf({ client: 'claude-code', id: 'one', agentId: null, root });
+    const seatAt = (root: string) =>
+      world.host.conversations.stored({ client: 'claude-code', id: 'one', agentId: null, root });
     expect([seatAt(world.path('src')), seatAt(world.root)]).toEqual([null, expect.objectContaining({ parent: null })]);
     const made = { ...elsewhere, HOPGATE_SESSION: 's-made-up' };
     expect(await begin('two', made)).toMatchObject({ exit: 2, stderr: expect.stringContaining('s-made-up') });

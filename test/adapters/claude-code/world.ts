@@ -91,7 +91,7 @@ export class World {
 
   async session<T>(work: (session: Session) => Promise<T>, agentId: string | null = null): Promise<T> {
     const record = await this.record(agentId);
-    return this.host.useSession(this.root, record.sessionId, 'the test', work);
+    return this.host.sessions.use(this.root, record.sessionId, 'the test', work);
   }
 
   /** The events of the evidence, with what tells them apart. */

@@ -55,7 +55,7 @@ export function sshLogin({ remote, credential }: GitConfig, target: NetworkTarge
   };
 }
 
-/** The name of the account that runs hopgate; null if the system lists no account with its id, as in some containers. */
+/** The account that runs hopgate; null if the system lists no account with its id, as in some containers. */
 function ownName(): string | null {
   try {
     return userInfo().username;

@@ -1,0 +1,141 @@
+import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
+import { sessionOpened } from '../../adapters/core/transcript/transcript-items.ts';
+import type { Env } from '../../base/state-home.ts';
+import {
+  type ConversationFiles,
+  type SessionOwner,
+  type StoredConversation,
+  withEvent,
+} from '../conversation-files.ts';
+import { exclusively } from '../exclusive.ts';
+import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess } from '../hook/client-process.ts';
+import type { Transcripts } from '../transcripts.ts';
+import type { Caller } from './host-options.ts';
+import type { OwnedSessions } from './owned-sessions.ts';
+
+/** The conversations of client programs: which session each works in, and what was recorded about it. */
+export class Conversations {
+  readonly #env: Env;
+  readonly #owned: OwnedSessions;
+  readonly #transcripts: Transcripts;
+
+  constructor(env: Env, owned: OwnedSessions, transcripts: Transcripts) {
+    this.#env = env;
+    this.#owned = owned;
+    this.#transcripts = transcripts;
+  }
+
+  /** The stored record of a conversation; null if there is none. */
+  stored(conversation: Conversation): StoredConversation | null {
+    return this.#owned.files(conversation.root).read(conversation);
+  }
+
+  /** The record of a conversation; the first call of one opens its session, or joins that of its client program. */
+  async record(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
+    const files = this.#owned.files(conversation.root);
+    const known = files.read(conversation);
+    if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
+    // Before the lock is taken, because the parent's record is created under the same lock.
+    const parent = conversation.agentId === null ? null : await this.record({ ...conversation, agentId: null }, caller);
+    return exclusively(files.lock, this.#owned.deadline(), async () => {
+      const meanwhile = files.read(conversation);
+      if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;
+      const line = caller.pid === null ? [] : ancestry(caller.pid);
+      const client = clientOf(line);
+      const owner = parent
+        ? await this.#owned.openSubAgent(files, conversation, parent)
+        : await this.#main(files, conversation, client, caller.env);
+      const record: StoredConversation = {
+        conversation,
+        sessionId: owner.sessionId,
+        parent: owner.parent,
+        events: meanwhile?.events ?? [],
+        notes: meanwhile?.notes ?? (await this.#firstNotes(conversation, caller)),
+        client,
+      };
+      files.write(record);
+      if (meanwhile?.sessionId !== record.sessionId)
+        this.#transcripts.of(conversation.root, record.sessionId).add(sessionOpened(record.sessionId, 'hooks'));
+      return record;
+    });
+  }
+
+  /** Updates a conversation that continues in another process, started from another terminal. */
+  async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
+    if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
+    const client = clientOf(ancestry(pid));
+    if (client === null) return known;
+    return exclusively(files.lock, this.#owned.deadline(), async () => {
+      const record = { ...(files.read(known.conversation) ?? known), client };
+      files.write(record);
+      await this.#owned.recordClient(files, record.conversation.root, record.sessionId, client);
+      return record;
+    });
+  }
+
+  /** Adds an event, and notes for the user, to the record of a conversation. */
+  async remember(
+    record: ConversationRecord,
+    event: ConversationRecord['events'][number],
+    notes?: ConversationRecord['notes'],
+  ): Promise<ConversationRecord> {
+    const files = this.#owned.files(record.conversation.root);
+    return exclusively(files.lock, this.#owned.deadline(), async () => {
+      const now = files.read(record.conversation);
+      if (!now) throw new Error(`the record of conversation ${record.conversation.id} was removed`);
+      const next = withEvent(now, event, notes);
+      files.write(next);
+      return next;
+    });
+  }
+
+  /**
+   * The session that an MCP server works in: the one that the environment names, that of the hooks of the same client
+   * program, or a new one, which those hooks then find.
+   */
+  async attach(root: string, agent: string, caller: Caller): Promise<string> {
+    const files = this.#owned.files(root);
+    return exclusively(files.lock, this.#owned.deadline(), async () => {
+      const line = caller.pid === null ? [] : ancestry(caller.pid);
+      const named = caller.env['HOPGATE_SESSION'];
+      if (named) return (await this.#owned.recordClient(files, root, named, clientOf(line))).sessionId;
+      const found = await this.#ofClient(files, root, (client) =>
+        line.slice(1).some((process) => sameProcess(process, client)),
+      );
+      return found ?? (await this.#owned.openMain(files, root, agent, clientOf(line), caller)).sessionId;
+    });
+  }
+
+  /** The session of a new conversation's main agent, with its owner. */
+  async #main(files: ConversationFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
+    const named = env['HOPGATE_SESSION'];
+    if (named) return this.#owned.recordClient(files, root, named, client);
+    const found = client && (await this.#ofClient(files, root, (other) => sameProcess(other, client)));
+    return found ? this.#owned.owner(files, root, found) : this.#owned.openMain(files, root, name, client, { env });
+  }
+
+  /** The session that the hooks or the MCP server of a client program already use: one per program. */
+  async #ofClient(
+    files: ConversationFiles,
+    root: string,
+    isOurs: (client: ProcessMark | null) => boolean,
+  ): Promise<string | null> {
+    const ours = ({ parent, client }: StoredConversation | SessionOwner) => parent === null && isOurs(client);
+    const known = new Set(
+      [...files.all().filter(ours), ...files.owners().filter(ours)].map(({ sessionId }) => sessionId),
+    );
+    for (const id of known) if (!(await this.#owned.join(root, id, async ({ state }) => state.closed))) return id;
+    return null;
+  }
+
+  /** Messages for the user at the start of a conversation; empty if the caller named the session and showed them. */
+  async #firstNotes({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
+    if (agentId !== null || env['HOPGATE_SESSION']) return {};
+    const unshown = (await import('../../project/trust-record.ts')).untrustedConfig(root, this.#env);
+    return unshown === null ? {} : { unshown };
+  }
+}
+
+/** True if the environment names a session other than the main agent's current one. */
+const isElsewhere = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
+  conversation.agentId === null && !!env['HOPGATE_SESSION'] && env['HOPGATE_SESSION'] !== sessionId;

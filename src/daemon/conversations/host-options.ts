@@ -1,0 +1,28 @@
+import type { Env } from '../../base/state-home.ts';
+import type { OpenOptions } from '../../open-session.ts';
+
+export interface HostOptions {
+  /** The variables that locate the state: `XDG_STATE_HOME`, `HOME`. */
+  readonly env: Env;
+  /** How long a session stays open and leased after its last use, in milliseconds; 0 closes it at once. */
+  readonly keepOpenMs: number;
+  /** How long a call waits for a busy session, in milliseconds. Default 6000. */
+  readonly waitMs?: number;
+  /** The command line that runs a ticket, up to the ticket itself. */
+  readonly runCommand?: string;
+  readonly backends?: OpenOptions['backends'];
+  /** Spans of every session; see `OpenOptions`. */
+  readonly telemetry?: OpenOptions['telemetry'];
+  /** See `sqliteStore`. */
+  readonly checkpointPages?: number;
+}
+
+/** The calling process, such as a hook or an MCP server: its environment and process id. */
+export interface Caller {
+  /** `HOPGATE_SESSION` names the session to join, `HOPGATE_PERIPHERAL` the first peripheral of a new one. */
+  readonly env: Env;
+  /** null: not known. */
+  readonly pid: number | null;
+  /** A new session only observes. It is never read from the environment, which a repository's settings can change. */
+  readonly observe?: boolean;
+}

@@ -1,0 +1,200 @@
+import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
+import { bodyOf } from '../../evidence/bodies.ts';
+import { StoreError } from '../../ports/evidence-store.ts';
+import type { Session } from '../../session/session.ts';
+import { firstPeripheral } from '../../spec/first-peripheral.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
+import { exclusively } from '../exclusive.ts';
+import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
+import { type Opening, type OpenSessions, SessionBusy } from '../open-sessions.ts';
+import { operatorOf } from '../operator-of.ts';
+import { subAgentSpecs } from '../sub-agent-spec.ts';
+import type { Caller, HostOptions } from './host-options.ts';
+
+/** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
+const WAIT_MS = 6_000;
+/** How long the folder of a root's conversations is not checked again, in milliseconds. */
+const RECENT_MS = 1_000;
+
+/** Opens sessions for client programs, and records the program that owns each of them. */
+export class OwnedSessions {
+  readonly #options: HostOptions;
+  readonly #sessions: OpenSessions;
+  readonly #recent = new Map<string, ConversationFiles>();
+
+  constructor(options: HostOptions, sessions: OpenSessions) {
+    this.#options = options;
+    this.#sessions = sessions;
+  }
+
+  /** Opens a session for a program that has no client, and returns its id. */
+  async open(root: string, agent: string): Promise<string> {
+    const files = this.files(root);
+    const opening = { root, agent, approver: operatorOf(files, root, this.#options.env) };
+    return (await this.#open(files, opening, null, async () => {})).sessionId;
+  }
+
+  /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
+  async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(), work);
+  }
+
+  /** Calls `work` with a session whose lease is held; one caller at a time. `what`: the work, for waiting callers. */
+  async use<T>(
+    root: string,
+    sessionId: string,
+    what: string,
+    work: (session: Session) => Promise<T>,
+    waitMs?: number,
+  ): Promise<T> {
+    return this.#sessions.use(await this.#opening(root, sessionId), { what, deadline: this.deadline(waitMs) }, work);
+  }
+
+  async #opening(root: string, sessionId: string) {
+    const files = this.files(root);
+    const { agent } = await this.owner(files, root, sessionId);
+    const env = () => this.#environment(files, sessionId);
+    return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env), env };
+  }
+
+  /** The environment of the terminal in which the client program runs; the daemon's may be that of another terminal. */
+  #environment(files: ConversationFiles, sessionId: string): NodeJS.ProcessEnv {
+    const owner = files.owner(sessionId);
+    if (owner?.parent) return this.#environment(files, owner.parent);
+    for (const process of [owner?.program, owner?.client]) {
+      const env = process && environmentOf(process);
+      if (env) return env;
+    }
+    return process.env;
+  }
+
+  /** Opens the session of a client program's main agent, and starts its first visit. */
+  async openMain(
+    files: ConversationFiles,
+    root: string,
+    agent: string,
+    client: ProcessMark | null,
+    { env, observe = false }: Pick<Caller, 'env' | 'observe'>,
+  ): Promise<SessionOwner> {
+    const opening = { root, agent, observe, approver: operatorOf(files, root, this.#options.env) };
+    return this.#open(files, opening, client, (session) =>
+      start(session, entrance(session.specs, env['HOPGATE_PERIPHERAL'])),
+    );
+  }
+
+  /** Opens a session, and records its owner. */
+  async #open(
+    files: ConversationFiles,
+    opening: Omit<Opening, 'env'>,
+    client: ProcessMark | null,
+    begin: (session: Session) => Promise<void>,
+  ): Promise<SessionOwner> {
+    let id: string | null = null;
+    const env = () => (id === null ? process.env : this.#environment(files, id));
+    const session = await this.#sessions.open({ ...opening, env }, begin);
+    id = session.id;
+    const owner = { sessionId: id, agent: opening.agent, parent: opening.parent ?? null, approve: [], client };
+    files.setOwner(owner);
+    return owner;
+  }
+
+  /** Opens a sub-agent's session, limited to its parent's present envelope. */
+  async openSubAgent(
+    files: ConversationFiles,
+    { root, agentId }: Conversation,
+    parent: ConversationRecord,
+  ): Promise<SessionOwner> {
+    const { specs, config, agent, peripheral } = await this.join(root, parent.sessionId, async (session) => ({
+      specs: subAgentSpecs(session),
+      config: session.config,
+      agent: `${session.state.agent}/${agentId}`,
+      peripheral: session.state.peripheral,
+    }));
+    const above = { parent: parent.sessionId, specs, config, trustConfig: true };
+    return this.#open(files, { root, agent, ...above }, null, async (session) => {
+      if (peripheral !== null) await start(session, peripheral);
+    });
+  }
+
+  /** The facts about an existing session; for one opened elsewhere they are read from its evidence. */
+  async owner(files: ConversationFiles, root: string, sessionId: string): Promise<SessionOwner> {
+    const known = files.owner(sessionId);
+    if (known) return known;
+    for await (const { entry } of this.#sessions.store(root).entries(sessionId)) {
+      const body = bodyOf(entry.body);
+      if (body?.event !== 'session-open') break;
+      const owner = { sessionId, agent: body.agent, parent: null, approve: [], client: null };
+      files.setOwner(owner);
+      return owner;
+    }
+    throw new StoreError(
+      'session-not-found',
+      `there is no session "${sessionId}" of ${root}; HOPGATE_SESSION names it`,
+    );
+  }
+
+  /** Records the client program of a session that another program opened, unless it has a running one. */
+  async recordClient(files: ConversationFiles, root: string, sessionId: string, client: ProcessMark | null) {
+    const known = await this.owner(files, root, sessionId);
+    const isThere = [known.program, known.client].some((process) => process && isRunning(process));
+    if (client === null || isThere) return known;
+    const owner = { ...known, client };
+    files.setOwner(owner);
+    return owner;
+  }
+
+  /**
+   * Records that this program works in a session, and the destinations and modes that the operator approved in advance.
+   *
+   * @throws SessionBusy while another such program works in it
+   */
+  async claim(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
+    const files = this.files(root);
+    await exclusively(files.lock, this.deadline(), async () => {
+      const owner = await this.owner(files, root, sessionId);
+      const [other, program] = [owner.program ?? null, thisProcess()];
+      if (other !== null && !sameProcess(other, program) && isRunning(other))
+        throw new SessionBusy(`process ${other.pid} already works in session ${sessionId}`);
+      files.setOwner({ ...owner, approve, program });
+    });
+  }
+
+  /** Records that this program has left a session; see {@link OwnedSessions.claim}. */
+  async release(root: string, sessionId: string): Promise<void> {
+    const files = this.files(root);
+    await exclusively(files.lock, this.deadline(), async () => {
+      const owner = files.owner(sessionId);
+      if (owner && sameProcess(owner.program ?? null, thisProcess())) files.setOwner({ ...owner, program: null });
+    });
+  }
+
+  /** The conversation files of a root. The folder's existence and permissions are checked once per event. */
+  files(root: string): ConversationFiles {
+    const known = this.#recent.get(root);
+    if (known) return known;
+    const files = new ConversationFiles(root, this.#options.env);
+    this.#recent.set(root, files);
+    setTimeout(() => this.#recent.delete(root), RECENT_MS).unref();
+    return files;
+  }
+
+  /** The time until which a call waits, in epoch milliseconds. */
+  deadline(waitMs = this.#options.waitMs ?? WAIT_MS): number {
+    return Date.now() + waitMs;
+  }
+}
+
+async function start(session: Session, peripheral: string): Promise<void> {
+  const started = await session.start(peripheral);
+  if (!started.ok) throw new Error(`${started.denial.message}; ${started.denial.remedy}`);
+}
+
+/** The first peripheral of a conversation; one without tools if no other may be the first. */
+function entrance(specs: SpecSet, asked: string | undefined): string {
+  const all = Object.values(specs.peripherals);
+  const isDefault = all.find(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
+  const first = asked || (firstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);
+  if (!first) throw new Error('the spec set has no peripherals');
+  return first;
+}

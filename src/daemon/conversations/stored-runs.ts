@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { ContainedCall, Conversation } from '../../adapters/core/hook-context.ts';
+import { stateHome } from '../../base/state-home.ts';
+import { ensurePrivateDir } from '../places.ts';
+import { takeRecord, writeRecord } from '../record-file.ts';
+import type { HostOptions } from './host-options.ts';
+
+/** A decided call that a command line runs later, once. */
+interface StoredRun {
+  readonly conversation: Conversation;
+  readonly call: ContainedCall;
+}
+
+/** Decided calls in files, each to be taken once by its ticket. */
+export class StoredRuns {
+  readonly #options: Pick<HostOptions, 'env' | 'runCommand'>;
+
+  constructor(options: Pick<HostOptions, 'env' | 'runCommand'>) {
+    this.#options = options;
+  }
+
+  /** Stores a call and returns the command line that runs it. */
+  commandFor(run: StoredRun): string {
+    const ticket = randomBytes(16).toString('hex');
+    writeRecord(this.#file(ticket), run);
+    return `${this.#options.runCommand ?? 'hopgate hook run'} ${ticket}`;
+  }
+
+  /** Takes the call of a command line; false if it was taken before. */
+  revoke(command: string): boolean {
+    return this.take(/[0-9a-f]{32}/.exec(command)?.[0] ?? '') !== null;
+  }
+
+  /** Takes a call by its ticket; null if there is none, or it was taken before. */
+  take(ticket: string): StoredRun | null {
+    return /^[0-9a-f]{32}$/.test(ticket) ? takeRecord(this.#file(ticket)) : null;
+  }
+
+  #file(ticket: string): string {
+    return join(ensurePrivateDir(join(stateHome(this.#options.env), 'runs')), `${ticket}.json`);
+  }
+}

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { auditedWords } from '../../src/audit/rules/command-words.ts';
-import { commandReason } from '../../src/audit/rules/commands.ts';
+import { apply } from '../../src/audit/rules/apply.ts';
+import { auditedWords } from '../../src/audit/rules/commands/command-words.ts';
+import { commandReason } from '../../src/audit/rules/commands/judge-command.ts';
 import { auditedFruit, isFileChange, observation } from '../../src/audit/rules/observations.ts';
 import { isGrantedToWrite, liesIn, placeOf } from '../../src/audit/rules/paths.ts';
 import { PROBLEM_CODES } from '../../src/audit/rules/problem.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
-import { apply, beginState } from '../../src/audit/rules/state.ts';
+import { beginState } from '../../src/audit/rules/state.ts';
 import { contextFor } from '../../src/audit/rules/visit.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';

@@ -2,7 +2,7 @@ import { hashSpecs } from '../../spec/hash-specs.ts';
 import { isExclusion } from '../../spec/paths.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { fitsPattern } from '../rules/branches.ts';
+import { fitsPattern } from '../rules/commands/branches.ts';
 import { isGrantedToWrite } from '../rules/paths.ts';
 import { globs, pathCover } from './path-cover.ts';
 import { sourceWord } from './print-specs.ts';

@@ -1,7 +1,7 @@
 import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
-import { argumentWords } from '../rules/command-words.ts';
+import { argumentWords } from '../rules/commands/command-words.ts';
 import { type Fields, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
 import { placeOf } from '../rules/paths.ts';

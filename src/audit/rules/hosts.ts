@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { outside, type Reason, unclear } from './git-commands.ts';
+import { outside, type Reason, unclear } from './commands/git-commands.ts';
 
 /**
  * The reason why an address does not lead to an allowed host; null if it does. `docs.example.com` allows itself,

@@ -3,12 +3,13 @@ import { own } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { EntrySource, Exit, GateRule, PeripheralSpec } from '../../spec/types.ts';
+import { filled } from './apply.ts';
 import { type Fields, fits, sameJson, show } from './json.ts';
 import { atNaturalClose, conditionHolds, type Moment, momentNow, ruleHolds, wasVisited } from './moment.ts';
 import { auditedFruit, observation } from './observations.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
-import { type AuditedVisit, type AuditState, filled, type Pinned } from './state.ts';
+import type { AuditedVisit, AuditState, Pinned } from './state.ts';
 
 /** A start from outside: no visit is under way, and the target's entry and context allow it. */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {

@@ -1,7 +1,7 @@
 import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED } from '../../spec/types.ts';
-import { isConfiguredBranch } from '../rules/branches.ts';
+import { isConfiguredBranch } from '../rules/commands/branches.ts';
 import { type Fields, fieldsOf, show, textOf } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState, Pinned } from '../rules/state.ts';

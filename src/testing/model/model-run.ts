@@ -1,6 +1,7 @@
+import { apply } from '../../audit/rules/apply.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import type { AuditRequest } from '../../audit/rules/request.ts';
-import { type AuditState, apply, beginState, copyState, type Pinned } from '../../audit/rules/state.ts';
+import { type AuditState, beginState, copyState, type Pinned } from '../../audit/rules/state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
 import { bodyOf } from '../../evidence/bodies.ts';

@@ -1,8 +1,9 @@
+import { apply } from '../../audit/rules/apply.ts';
 import type { Fields } from '../../audit/rules/json.ts';
 import { looksBack } from '../../audit/rules/observations.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import type { AuditRequest } from '../../audit/rules/request.ts';
-import { type AuditState, apply, copyState, type Pinned } from '../../audit/rules/state.ts';
+import { type AuditState, copyState, type Pinned } from '../../audit/rules/state.ts';
 import { contextFor, fruitNow, withoutState } from '../../audit/rules/visit.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';

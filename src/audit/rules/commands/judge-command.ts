@@ -1,7 +1,7 @@
-import { own } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
-import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
-import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
+import { own } from '../../../spec/names.ts';
+import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
+import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
+import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
 import { argumentWords } from './command-words.ts';
 import { gitArgumentsReason, gitReason, outside, type Reason, unclear } from './git-commands.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../spec/types.ts';
+import type { Json } from '../../../spec/types.ts';
 
 /** Characters that a shell interprets outside of quotes; a plain command line contains none of them there. */
 const SYNTAX = '|&;<>()$`*?[';

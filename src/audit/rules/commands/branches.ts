@@ -1,4 +1,4 @@
-import type { GitConfig } from '../../spec/types.ts';
+import type { GitConfig } from '../../../spec/types.ts';
 
 /** True if one of the configured branches, which may contain `*` and `**`, is this one. */
 export function isConfiguredBranch(branch: string, { branch: stated }: Pick<GitConfig, 'branch'>): boolean {

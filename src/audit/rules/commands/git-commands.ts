@@ -1,10 +1,10 @@
-import { BRANCH_COMMANDS } from '../../spec/policy/closed-lists.ts';
-import { SUB_COMMANDS, type SubCommand } from '../../spec/policy/git-commands.ts';
-import type { Json, ProjectConfig, ScopeRule } from '../../spec/types.ts';
+import { BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
+import { SUB_COMMANDS, type SubCommand } from '../../../spec/policy/git-commands.ts';
+import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
+import { placeOf } from '../paths.ts';
+import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './branches.ts';
 import { auditedWords } from './command-words.ts';
-import { placeOf } from './paths.ts';
-import { isMaskedPath } from './protected-paths.ts';
 
 /** The reason why a command or an address is not granted, with the code of the denial. */
 export interface Reason {

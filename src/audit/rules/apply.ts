@@ -1,0 +1,230 @@
+import { runningAfter } from '../../evidence/background.ts';
+import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import { countFindings } from '../../evidence/findings.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { waitedMs } from '../../evidence/waited.ts';
+import { own } from '../../spec/names.ts';
+import { IDENTITY_FIELDS, NOT_FILES } from '../../spec/policy/closed-lists.ts';
+import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
+import { PASS, reportedFields } from '../../spec/reported-fields.ts';
+import type { Json } from '../../spec/types.ts';
+import { type Fields, fieldsOf, textOf } from './json.ts';
+import { addUpTo, isFileChange, nothingObserved, observe, trustedReport } from './observations.ts';
+import { type AuditState, scopeOf } from './state.ts';
+import { noRuns } from './test-runs.ts';
+
+/** The session's identity, and the growing list: a context or a fruit fills them only if they are empty. */
+const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
+
+function packed(backpack: Fields, more: Fields): Fields {
+  const lasting = Object.entries(backpack).filter(([field]) => LASTING.includes(field));
+  return { ...backpack, ...more, ...Object.fromEntries(lasting) };
+}
+
+/** The fields of a fruit that have a value. */
+export const filled = (fruit: Fields): Fields =>
+  Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
+
+/** The part of an entry that changes a state. */
+export type EntryChange = Pick<Entry, 'sessionId' | 'peripheral' | 'tags'>;
+
+/**
+ * The state after one more entry. It changes `state` itself, so that a log of any length needs little memory.
+ *
+ * @param body null if it cannot be read, `erased` if it is gone: then the head still says enough to follow the session
+ * @param at epoch milliseconds
+ */
+export function apply(state: AuditState, entry: EntryChange, body: Body | 'erased' | null, at: number): void {
+  const event = body === 'erased' ? null : (body?.event ?? null);
+  if (state.sessionId === '') state.sessionId = entry.sessionId;
+  if (event !== 'stop' && event !== 'hop' && event !== 'grant' && event !== 'approval')
+    state.successesBeforeReview = null;
+  if (body !== null) {
+    const { leaving } = state;
+    state.leaving = null;
+    state.arriving = null;
+    if (body === 'erased') applyErased(state, entry);
+    else applyBody(state, body, leaving);
+  }
+  state.lastAt = Math.max(state.lastAt, at || 0);
+  if (event !== 'expired') state.activeAt = state.lastAt;
+}
+
+/** Takes the mode from the head of an entry after an erased change of mode. */
+export function recallMode(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
+  if (state.mode === null && state.pinned.specs.modeGate) state.mode = mode;
+}
+
+function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']): void {
+  const { visit } = state;
+  switch (body.event) {
+    case 'session-open':
+      state.opened = true;
+      state.agent = body.agent;
+      state.root = body.root;
+      state.unsafeNoSandbox = body.unsafeNoSandbox;
+      state.hasParent = body.parent !== undefined;
+      state.backpack = { 'session-id': state.sessionId, author: body.agent };
+      return;
+    case 'start':
+      enter(state, body.peripheral, body.deadline);
+      if (state.visit) state.visit.message = textOf(body.context['commit-message']);
+      state.backpack = packed(state.backpack, body.context);
+      return;
+    case 'intent':
+      state.pending = { tool: body.tool, args: body.args };
+      return;
+    case 'interrupted':
+      // Nobody knows what the step did.
+      state.pending = null;
+      outdate(state);
+      if (visit) visit.steps += 1;
+      return;
+    case 'step':
+    case 'outcome':
+      applyResult(state, body);
+      return;
+    case 'denial':
+      if (body.enforced === false) return;
+      state.denials += 1;
+      if (!visit) return;
+      visit.denials += 1;
+      visit.observed.refusals += 1;
+      return;
+    case 'par':
+      state.successesBeforeReview = state.successes;
+      state.successes = 0;
+      if (visit) visit.observed.par = { ...body.par };
+      return;
+    case 'stop': {
+      const { exit, reason, by, fruit } = body;
+      const { backpack, successesBeforeReview } = state;
+      const successes = successesBeforeReview ?? state.successes;
+      if (exit !== null && visit) state.leaving = { visit, fruit, backpack, successes, exit, reason, by };
+      state.fruits = { ...state.fruits, [body.peripheral]: fruit };
+      state.backpack = packed(backpack, filled(fruit));
+      state.visit = null;
+      return;
+    }
+    case 'hop':
+      state.arriving = {
+        hop: body,
+        backpack: leaving ? { ...leaving.backpack, ...filled(leaving.fruit) } : state.backpack,
+      };
+      return;
+    case 'mode':
+      state.mode = state.pinned.specs.modeGate ? body.to : null;
+      return;
+    case 'expired':
+      if (visit) visit.expired = true;
+      return;
+    case 'session-closed':
+      state.closed = true;
+      return;
+    case 'message':
+    case 'receipt':
+    case 'approval':
+    case 'grant':
+    case 'grant-end':
+    case 'note':
+      return;
+    default:
+      body satisfies never;
+  }
+}
+
+function enter(state: AuditState, peripheral: string, deadline: number | null): void {
+  const { specs, config } = state.pinned;
+  const spec = own(specs.peripherals, peripheral);
+  const counts = { steps: 0, denials: 0, expired: false, background: [] };
+  state.visit = {
+    peripheral,
+    spec,
+    scope: scopeOf(spec, config),
+    deadline,
+    observed: nothingObserved(),
+    message: null,
+    ...counts,
+  };
+  state.visits = { ...state.visits, [peripheral]: (state.visits[peripheral] ?? 0) + 1 };
+}
+
+function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'outcome' }>): void {
+  const { visit } = state;
+  const { tool, outcome } = body;
+  const effects = body.effects === 'unobserved' ? [] : body.effects;
+  const changes = effects.filter(isFileChange);
+  if (body.event === 'outcome') state.pending = null;
+  state.steps += 1;
+  if (outcome.status === 'ok') state.successes += 1;
+  // A change of the code, or a chance of one, makes older test runs worthless.
+  if (changes.length > 0 || (body.event === 'outcome' && body.effects === 'unobserved')) {
+    outdate(state);
+    const { changes: known, backpack } = state;
+    const before = backpack['changed-files'];
+    const fresh = changes.filter(({ path }) => !Object.hasOwn(known, path)).map(({ path }) => path);
+    for (const { path, after } of changes) known[path] = after ?? null;
+    if (fresh.length > 0 || before === undefined)
+      state.backpack = { ...backpack, 'changed-files': joined(before, fresh) };
+  }
+  // Tests and checks may depend on a changed resource, or on files that git ignores.
+  if (tool === 'install' || effects.some(({ op }) => op === 'resource')) outdate(state);
+  for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addUpTo(MAX_NAMED_FILES, state.files, path);
+  const pattern = patternStatusAfter(tool, outcome);
+  if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };
+  const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
+  countFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
+  if (!visit) return;
+  if (visit.deadline !== null) visit.deadline += waitedMs(state.pinned.specs.tools, body);
+  visit.steps += 1;
+  visit.background = runningAfter(visit.background, body);
+  if (isTested) {
+    const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
+    // Somebody else has changed the code since the run before.
+    if (tree !== state.tested) outdate(state);
+    state.tested = tree;
+  }
+  countReported(state, body);
+  observe(visit, state.pinned.specs, body, changes, state.tests);
+}
+
+/** Forgets the tests and checks of the code before a change. */
+function outdate(state: AuditState): void {
+  state.tests = noRuns();
+  state.checks = new Set();
+}
+
+/** Session state goes to the backpack; a check counts from its last value. */
+function countReported(state: AuditState, { observed = {}, state: kept = {} }: StepBody | OutcomeBody): void {
+  if (Object.keys(kept).length > 0) state.backpack = { ...state.backpack, ...kept };
+  const fields = Object.values(reportedFields(state.pinned.specs).checks).filter((each) =>
+    Object.hasOwn(observed, each),
+  );
+  if (fields.length === 0) return;
+  const passed = new Set(state.checks);
+  for (const field of fields) {
+    if (observed[field] === PASS) passed.add(field);
+    else passed.delete(field);
+  }
+  state.checks = passed;
+}
+
+const joined = (list: Json | undefined, more: readonly string[]): Json => [
+  ...new Set([...(Array.isArray(list) ? list : []), ...more]),
+];
+
+/** The names of events are tags of their entries, so they outlast an erased body. */
+function applyErased(state: AuditState, { tags, peripheral }: EntryChange): void {
+  state.history = 'erased';
+  const { visit } = state;
+  const has = (event: Body['event']): boolean => tags.includes(event);
+  if (has('session-open')) state.opened = true;
+  if (has('session-closed')) state.closed = true;
+  if (has('intent')) state.pending = { tool: 'erased', args: {} };
+  if (has('outcome') || has('interrupted')) state.pending = null;
+  if (has('mode')) state.mode = null;
+  if (has('stop')) state.visit = null;
+  if (has('start') && peripheral !== null) enter(state, peripheral, null);
+  else if (visit && (has('step') || has('outcome') || has('interrupted'))) visit.steps += 1;
+}

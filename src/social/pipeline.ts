@@ -32,7 +32,7 @@ export interface Incoming {
 }
 
 /** The services of the surface that a message came through. */
-export interface SocialDesk {
+export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
   /** Opens a session for a message to nobody, and returns its id; null: this surface cannot. */
@@ -114,7 +114,7 @@ interface Travelling {
   outcome?: SocialOutcome;
 }
 
-type Run = (at: Travelling, desk: SocialDesk) => Promise<void>;
+type Run = (at: Travelling, services: SocialServices) => Promise<void>;
 
 const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, dispatch, validate, persist };
 
@@ -124,11 +124,11 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
  *
  * @example
  * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
- * await sendSocial(desk, ann, { id: 'm-1', to: 'agent:codex', payload: 'Status?' });
+ * await sendSocial(services, ann, { id: 'm-1', to: 'agent:codex', payload: 'Status?' });
  * // { ok: true, talk: 'coordination', outcome: { type: 'coordination-complete', … }, … }
  */
 export async function sendSocial(
-  desk: SocialDesk,
+  services: SocialServices,
   connection: Connection,
   incoming: Incoming,
 ): Promise<SocialReceipt | SocialFailure> {
@@ -136,7 +136,7 @@ export async function sendSocial(
   const subject = subjectOf(incoming.id);
   for (const { id: stage } of STAGES) {
     try {
-      await RUN[stage](at, desk);
+      await RUN[stage](at, services);
     } catch (error) {
       if (!(error instanceof StageFailure)) throw error;
       const { code, message: reason, remedy } = error;
@@ -150,7 +150,7 @@ export async function sendSocial(
         to: at.to ?? null,
         subject,
       };
-      await record(desk, at, `failure-${randomUUID()}`, 'conclusion', { ...failure, event: 'failure' });
+      await record(services, at, `failure-${randomUUID()}`, 'conclusion', { ...failure, event: 'failure' });
       return failure;
     }
   }
@@ -173,7 +173,7 @@ export async function sendSocial(
 }
 
 /** S-presence: the sender is connected, and an agent has an open session. */
-async function presence({ connection: { principal, name } }: Travelling, { store }: SocialDesk): Promise<void> {
+async function presence({ connection: { principal, name } }: Travelling, { store }: SocialServices): Promise<void> {
   if (principal === 'clock') return;
   if (name.trim() === '')
     throw new StageFailure('invalid-connection', 'the connection has no holder', 'Connect with a token.');
@@ -192,7 +192,7 @@ async function presence({ connection: { principal, name } }: Travelling, { store
 const CLOCK = 'clock';
 
 /** S-authenticate: the connection becomes the address of a session or a person, which outlives it. */
-async function authenticate(at: Travelling, { messages }: SocialDesk): Promise<void> {
+async function authenticate(at: Travelling, { messages }: SocialServices): Promise<void> {
   const { principal, name } = at.connection;
   if (principal === 'agent') at.from = `session:${name}`;
   else if (principal === 'clock') at.from = `person:${CLOCK}`;
@@ -218,9 +218,9 @@ async function mode(at: Travelling): Promise<void> {
 }
 
 /** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
-async function dispatch(at: Travelling, desk: SocialDesk): Promise<void> {
+async function dispatch(at: Travelling, services: SocialServices): Promise<void> {
   const { id, to, payload } = at.incoming;
-  const { store, messages } = desk;
+  const { store, messages } = services;
   const { talk, asks, by: classifiedBy } = at.classified!;
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const first = await dispatchOf(store, id);
@@ -235,9 +235,9 @@ async function dispatch(at: Travelling, desk: SocialDesk): Promise<void> {
     return;
   }
   if (to === null) {
-    if (!desk.openSession)
+    if (!services.openSession)
       throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
-    at.to = `session:${await desk.openSession()}`;
+    at.to = `session:${await services.openSession()}`;
     at.opened = true;
   }
   const act = talk === 'action' ? 'request' : 'assert';
@@ -259,7 +259,7 @@ async function dispatch(at: Travelling, desk: SocialDesk): Promise<void> {
     const refused = refuseMessage(null, null, { asks, by: at.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   }
-  await record(desk, at, `dispatch-${id}`, 'goal', {
+  await record(services, at, `dispatch-${id}`, 'goal', {
     event: 'dispatch',
     message: id,
     from: at.from!,
@@ -270,12 +270,12 @@ async function dispatch(at: Travelling, desk: SocialDesk): Promise<void> {
     mode: at.mode ?? null,
     opened: at.opened === true,
   });
-  at.sent = await deliver(at, desk, checked.draft);
+  at.sent = await deliver(at, services, checked.draft);
 }
 
 async function deliver(
   { connection }: Travelling,
-  { messages, ringAs }: SocialDesk,
+  { messages, ringAs }: SocialServices,
   draft: MessageDraft,
 ): Promise<Message> {
   if (connection.principal !== 'agent') return ring(messages, draft);
@@ -286,7 +286,7 @@ async function deliver(
 }
 
 /** S-validate: the outcome, from what is recorded about the message. */
-async function validate(at: Travelling, { store, messages }: SocialDesk): Promise<void> {
+async function validate(at: Travelling, { store, messages }: SocialServices): Promise<void> {
   const outcome = await socialOutcome(store, messages, at.incoming.id, at.sent!.id);
   if (!outcome)
     throw new StageFailure('missing-evidence', 'nothing is recorded about the message', 'Run "hopgate doctor".');
@@ -294,17 +294,17 @@ async function validate(at: Travelling, { store, messages }: SocialDesk): Promis
 }
 
 /** S-persist: keeps the outcome. */
-async function persist(at: Travelling, desk: SocialDesk): Promise<void> {
+async function persist(at: Travelling, services: SocialServices): Promise<void> {
   const { id } = at.incoming;
   await record(
-    desk,
+    services,
     at,
     `outcome-${id}`,
     'conclusion',
     { event: 'outcome', message: id, sent: at.sent!.id, ...at.outcome! },
     `dispatch-${id}`,
   );
-  const found = await about(desk.store, id);
+  const found = await about(services.store, id);
   if (!found.some(({ event }) => event === 'outcome'))
     throw new StageFailure('not-kept', 'the store did not keep the outcome', 'Check the disk, then send it again.');
 }
@@ -359,7 +359,7 @@ async function modeOf(store: EvidenceStore, sessionId: string, gate: GateSpec): 
 
 /** Records a fact about a message, once for each id, as an ephemeral entry. */
 async function record(
-  { store, now }: SocialDesk,
+  { store, now }: SocialServices,
   at: Travelling,
   id: string,
   claim: EntryDraft['claim'],

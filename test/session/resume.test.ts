@@ -257,6 +257,15 @@ describe('the time limits of a session', () => {
     expect((await bodies(session)).filter((body) => 'how' in body && body.how === 'timeout')).toHaveLength(1);
   });
 
+  it('reset the mode even if the deadline of the visit passed meanwhile', async () => {
+    const { session, clock } = await stage();
+    await lead(session, 'edit');
+    await must(session.hop({ to: 'test', exit: 'hop-test', reason: 'check' }));
+    clock.advance(61);
+    await must(session.settle());
+    expect(session.state).toMatchObject({ visit: 'expired', mode: 'discuss' });
+  });
+
   it('end an approval', async () => {
     const approver = inTurn({ by: 'operator' }, { by: 'operator', minutes: -1 });
     const { session } = await stage({ approver });

@@ -6,14 +6,14 @@ import { checkGenerated } from '../../src/compile/generated-files.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
-import { type Connection, type SocialDesk, sendSocial, socialOutcome } from '../../src/social/pipeline.ts';
+import { type Connection, type SocialServices, sendSocial, socialOutcome } from '../../src/social/pipeline.ts';
 import { pipelineDiagram } from '../../src/social/stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
 let store: EvidenceStore;
-let desk: SocialDesk;
+let services: SocialServices;
 let root: string;
 let sender: Session;
 let recipient: Session;
@@ -30,7 +30,7 @@ beforeEach(async () => {
   sender = await open('ann');
   await sender.start('chat');
   recipient = await open('bob');
-  desk = {
+  services = {
     store,
     messages: store.messages!,
     now: Date.now,
@@ -59,7 +59,7 @@ const connectionOf = (principal: Connection['principal']): Connection =>
       : operator;
 let ids = 0;
 const sent = (payload: Json, connection = operator, to: string | null = `session:${recipient.id}`, id = `m-${ids++}`) =>
-  sendSocial(desk, connection, { id, to, payload });
+  sendSocial(services, connection, { id, to, payload });
 
 async function reach(mode: string): Promise<void> {
   if (mode !== 'discuss') expect((await recipient.setMode({ to: 'diagnose' })).ok).toBe(true);

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
 import { realRoot } from '../../project/root.ts';
-import { type Connection, type Incoming, type SocialDesk, sendSocial, socialOutcome } from '../../social/pipeline.ts';
+import {
+  type Connection,
+  type Incoming,
+  type SocialServices,
+  sendSocial,
+  socialOutcome,
+} from '../../social/pipeline.ts';
 import { ApiError } from '../api-error.ts';
 import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
 import { MessagePath, PersonName } from '../messages/schemas.ts';
@@ -58,7 +64,7 @@ async function pass(
   messages: ReturnType<typeof inboxesOf>,
   connection: Connection,
   incoming: Incoming,
-  more: Pick<SocialDesk, 'openSession' | 'ringAs'>,
+  more: Pick<SocialServices, 'openSession' | 'ringAs'>,
 ) {
   const result = await sendSocial({ store, messages, now: Date.now, ...more }, connection, incoming);
   if (!result.ok) counters.denials++;

@@ -27,8 +27,10 @@ export async function settle(session: Unsettled): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
   await recordInterruption(session);
   await recordRevokedGrants(session);
+  // A passed deadline does not count as activity, so the mode's timeout is measured from the entry before it.
+  const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
-  await recordModeTimeout(session);
+  await recordModeTimeout(session, lastAt);
   if (session.parts.store.messages) await (await import('../messages.ts')).recordMessages(session);
 }
 
@@ -58,12 +60,12 @@ async function recordExpiry(session: Unsettled): Promise<void> {
   await writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
 }
 
-async function recordModeTimeout(session: Unsettled): Promise<void> {
+async function recordModeTimeout(session: Unsettled, lastAt: number): Promise<void> {
   const { parts, writer } = session;
   const { modeGate: gate } = parts.compiled.specs;
-  const { mode, facts } = writer.state;
+  const { mode } = writer.state;
   if (!gate || !mode || gate.timeoutMinutes === null || mode === gate.reset) return;
-  if (parts.clock.now() - facts.lastAt < gate.timeoutMinutes * 60_000) return;
+  if (parts.clock.now() - lastAt < gate.timeoutMinutes * 60_000) return;
   const decision = decide(session.context(), { kind: 'mode', to: gate.reset, by: 'clock' });
   await session.endForMode(gate.reset);
   if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);

@@ -1,7 +1,7 @@
 import { FixedClock } from '../doubles/fixed-clock.ts';
 
 /** A clock that can also be set back, like the clock of a machine. */
-export class TrialClock extends FixedClock {
+export class ModelClock extends FixedClock {
   #behind = 0;
 
   override now(): number {

@@ -22,7 +22,7 @@ import { predict } from '../plan/predict.ts';
 import { dryRun, request } from '../plan/request.ts';
 import { compareState } from './compare-state.ts';
 import { forgeApprovals } from './forge-approvals.ts';
-import type { TrialClock } from './model-clock.ts';
+import type { ModelClock } from './model-clock.ts';
 
 /** The refusal that a session must answer a move with; null if it must allow the move. */
 type Refusal = { readonly code: string; readonly constraint: string } | null;
@@ -36,14 +36,14 @@ export interface Taken {
 }
 
 /** The session differs from the spec. The message has the moves so far, the expected answer and the actual one. */
-export class TrialFailure extends Error {
-  override readonly name = 'TrialFailure';
+export class ModelRunFailure extends Error {
+  override readonly name = 'ModelRunFailure';
 }
 
 export interface ModelRunOptions {
   readonly pinned: Pinned;
   readonly store: EvidenceStore;
-  readonly clock: TrialClock;
+  readonly clock: ModelClock;
   readonly agent: string;
   readonly root: string;
   /** Replace the canned tools, for the tools that they serve. */
@@ -105,7 +105,7 @@ export class ModelRun {
     return this;
   }
 
-  /** Makes a move in the session. Throws {@link TrialFailure} if the session and the spec disagree. */
+  /** Makes a move in the session. Throws {@link ModelRunFailure} if the session and the spec disagree. */
   async make(move: Move): Promise<Taken> {
     this.#way.push(move.name);
     this.#advanceClock(move);
@@ -203,13 +203,13 @@ export class ModelRun {
     });
     const [damage] = chain;
     if (damage)
-      throw new TrialFailure(
+      throw new ModelRunFailure(
         `${this.#way.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
       );
     const { violations } = audit;
     const [first] = violations;
     if (first)
-      throw new TrialFailure(
+      throw new ModelRunFailure(
         `${this.#way.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
       );
     await this.session.detach().catch((error) => {
@@ -322,7 +322,7 @@ export class ModelRun {
   }
 
   #fail(move: Move, want: string, got: string): never {
-    throw new TrialFailure(
+    throw new ModelRunFailure(
       `${this.#way.join(' → ')}\n  asked     ${JSON.stringify(move.asked)}\n  expected  ${want}\n  but       ${got}`,
     );
   }

@@ -10,8 +10,8 @@ import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Move } from '../plan/moves.ts';
 import { negativeCases } from '../plan/negative-cases.ts';
 import { type PlannedCase, place } from '../plan/planned-case.ts';
-import { TrialClock } from './model-clock.ts';
-import { ModelRun, type Taken, TrialFailure } from './model-run.ts';
+import { ModelClock } from './model-clock.ts';
+import { ModelRun, ModelRunFailure, type Taken } from './model-run.ts';
 
 export interface RunCaseOptions {
   readonly agent: string;
@@ -23,9 +23,9 @@ export interface RunCaseOptions {
 
 const ROOT = '/repository';
 
-/** Executes a case on a session over the memory store. Throws {@link TrialFailure} if session and spec disagree. */
+/** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
 export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
-  const clock = new TrialClock();
+  const clock = new ModelClock();
   const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) {
     if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
@@ -50,7 +50,7 @@ export async function runCaseWithDeaths(
   turn: number,
 ): Promise<void> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hopgate-trial-'));
-  const clock = new TrialClock();
+  const clock = new ModelClock();
   const store = sqliteStore(join(folder, 'evidence.db'), { clock });
   try {
     const trial = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
@@ -70,7 +70,7 @@ export async function runCaseWithAgent(
   play: (session: Session) => Promise<void>,
   options: RunCaseOptions,
 ): Promise<void> {
-  const clock = new TrialClock();
+  const clock = new ModelClock();
   const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) await takePlanned(trial, move, planned);
   await trial.withSession('the agent plays', play);
@@ -80,7 +80,7 @@ export async function runCaseWithAgent(
 async function takePlanned(trial: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {
   const { refusal } = await trial.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
-  throw new TrialFailure(
+  throw new ModelRunFailure(
     `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
   );
 }

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
+import { quoteShell } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
@@ -272,7 +273,7 @@ class Finder {
 
   #hide(program: string, why: string): void {
     this.#hidden.push({ program, why });
-    const text = `#!/bin/sh\necho ${quoted(`hopgate: this is ${program} outside, and the sandbox cannot show it (${why}). Ask the operator to run "hopgate doctor".`)} >&2\nexit 127\n`;
+    const text = `#!/bin/sh\necho ${quoteShell(`hopgate: this is ${program} outside, and the sandbox cannot show it (${why}). Ask the operator to run "hopgate doctor".`)} >&2\nexit 127\n`;
     if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
   }
 
@@ -371,5 +372,3 @@ function linkOf(file: string): string | null {
     return null;
   }
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { openSession } from '../../../open-session.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
-import { type SocialDesk, sendSocial, socialOutcome } from '../../../social/pipeline.ts';
+import { type SocialServices, sendSocial, socialOutcome } from '../../../social/pipeline.ts';
 import type { Json } from '../../../spec/types.ts';
 import { sqliteStore } from '../../../stores/sqlite.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
@@ -40,9 +40,9 @@ export function register(command: Command, io: Io): void {
     .action(async (words: readonly string[], options: Options) => {
       if (options.outcome !== undefined) return showOutcome(io, options, options.outcome);
       const payload = payloadOf(words.join(' '), options.payload);
-      const result = await withDesk(io, options, (desk) =>
+      const result = await withServices(io, options, (services) =>
         sendSocial(
-          desk,
+          services,
           { transport: 'cli', principal: 'operator', name: options.as },
           { id: options.id ?? `m-${randomUUID()}`, to: options.to ?? null, payload },
         ),
@@ -71,7 +71,7 @@ function payloadOf(text: string, json: string | undefined): Json {
   }
 }
 
-async function withDesk<T>(io: Io, options: Options, use: (desk: SocialDesk) => Promise<T>): Promise<T> {
+async function withServices<T>(io: Io, options: Options, use: (services: SocialServices) => Promise<T>): Promise<T> {
   const root = rootOf(io, options);
   if (options.to === undefined) {
     ensureStateDir(root, io.env);

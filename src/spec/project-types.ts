@@ -1,0 +1,115 @@
+/** The report format of a test command. `none`: exit status only, the count is unknown. */
+export type TestReport = 'tap' | 'none' | { readonly junit: string };
+
+/**
+ * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value names a
+ * variable of hopgate's own environment; it is substituted only when the server is started. `contained`: the operator's
+ * statement that commands run by the server cannot reach this machine.
+ */
+export type UpstreamServer = { readonly contained: boolean } & (
+  | {
+      readonly command: readonly string[];
+      readonly env: { readonly [name: string]: string };
+      /** A folder relative to the root, or an absolute one, `~/` for the home folder; null means the root. */
+      readonly cwd: string | null;
+    }
+  | { readonly url: string; readonly headers: { readonly [name: string]: string } }
+);
+
+/**
+ * The credential of a push: its location, never its value, because this config is pinned with each session. `helper` is
+ * called like one of git's credential helpers. Paths are absolute, or begin with `~/`.
+ */
+export type GitCredential =
+  | { readonly kind: 'env'; readonly name: string; readonly username: string }
+  | { readonly kind: 'file'; readonly path: string; readonly username: string }
+  | { readonly kind: 'helper'; readonly command: readonly string[] }
+  | { readonly kind: 'key'; readonly path: string; readonly knownHosts: string }
+  | { readonly kind: 'agent'; readonly knownHosts: string };
+
+/** The target of pushes. Without `url`, the remote's address comes from the repository's own configuration. */
+export interface GitConfig {
+  readonly remote: string;
+  /** The branch to push, or patterns of the branches that may be created and pushed. */
+  readonly branch: string | readonly string[];
+  readonly url?: string;
+  readonly credential?: GitCredential;
+  /** A file of certificates (PEM) to trust instead of the system's. */
+  readonly ca?: string;
+}
+
+/** How commits are made; from `git` in hopgate.yaml. */
+export interface CommitConfig {
+  /** Author and committer, as `Name <address>`; by default the person that git names. */
+  readonly author?: string;
+  /** The line that names the agent in a commit message; false for none. By default `Assisted-by`. */
+  readonly trailer?: string | false;
+}
+
+/** Variables of a command; `${NAME}` in a value is replaced by the operator's environment variable. */
+export type CommandEnv = { readonly [name: string]: string };
+
+/** The network and the secrets of a configured command. */
+export interface Reach {
+  /** The only places that it reaches, through the engine's proxy: `host`, `*.host`, `host:port`; empty for none. */
+  readonly hosts?: readonly string[];
+  readonly env?: CommandEnv;
+  /** By variable: the operator's program that prints the value, as a list of words. */
+  readonly secrets?: { readonly [name: string]: readonly string[] };
+  /** The operator's files with which ssh logs in. */
+  readonly ssh?: { readonly key: string; readonly knownHosts: string };
+}
+
+/** A command that installs dependencies. */
+export interface InstallCommand extends Reach {
+  readonly run: readonly string[];
+  /** Package managers may run the scripts of packages. */
+  readonly scripts: boolean;
+  /** An operator must approve each run. */
+  readonly approval: boolean;
+  /** Instead of the tool's own limit. */
+  readonly minutes?: number;
+}
+
+export interface TestCommand {
+  readonly run: readonly string[];
+  readonly report: TestReport;
+  readonly env?: CommandEnv;
+  /** Instead of the tool's own limit. */
+  readonly minutes?: number;
+  /** In GiB, instead of the sandbox's default. */
+  readonly memory?: number | 'unlimited';
+}
+
+/** `hopgate.yaml` at a repository's root: how it is tested and shipped. Resolved: every key is present. */
+export interface ProjectConfig {
+  /** `default`, or a folder relative to the root. */
+  readonly specs: string;
+  /** Overrides a peripheral's write paths, by peripheral id. */
+  readonly scopes: { readonly [peripheral: string]: readonly string[] };
+  readonly test: readonly TestCommand[];
+  /** `network`: the command shares the host's network, unobserved; otherwise it reaches only its hosts. */
+  readonly deploy: {
+    readonly [name: string]: Reach & { readonly run: readonly string[]; readonly network: boolean };
+  };
+  /** Absent where none is configured. */
+  readonly install?: readonly InstallCommand[];
+  /** null: no push. */
+  readonly git: GitConfig | null;
+  readonly commits?: CommitConfig;
+  readonly web: { readonly allow: readonly string[] };
+  readonly mask: readonly string[];
+  /** Files that instructions may import though masked or outside the root: root-relative, `~/…` or absolute. */
+  readonly imports?: readonly string[];
+  readonly toolchains: readonly string[];
+  /** Names of the operator's programs that commands need in addition to those that they begin with. */
+  readonly programs?: readonly string[];
+  /** Size limit of the home folder of each command, in GiB, instead of the sandbox's default. */
+  readonly home?: number;
+  /** `read`: if true, the operator's own folder, read-only; otherwise a folder of the session, for its test runs. */
+  readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
+  /** By name; absent where none is configured. */
+  readonly upstream?: { readonly [server: string]: UpstreamServer };
+  /** false: refusals of tool calls are recorded, and the calls run all the same. Absent: they are refused. */
+  readonly enforce?: false;
+}

@@ -26,7 +26,7 @@ interface Waiting {
 
 /** How long a run waits for a node that is not connected, in milliseconds. */
 const ABSENT_MS = 10_000;
-/** How often a connection is proved alive, in milliseconds. */
+/** Interval of the pings that keep a connection, in milliseconds. */
 const BEAT_MS = 10_000;
 
 /** The nodes that connected to this one. Runs that wait are sent again when their node connects again. */

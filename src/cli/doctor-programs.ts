@@ -5,7 +5,7 @@ import { isWithin } from '../base/paths.ts';
 import { findProgram } from '../base/process.ts';
 import { excerpt } from '../base/text.ts';
 import type { ProjectConfig } from '../spec/types.ts';
-import type { Programs } from '../tools/programs/operator-programs.ts';
+import type { Programs } from '../tools/programs/program-finder.ts';
 import { detectSandbox } from '../tools/sandbox/detect.ts';
 import { LayoutError } from '../tools/sandbox/layout-error.ts';
 import { checkFolder } from '../tools/sandbox/mounts/layout.ts';

@@ -5,7 +5,7 @@ import { applyDelta, type Frame, type ViewState } from '../view/state.ts';
 
 /** Frames of one packed piece. */
 const PIECE = 500;
-/** Other requests are answered after so many frames. */
+/** Number of frames after which the event loop gets a turn, so that other requests are answered. */
 const TURN = 100;
 
 /** A run of frames, packed, and the state before it. */
@@ -20,7 +20,7 @@ export interface FramePage {
   readonly frames: readonly Frame[];
 }
 
-/** The end of a long session, which is known before the frames from its beginning. */
+/** The newest part of a long session. It is read first; the frames from the beginning follow when a page asks. */
 export interface Tail {
   /** Begins with the state after `end`. */
   readonly view: SessionFrames;

@@ -1,7 +1,7 @@
 /** A stage of the social pipeline: what it makes of a message, and the codes with which it ends. */
 export interface SocialStage {
   readonly id: 'presence' | 'authenticate' | 'mode' | 'dispatch' | 'validate' | 'persist';
-  /** The input of the next stage. */
+  /** In words: the result, which is the input of the next stage. */
   readonly yields: string;
   readonly failures: readonly string[];
 }

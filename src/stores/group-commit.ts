@@ -122,7 +122,10 @@ export class GroupCommit {
     this.#onCommit(jobs.length);
   }
 
-  /** Sets if commits wait for the disk; one that does also flushes earlier ones. Only outside a transaction. */
+  /**
+   * Switches fsync at commit on or off. A commit with fsync also makes earlier ones durable. Call it only outside a
+   * transaction.
+   */
   #wait(durably: boolean): void {
     if (durably === this.#waits) return;
     this.#db.exec(`PRAGMA synchronous = ${durably ? 'FULL' : 'NORMAL'}`);

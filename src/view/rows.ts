@@ -163,7 +163,7 @@ function joins(before: Row, summary: EntrySummary, own: OptionalFields): boolean
   return fieldsOf(own['request'])['tool'] === fieldsOf(call?.body ?? null)['tool'];
 }
 
-/** Parents that are not among the earlier entries, so that damaged input is visible as such. */
+/** A remark if the entry replies to one that was not shown before, so that a damaged log is recognisable. */
 const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 

@@ -116,7 +116,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('verify', first.opened.session)).code).toBe(0);
   });
 
-  it('has one writer: a second server is told that it is busy', async () => {
+  it('has one writer: a second server gets a session-busy refusal', async () => {
     const here = await repository();
     const first = await serve(here);
     await done(first.client, 'mode', { to: 'diagnose' });
@@ -222,7 +222,7 @@ describe('hopgate mcp ends', () => {
 });
 
 describe('hopgate mcp --http', () => {
-  it('is available with the token that it prints', async () => {
+  it('answers requests with the token that it prints', async () => {
     const here = await repository();
     const { opened } = await serveHttp(here);
     expect(opened.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);

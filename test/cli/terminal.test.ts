@@ -13,7 +13,7 @@ it('invisible characters are shown escaped', () => {
   expect(excerpt('\n\n', 20)).toBe('\\u{a}\\u{a}');
 });
 
-it('escaped JSON means the same', () => {
+it('JSON with escaped invisible characters parses to the same value', () => {
   const json = JSON.stringify({ [ODD]: [ODD, 'ä😀'] });
   expect(visibleJson(json)).not.toMatch(HIDDEN);
   expect(JSON.parse(visibleJson(json))).toEqual(JSON.parse(json));

@@ -38,7 +38,7 @@ const WORDS = [
   ...['inbox', 'turn'],
 ];
 
-it('docs/glossary.md has every word', () => {
+it('docs/glossary.md defines every word of the domain', () => {
   const bold = [...read('docs/glossary.md').matchAll(/\*\*([^*]+)\*\*/g)].flatMap(([, words]) => words!.split(', '));
   expect(WORDS.filter((word) => !bold.includes(word))).toEqual([]);
 });

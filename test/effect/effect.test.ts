@@ -32,7 +32,7 @@ describe('a simulated agent', () => {
     expect(row('needs a win').claimedFalsely).toBe(0);
   });
 
-  it.runIf(isDeep)('that lapses does no harm inside, and solves more the more it is told', async () => {
+  it.runIf(isDeep)('that makes mistakes does no harm inside, and solves more with better remedies', async () => {
     const rows = await measureConditions(60);
     for (const lapse of new Set(rows.map((row) => row.lapse))) {
       const [free, list, generic, teaching, graph] = CONDITIONS.map(
@@ -55,7 +55,7 @@ describe('a simulated agent', () => {
     expect(Math.max(...harm('deploy needs passing tests'))).toBeGreaterThan(0);
   });
 
-  it.runIf(isDeep)(`is measured as the page says (rewrite: npm run does-it-help)`, async () => {
+  it.runIf(isDeep)(`gives the numbers on the page (rewrite: npm run does-it-help)`, async () => {
     await expect(await measuredPage()).toMatchFileSnapshot(`../../${PAGE}`);
   });
 });

@@ -1,7 +1,7 @@
-import type { Session } from '../../src/session/session.ts';
-import type { Json } from '../../src/spec/types.ts';
 import { sandboxAdvice } from '../../src/adapters/core/sandbox-advice.ts';
 import { openSession } from '../../src/open-session.ts';
+import type { Session } from '../../src/session/session.ts';
+import type { Json } from '../../src/spec/types.ts';
 import { compareRuns, type Inside, type Run, type Verdict } from './compare.ts';
 import type { CommandLine, Ecosystem } from './ecosystem.ts';
 import type { Repository } from './repository.ts';

@@ -28,7 +28,7 @@ const FILES: { readonly [why: string]: string } = {
 const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').map((name) => [name, why] as const));
 
 describe('a file that runs later', () => {
-  it.each(rows)('is recognised: %s: %s', (name, why) => {
+  it.each(rows)('%s is one: %s', (name, why) => {
     expect(runsLater(name, PLAIN)).toEqual({ path: name, why });
     expect(runsLater(`a/.b/${name}`, PLAIN)?.why).toBe(why);
     expect(runsLater(name.toUpperCase(), PLAIN)?.why).toBe(why);
@@ -48,10 +48,10 @@ describe('a file that runs later', () => {
     for (const name of names) expect(runsLater(name, PLAIN)).toBeNull();
   });
 
-  it('is any executable file', () =>
+  it('includes every executable file', () =>
     expect(runsLater('bin/a', { ...PLAIN, executable: true })).toEqual({ path: 'bin/a', why: 'it is executable' }));
 
-  it('is any file that a deploy command names', () => {
+  it('includes every file that a deploy command names', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
     expect(runsLater('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',

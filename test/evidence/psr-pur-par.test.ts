@@ -155,7 +155,7 @@ describe('the sum of several reviews', () => {
     ]);
   });
 
-  it('shows which patterns help, without open ones', () => {
+  it('gives the share of successes of each pattern, not counting deferred outcomes', () => {
     const use = (pattern: string, outcome: string | null) => ({ pattern, count: 1, inferred: false, outcome });
     const { patterns } = aggregatePars([
       par([], [use('a', 'success'), use('b', 'failed')]),

@@ -188,7 +188,7 @@ describe('observed fruit of a backend', () => {
     expect(await session.hop({ to: 'chat', exit: 'won', reason: 'won' })).toMatchObject({ ok: true });
   });
 
-  it('with pass among its values is a check: an entry condition until the next change', async () => {
+  it('with the value pass counts as an entry condition until the next change', async () => {
     const { session, verdict } = await play();
     await session.setMode({ to: 'diagnose' });
     await session.setMode({ to: 'execute' });

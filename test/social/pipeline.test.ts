@@ -173,7 +173,7 @@ describe('the outcome', () => {
   });
 });
 
-it('is drawn from its stages', async () => {
+it('the diagram of the pipeline is drawn from its stages', async () => {
   const { stale, missing } = await checkGenerated('machines', { 'social-pipeline.mmd': pipelineDiagram() });
   expect([...stale, ...missing]).toEqual([]);
 });

@@ -107,7 +107,7 @@ function recompute(db: DatabaseSync, change: (drafts: EntryDraft[]) => EntryDraf
     set.run(head, body, entry.prev, entry.hash, id, entry.seq);
 }
 
-it('is clean without a change', async () => expect(await findersOf(forged('same', () => {}))).toEqual([]));
+it('no finding names an unchanged store', async () => expect(await findersOf(forged('same', () => {}))).toEqual([]));
 
 /** The row of a table that is changed; of the others the first. */
 const WHICH: { readonly [table: string]: string } = {
@@ -159,6 +159,6 @@ it.each(FORGERIES)('$what: found by $found', async ({ what, found, sql, drafts, 
   expect(await findersOf(file)).toEqual(found);
 });
 
-it('is printed on its page', async () => {
+it('the page what-verify-finds.md lists every forgery with its finder', async () => {
   await expect(writePage()).toMatchFileSnapshot('../../docs/what-verify-finds.md');
 });

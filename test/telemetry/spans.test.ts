@@ -3,13 +3,13 @@ import { trace } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
 import { openSession } from '../../src/open-session.ts';
-import { inTrace } from '../../src/telemetry/index.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
 import { openFace } from '../../src/server/face.ts';
+import { inTrace } from '../../src/telemetry/index.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { connected, hostOf } from '../adapters/mcp/client.ts';
 import { makeWorld } from '../daemon/world.ts';
 import { send } from '../server/kit.ts';
-import { connected, hostOf } from '../adapters/mcp/client.ts';
 import { CONFIG, temporaryTree, yes } from '../session/sessions.ts';
 import { otlpReceiver } from './otlp.ts';
 

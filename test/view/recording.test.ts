@@ -7,7 +7,7 @@ import { stage } from '../session/sessions.ts';
 
 const EVIL = `</script><img src=x onerror=alert(1)>\u202e\u001b[2J`;
 
-it('a recording is one page whose policy allows its own script alone, and whose data no text can leave', async () => {
+it('a recording is one page that runs only its own script, and no recorded text can break out of its data', async () => {
   const { session, store } = await stage({ agent: 'tester' });
   await session.setMode({ to: 'diagnose', reason: EVIL });
   await session.start('explore');

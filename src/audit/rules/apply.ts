@@ -76,7 +76,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       state.pending = { tool: body.tool, args: body.args };
       return;
     case 'interrupted':
-      // Nobody knows what the step did.
+      // The effects of the step are unknown, so it may have changed the code.
       state.pending = null;
       outdate(state);
       if (visit) visit.steps += 1;

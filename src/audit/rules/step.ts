@@ -261,7 +261,7 @@ export function readProblem({ pinned, files }: AuditState, { scope }: AuditedVis
   return liesInSet(path, files) ? null : outOfScope('this session has not named it', NEEDS_HISTORY);
 }
 
-/** The place itself, or a folder above it, is in the set. */
+/** True if the path, or a folder above it, is in the set. */
 function liesInSet(path: string, places: ReadonlySet<string>): boolean {
   if (places.has(path) || places.has('') || places.has('.')) return true;
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))

@@ -18,7 +18,7 @@ export interface ShipsSeen {
   readonly id: string;
   /** The branch that it would move, as a full ref; `HEAD` if it is detached. */
   readonly onto: string;
-  /** The files that it would change. */
+  /** The files that the commit would change. */
   readonly files: readonly string[];
   /**
    * Versions of these files that somebody has staged and that are not shipped: by path the blob, null if the deletion

@@ -4,7 +4,7 @@ import { type HttpRoute, route } from '../route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
 const READERS = ['operator', 'auditor', 'session'] as const;
-/** The most frames of one page. */
+/** Maximum number of frames in one response. */
 const MOST = 5_000;
 
 const LegSchema = z.object({ from: z.string().nullable(), to: z.string() });

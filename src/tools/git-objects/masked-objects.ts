@@ -31,7 +31,7 @@ export interface MaskedObjects {
 }
 
 interface ShownObjects extends ObjectView {
-  /** Other folders with objects of the repository. */
+  /** The repository's alternates: other folders with objects. */
   readonly elsewhere: readonly string[];
 }
 

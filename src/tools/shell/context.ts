@@ -4,7 +4,8 @@ import { personConfig } from '../git/author.ts';
 import { findRepository } from '../git/repository.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { readCacheMounts } from '../programs/cache-mounts.ts';
-import { operatorPrograms, type Programs } from '../programs/operator-programs.ts';
+import { operatorPrograms } from '../programs/operator-programs.ts';
+import type { Programs } from '../programs/program-finder.ts';
 import {
   DEFAULT_LIMITS,
   fromHome,

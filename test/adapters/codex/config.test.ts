@@ -106,7 +106,7 @@ describe('the overrides', () => {
     });
   });
 
-  test('ask the person at the screen only hopgate’s own questions', () => {
+  test('leave only hopgate’s own questions on the screen', () => {
     const options = threadOptions(fixtureSpecs, DEFAULT_PROJECT_CONFIG, 'edit', '/repo', 'execute');
     expect(parsed(sandboxOverrides(options, '/repo', true))).toMatchObject({
       approval_policy: {

@@ -359,7 +359,7 @@ test('every event is written to the conversation record', async () => {
 });
 
 describe('the acts and notes of the operator', () => {
-  test('are told once: with a refusal, a result, a prompt, or before the agent stops', async () => {
+  test('reach the model once: with a refusal, a result, a prompt, or before the agent stops', async () => {
     const { session, call, send } = await world();
     await must(session.setMode({ to: 'diagnose' }));
     await must(session.start('explore'));

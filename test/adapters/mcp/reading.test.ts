@@ -82,7 +82,7 @@ describe('the MCP prompts', () => {
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['enter', 'par', 'where-am-i']);
   });
 
-  it('lead into a peripheral by its available exits', async () => {
+  it('name the exits that lead into a peripheral', async () => {
     const { client } = await reader();
     const text = await said(client, 'enter', { peripheral: 'edit', reason: 'the bug' });
     expect(text).toContain('to: "edit" and the reason (the bug)');

@@ -1,0 +1,314 @@
+import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isWithin } from '../../base/paths.ts';
+import { findProgram } from '../../base/process.ts';
+import type { Env } from '../../base/state-home.ts';
+import { quoteShell } from '../../base/text.ts';
+import { maskMatcher } from '../../gate/scope/masks.ts';
+import type { Mount } from '../sandbox/mount.ts';
+import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
+import { installationMounts, installationOf, isReadable, type Kept, namesIn, realOf } from './installation.ts';
+import { type Behind, behindShim, headOf } from './shim.ts';
+import type { VirtualEnv } from './virtualenv.ts';
+
+/** The operator's programs as they are shown to commands in the sandbox. */
+export interface Programs {
+  /** Folders of PATH, in the operator's order. */
+  readonly path: readonly string[];
+  readonly mounts: readonly Mount[];
+  readonly env: { readonly [name: string]: string };
+  /**
+   * Programs of the operator that cannot be shown: their paths, and the reasons. Each is replaced by a script that
+   * prints its reason.
+   */
+  readonly hidden: readonly { readonly program: string; readonly why: string }[];
+}
+
+export interface ProgramsRequest {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** Programs that commands need: names, or paths. */
+  readonly names: readonly string[];
+  /** Folders that are shown anyway. */
+  readonly toolchains: readonly string[];
+  readonly masks: readonly string[];
+  /** The operator's environment. */
+  readonly env: Env;
+  /** Folders of hopgate's state; never shown. */
+  readonly state: readonly string[];
+}
+
+/** Always shown; with a merged `/usr` some of them are links. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc/alternatives'];
+/** Shown if they exist: read-only stores of packages that everybody may read, without configuration. */
+const STORES = ['/nix/store', '/gnu/store'];
+const MOST_NAMES = 2000;
+const MOST_LINKS = 40;
+const MOST_QUESTIONS = 8;
+
+/**
+ * Packages that an interpreter installs for one user, and versions of package managers, relative to the home folder.
+ * Programs search them in the home folder of the sandbox. A name may begin with a pattern for the version.
+ */
+const USER_PACKAGES: readonly { readonly folder: string; readonly version?: RegExp; readonly under?: string }[] = [
+  { folder: '.local/lib', version: /^python3\.\d+$/, under: 'site-packages' },
+  { folder: '.local/share/gem/ruby', version: /^\d/ },
+  { folder: '.gem/ruby', version: /^\d/ },
+  { folder: '.cache/node/corepack' },
+];
+
+/** Finds the mounts that show programs in the sandbox, and the folders of its PATH. */
+export class ProgramFinder {
+  readonly #request: ProgramsRequest;
+  readonly #path: readonly string[];
+  readonly #kept: Kept;
+  readonly #masked: (path: string) => boolean;
+  /** Real paths of the shown folders. */
+  readonly #shown: string[];
+  readonly #mounts = new Map<string, readonly Mount[]>();
+  /** Folders that precede a folder of shims on the PATH. */
+  readonly #ahead = new Map<string, string[]>();
+  readonly #hidden: { program: string; why: string }[] = [];
+  readonly #seen = new Set<string>();
+  readonly #venv: VirtualEnv | null;
+
+  constructor(request: ProgramsRequest, path: readonly string[], venv: VirtualEnv | null) {
+    this.#venv = venv;
+    const { root, env, toolchains, masks, state } = request;
+    this.#request = request;
+    this.#path = path;
+    const home = env['HOME'] || '/';
+    this.#kept = { home: realOf(home) ?? home, folders: [root, ...state] };
+    this.#masked = maskMatcher(masks);
+    for (const store of STORES)
+      if (existsSync(store)) this.#mounts.set(store, [{ kind: 'read-only', source: store, target: store }]);
+    this.#shown = [...SYSTEM, ...STORES, root, ...toolchains].flatMap((folder) => [folder, realOf(folder) ?? folder]);
+  }
+
+  found(): Programs {
+    const { root, names } = this.#request;
+    for (const name of names) this.#need(name);
+    this.#python(join(root, '.venv', 'bin', 'python'));
+    if (this.#venv?.isOutside) this.#show(join(this.#venv.folder, 'bin', 'python'));
+    for (const folder of this.#path) this.#shadows(folder);
+    this.#userPackages();
+    const path = [...new Set(this.#path.flatMap((folder) => [...(this.#ahead.get(folder) ?? []), folder]))];
+    return { path, mounts: [...this.#mounts.values()].flat(), env: this.#variables(), hidden: this.#hidden };
+  }
+
+  #variables(): { readonly [name: string]: string } {
+    const shown = shownVariables(this.#request, [...this.#mounts.keys()]);
+    // Its manager would search another one, because the home folder of the sandbox is not the operator's.
+    return this.#venv?.isOutside ? { ...shown, VIRTUAL_ENV: this.#venv.folder } : shown;
+  }
+
+  #userPackages(): void {
+    const { home } = this.#kept;
+    for (const { folder, version, under = '' } of USER_PACKAGES)
+      for (const name of version ? namesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
+        const way = join(folder, name, under);
+        const source = realOf(join(home, way));
+        const target = join(SANDBOX_HOME, way);
+        if (source !== null && isWithin(home, source) && isReadable(source, this.#request.root))
+          this.#mounts.set(target, [{ kind: 'read-only', source, target }]);
+      }
+  }
+
+  /** Requires a program: a name is searched on the PATH, a path is relative to the root. */
+  #need(name: string): void {
+    const { root } = this.#request;
+    if (!name.includes('/')) return this.#named(name);
+    const file = resolve(root, name);
+    if (isWithin(root, file)) this.#interpreter(file);
+    else this.#show(file);
+  }
+
+  /** @param onlyBinaries true if a file of the repository requests it; then no script of the operator is shown */
+  #named(name: string, onlyBinaries = false): void {
+    const file = findProgram(name, this.#path.join(delimiter));
+    if (file === null) return;
+    if (isWithin(this.#request.root, file)) return this.#interpreter(file);
+    if (
+      !onlyBinaries ||
+      installationOf(file, this.#kept) !== null ||
+      headOf(file).startsWith('\x7fELF') ||
+      this.#behind(file)
+    )
+      this.#show(file);
+  }
+
+  /** Requires the interpreter in a script's first line. */
+  #interpreter(script: string): void {
+    const words = /^#! *(\S+)(?: +(.*))?/.exec(headOf(script).split('\n')[0] ?? '');
+    if (!words) return;
+    const [, program = '', rest = ''] = words;
+    const isOurs = isWithin(this.#request.root, script);
+    const name = rest.split(/\s+/).find((word) => /^[\w.+-]+$/.test(word) && !word.startsWith('-'));
+    if (basename(program) === 'env' && name !== undefined) this.#named(name, isOurs);
+    else if (!isOurs && isAbsolute(program)) this.#show(program);
+  }
+
+  #isShown(path: string): boolean {
+    const real = realOf(path);
+    return real !== null && this.#shown.some((folder) => isWithin(folder, real)) && this.#isReached(path);
+  }
+
+  /** True if the path resolves in the sandbox too, because every link on it is shown. */
+  #isReached(path: string): boolean {
+    return (
+      this.#mounts.has(path) ||
+      this.#shown.some((folder) => isWithin(folder, path)) ||
+      [...this.#mounts.keys()].some((folder) => isWithin(folder, path))
+    );
+  }
+
+  /**
+   * Shows a program of the operator: its installation or the file, links as links; then the link's target and the
+   * interpreter.
+   */
+  #show(stated: string): void {
+    let file = stated;
+    for (let count = 0; count < MOST_LINKS; count += 1) {
+      if (this.#seen.has(file)) return;
+      this.#seen.add(file);
+      const behind = this.#behind(file);
+      if (behind) return this.#showBehind(file, behind);
+      const why = this.#mayNotShow(file);
+      if (why !== null) return this.#hide(stated, why);
+      const link = linkOf(file);
+      if (!this.#isShown(file)) this.#mount(file, link);
+      if (link === null) break;
+      file = resolve(dirname(file), link);
+    }
+    this.#interpreter(file);
+  }
+
+  #mount(file: string, link: string | null): void {
+    const installation = installationOf(file, this.#kept);
+    const real = installation && realOf(installation);
+    if (installation !== null && real !== null) {
+      for (const folder of new Set([real, installation])) {
+        this.#mounts.set(folder, installationMounts(folder, this.#request.masks));
+        this.#shown.push(folder);
+      }
+    } else if (link !== null) {
+      this.#mounts.set(file, [{ kind: 'link', target: file, to: resolve(dirname(file), link) }]);
+    } else {
+      this.#mounts.set(file, [{ kind: 'read-only', source: realOf(file) ?? file, target: file }]);
+      this.#shown.push(realOf(file) ?? file);
+    }
+  }
+
+  #mayNotShow(file: string): string | null {
+    const real = realOf(file);
+    if (real === null || !isProgram(real)) return 'it cannot be executed';
+    if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
+    const { home, folders } = this.#kept;
+    const [, ...state] = folders;
+    if ([file, real].some((path) => state.some((folder) => isWithin(folder, path))))
+      return 'it lies in hopgate’s own folder';
+    const names = [file, real].map((path) => (isWithin(home, path) ? path.slice(home.length + 1) : path.slice(1)));
+    return names.some((name) => this.#masked(name)) ? 'mask: names it' : null;
+  }
+
+  #hide(program: string, why: string): void {
+    this.#hidden.push({ program, why });
+    const text = `#!/bin/sh\necho ${quoteShell(`hopgate: this is ${program} outside, and the sandbox cannot show it (${why}). Ask the operator to run "hopgate doctor".`)} >&2\nexit 127\n`;
+    if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
+  }
+
+  #behind(file: string): Behind | null {
+    const { root, env } = this.#request;
+    if (isWithin(root, file)) return null;
+    const found = this.#ahead
+      .get(dirname(file))
+      ?.map((folder) => join(folder, basename(file)))
+      .find(isProgram);
+    return found !== undefined ? { program: found } : behindShim(file, root, env);
+  }
+
+  #showBehind(shim: string, behind: Behind): void {
+    if ('problem' in behind) return this.#hide(shim, behind.problem);
+    const folder = dirname(shim);
+    const ahead = this.#ahead.get(folder) ?? [];
+    // If the manager selects the system's program, that is found later on the PATH.
+    if (!SYSTEM.some((system) => isWithin(system, behind.program)))
+      this.#ahead.set(folder, [...new Set([...ahead, dirname(behind.program)])]);
+    this.#show(behind.program);
+  }
+
+  /** Shows those programs of a hidden folder whose names would otherwise resolve to other programs. */
+  #shadows(folder: string): void {
+    const at = this.#path.indexOf(folder);
+    let questions = 0;
+    for (const name of this.#isShown(folder) ? [] : namesIn(folder).slice(0, MOST_NAMES)) {
+      const file = join(folder, name);
+      const isLater = this.#path.slice(at + 1).some((later) => this.#isShown(later) && existsSync(join(later, name)));
+      if (!isLater || this.#isShown(file) || this.#mounts.has(file) || !isProgram(file)) continue;
+      if (this.#path.slice(0, at).some((before) => isProgram(join(before, name)))) continue;
+      if (this.#isAhead(folder, name)) continue;
+      questions += 1;
+      if (questions > MOST_QUESTIONS && this.#ahead.has(folder)) this.#hide(file, 'there are too many of its kind');
+      else this.#show(file);
+      if (this.#isShown(folder)) return;
+    }
+  }
+
+  #isAhead = (folder: string, name: string): boolean =>
+    this.#ahead.get(folder)?.some((each) => isProgram(join(each, name))) === true;
+
+  /** Shows the Python that a virtual environment was made with; a repository can add no other program. */
+  #python(file: string): void {
+    const real = realOf(file);
+    if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
+    const installation = installationOf(real, this.#kept);
+    if (installation === null) return;
+    const isPython = namesIn(join(installation, 'lib')).some(
+      (name) => /^(?:python|pypy)\d/.test(name) && existsSync(join(installation, 'lib', name, 'encodings')),
+    );
+    if (!isPython || !isReadable(real, this.#request.root) || !headOf(real).startsWith('\x7fELF')) return;
+    for (let at = file, count = 0; count < MOST_LINKS; count += 1) {
+      if (!isWithin(this.#request.root, at) && realOf(at) === real && !this.#isShown(at)) this.#mount(at, linkOf(at));
+      const link = linkOf(at);
+      if (link === null) return;
+      at = resolve(dirname(at), link);
+    }
+  }
+}
+
+/** Variables that name the folder or the version of a shown installation, the language and the timezone. */
+function shownVariables(
+  { env, root, toolchains }: ProgramsRequest,
+  shown: readonly string[],
+): { readonly [name: string]: string } {
+  const folders = [...shown, ...toolchains, '/usr', root];
+  const isKept = (name: string, value: string): boolean =>
+    /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ)$/.test(name)
+      ? /^[\w.@:/+,<>-]{1,100}$/.test(value)
+      : /_(?:VERSION|TOOLCHAIN)$|^GOTOOLCHAIN$/.test(name)
+        ? /^\w[\w.+-]{0,63}$/.test(value)
+        : /_(?:HOME|ROOT|DIR|PREFIX|ENV)$|^GOROOT$/.test(name) &&
+          isAbsolute(value) &&
+          folders.some((folder) => isWithin(folder, value));
+  const kept = Object.entries(env).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && isKept(pair[0], pair[1]),
+  );
+  return Object.fromEntries(kept);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function linkOf(file: string): string | null {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return null;
+  }
+}

@@ -45,8 +45,16 @@ export class AgencyNode {
     return this.#options.id;
   }
 
-  agents(): AgencySpec['agents'] {
-    return this.#options.load().agents;
+  /** The present peripherals and agents. @throws SpecError */
+  spec(): AgencySpec {
+    return this.#options.load();
+  }
+
+  /** The reply of an earlier run; null if its process still works on it. */
+  async replyTo(key: string): Promise<RunReply | null> {
+    const known = this.#running.has(key) ? null : this.#options.journal.find(key);
+    if (known === null || known.is === 'elsewhere') return null;
+    return known.is === 'done' ? known.reply : replyOf('', () => Promise.reject(interrupted()));
   }
 
   /**
@@ -89,14 +97,7 @@ export class AgencyNode {
         const begun = journal.begin(key, digest);
         if (begun.is === 'done') return begun.reply;
         if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
-        if (begun.is === 'interrupted')
-          return replyOf(request['agent-id'], async () => {
-            throw new RunFailure(
-              'run-interrupted',
-              'the node ended while the agent worked',
-              'The agent may have finished its work. Look, then start another run with a new key.',
-            );
-          });
+        if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interrupted()));
         await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
       }
       try {
@@ -167,6 +168,13 @@ export class AgencyNode {
     });
   }
 }
+
+const interrupted = (): RunFailure =>
+  new RunFailure(
+    'run-interrupted',
+    'the node ended while the agent worked',
+    'The agent may have finished its work. Look, then start another run with a new key.',
+  );
 
 /** The reason to refuse a run before anything happens; null if there is none. */
 function refusalOf(id: string, { via }: Passage): RunFailure | null {

@@ -18,6 +18,8 @@ export type Beginning =
 export interface RunJournal {
   /** Claims a key. @throws RunFailure `key-reused` for another request */
   begin(key: string, digest: string): Beginning;
+  /** The state of a key, without a claim. A key that is not known never began. */
+  find(key: string): Exclude<Beginning, { is: 'new' }>;
   finish(key: string, reply: RunReply): void;
   /** Frees a key whose run never began. */
   forget(key: string): void;
@@ -38,21 +40,26 @@ export function openRunJournal(file: string): RunJournal {
     CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
   db.prepare('DELETE FROM runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
   const claim = db.prepare('INSERT OR IGNORE INTO runs (key, digest, pid, at) VALUES (?, ?, ?, ?)');
-  const find = db.prepare('SELECT digest, pid, reply FROM runs WHERE key = ?');
+  const select = db.prepare('SELECT digest, pid, reply FROM runs WHERE key = ?');
   const store = db.prepare('UPDATE runs SET reply = ? WHERE key = ?');
   const drop = db.prepare('DELETE FROM runs WHERE key = ?');
   return {
     begin(key, digest) {
       if (claim.run(key, digest, process.pid, Date.now()).changes === 1) return { is: 'new' };
-      const row = find.get(key) as unknown as Row;
+      const row = select.get(key) as unknown as Row;
       if (row.digest !== digest)
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
-      if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-      if (row.pid !== process.pid && isAlive(row.pid)) return { is: 'elsewhere' };
-      return { is: 'interrupted' };
+      return stateOf(row);
     },
+    find: (key) => stateOf(select.get(key) as unknown as Row | undefined),
     finish: (key, reply) => void store.run(JSON.stringify(reply), key),
     forget: (key) => void drop.run(key),
     close: () => db.close(),
   };
+}
+
+function stateOf(row: Row | undefined): Exclude<Beginning, { is: 'new' }> {
+  if (row === undefined) return { is: 'interrupted' };
+  if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
+  return row.pid !== process.pid && isAlive(row.pid) ? { is: 'elsewhere' } : { is: 'interrupted' };
 }

@@ -11,6 +11,7 @@ import type { SessionHost } from '../daemon/host.ts';
 import type { Face } from '../daemon/serve.ts';
 import { createApp, MAX_BODY } from './app.ts';
 import type { HttpRoute } from './route.ts';
+import { A2A_ROUTES } from './routes/a2a.ts';
 import { AGENCY_ROUTES } from './routes/agency.ts';
 import { ROUTES } from './routes.ts';
 import { makeServices, type Services } from './services.ts';
@@ -67,7 +68,10 @@ export async function openFace(host: SessionHost, options: FaceOptions): Promise
   const server = serverOf(app, MOST_SOCKET_BYTES);
   const forNodes =
     agencyListen &&
-    serverOf(createApp({ services, routes: AGENCY_ROUTES, hosts: () => null, log, checkAnswers }), MAX_BODY * 2);
+    serverOf(
+      createApp({ services, routes: [...AGENCY_ROUTES, ...A2A_ROUTES], hosts: () => null, log, checkAnswers }),
+      MAX_BODY * 2,
+    );
   if ('socket' in listen) rmSync(listen.socket, { force: true });
   try {
     await listenAt(server, 'socket' in listen ? { path: listen.socket } : { port: listen.port, host: '127.0.0.1' });

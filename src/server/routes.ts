@@ -1,5 +1,6 @@
 import { openApi } from './openapi.ts';
 import { type HttpRoute, route } from './route.ts';
+import { A2A_ROUTES } from './routes/a2a.ts';
 import { ABOUT_ROUTES } from './routes/about.ts';
 import { ACTIVITY_ROUTES } from './routes/activity.ts';
 import { AGENCY_ROUTES } from './routes/agency.ts';
@@ -30,6 +31,7 @@ export const ROUTES: readonly HttpRoute[] = [
   ...SESSION_MESSAGE_ROUTES,
   ...SOCIAL_ROUTES,
   ...AGENCY_ROUTES,
+  ...A2A_ROUTES,
   ...PAGE_ROUTES,
   route('GET /v1/openapi.json', {
     id: 'openapi',

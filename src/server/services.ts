@@ -4,6 +4,7 @@ import type { AgencyNode } from '../agency/node.ts';
 import { openNode } from '../agency/open-node.ts';
 import type { Env } from '../base/state-home.ts';
 import type { SessionHost } from '../daemon/host.ts';
+import { type A2aFace, openA2a } from './a2a/face.ts';
 import { Logins } from './access/logins.ts';
 import { nodeId, Tokens, tokenFolder, type Who } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
@@ -43,6 +44,8 @@ export interface Services {
   /** Runs agents, here and on other nodes. */
   readonly agency: AgencyNode;
   readonly dialIns: DialIns;
+  /** Serves the agency by the A2A protocol; opened at the first use. */
+  readonly a2a: () => Promise<A2aFace>;
   readonly counters: Counters;
   /** Aborted when the server ends. */
   readonly ending: AbortSignal;
@@ -67,6 +70,7 @@ export function makeServices(
     id: nodeId(env),
     ...(agencyFolder === undefined ? {} : { folder: agencyFolder }),
   });
+  let a2a: Promise<A2aFace> | null = null;
   return {
     ...parts,
     world,
@@ -78,10 +82,12 @@ export function makeServices(
     logins: new Logins(),
     agency,
     dialIns,
+    a2a: () => (a2a ??= openA2a({ env, agency, version: parts.version })),
     counters: { requests: new Map(), denials: 0, streams: 0, streamsOf: new Map() },
     async close() {
       feed.stop();
       await agency.close();
+      (await a2a)?.close();
       await world.close();
     },
   };

@@ -80,7 +80,7 @@ const agents = route('GET /agency/agents', {
   }),
   run: async ({ services: { agency, dialIns } }) => ({
     node: agency.id,
-    agents: Object.values(agency.agents()).map(({ id, location }) => ({ id, location })),
+    agents: Object.values(agency.spec().agents).map(({ id, location }) => ({ id, location })),
     connected: [...dialIns.connected],
   }),
 });

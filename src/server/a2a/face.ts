@@ -1,0 +1,89 @@
+import type { AgencyNode } from '../../agency/node.ts';
+import type { Env } from '../../base/state-home.ts';
+import type { Who } from '../access/tokens.ts';
+import { agentCard } from './agent-card.ts';
+import { RunExecutor, type WorkingTasks } from './run-executor.ts';
+import { loadA2aSdk, ROUTE_AGENT } from './sdk.ts';
+import { RunTaskStore } from './task-store.ts';
+
+/** The A2A protocol over a node of the agency. */
+export interface A2aFace {
+  /** The card of the node (agent null), or of one agent, as JSON. */
+  card(base: string, agent: string | null): Response;
+  /** Answers one JSON-RPC call, with one document or with a stream of events. */
+  call(asked: {
+    readonly body: Record<string, unknown>;
+    readonly who: Who;
+    readonly agent: string | null;
+    /** The value of the header `A2A-Version`. */
+    readonly version: string | undefined;
+  }): Promise<Response>;
+  close(): void;
+}
+
+interface A2aOptions {
+  readonly env: Env;
+  readonly agency: AgencyNode;
+  /** The version of hopgate. */
+  readonly version: string;
+}
+
+export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2aFace> {
+  const sdk = await loadA2aSdk();
+  const working: WorkingTasks = new Map();
+  const executor = new RunExecutor(agency, working, sdk);
+  const tasks = new RunTaskStore(env, agency, working, sdk);
+  const own = agentCard({ peripherals: {}, agents: {} }, { node: agency.id, version, base: '', agent: null });
+  const rpc = new sdk.JsonRpcTransportHandler(new sdk.DefaultRequestHandler(own, tasks, executor));
+  return {
+    card: (base, agent) =>
+      Response.json(sdk.AgentCard.toJSON(agentCard(agency.spec(), { node: agency.id, version, base, agent }))),
+    async call({ body, who, agent, version: asked }) {
+      const context = new sdk.ServerCallContext({
+        user: { isAuthenticated: true, userName: who.role === 'node' ? `node ${who.node}` : who.role },
+        state: new Map(agent === null ? [] : [[ROUTE_AGENT, agent]]),
+        ...(asked === undefined ? {} : { requestedVersion: asked }),
+      });
+      const failed = (error: unknown) => ({
+        jsonrpc: '2.0',
+        id: (body['id'] ?? null) as string | number | null,
+        error: sdk.JsonRpcTransportHandler.mapToJSONRPCError(error),
+      });
+      try {
+        sdk.validateVersion(context.requestedVersion, own, 'JSONRPC');
+        const answer = await rpc.handle(body, context);
+        if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
+        const first = await answer.next();
+        return new Response(events(first, answer, failed), { headers: { 'Content-Type': 'text/event-stream' } });
+      } catch (error) {
+        return Response.json(failed(error));
+      }
+    },
+    close: () => tasks.close(),
+  };
+}
+
+/** Server-sent events. A stream that fails ends with the error; a client that leaves ends the stream, not the run. */
+function events<T>(
+  first: IteratorResult<T, void>,
+  rest: AsyncGenerator<T, void>,
+  failed: (error: unknown) => unknown,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let next: Promise<IteratorResult<T, void>> = Promise.resolve(first);
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await next;
+        if (done) return controller.close();
+        controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
+        next = rest.next();
+        next.catch(() => {});
+      } catch (error) {
+        controller.enqueue(encoder.encode(`event: error\ndata: ${JSON.stringify(failed(error))}\n\n`));
+        controller.close();
+      }
+    },
+    cancel: async () => void (await rest.return()),
+  });
+}

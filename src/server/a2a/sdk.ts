@@ -1,0 +1,9 @@
+/** The name under which the agent of the address travels in a call's context. */
+export const ROUTE_AGENT = 'hopgate.agent';
+
+/** Loads the A2A library, which only a server with A2A clients needs. */
+export async function loadA2aSdk() {
+  const [model, server] = await Promise.all([import('@a2a-js/sdk'), import('@a2a-js/sdk/server')]);
+  return { ...model, ...server };
+}
+export type A2aSdk = Awaited<ReturnType<typeof loadA2aSdk>>;

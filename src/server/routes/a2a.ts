@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { own, suggest } from '../../spec/names.ts';
+import type { A2aFace } from '../a2a/face.ts';
+import { ApiError } from '../api-error.ts';
+import { type HttpRoute, type RouteRequest, route } from '../route.ts';
+
+type Asked = Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'header'>;
+
+/** The address of this server as its client called it. */
+const baseOf = ({ header }: Asked): string =>
+  `${header('x-forwarded-proto') === 'https' ? 'https' : 'http'}://${header('host') ?? 'localhost'}`;
+
+/** @throws ApiError `not-found` */
+function knownAgent({ services }: Asked, agent: string): string {
+  const { agents } = services.agency.spec();
+  if (own(agents, agent)) return agent;
+  throw new ApiError('not-found', `there is no agent "${agent}"`, suggest(agent, Object.keys(agents)));
+}
+
+const CARD = {
+  for: 'public',
+  answer: { type: 'application/json', description: 'An agent card of the A2A protocol 1.0.' },
+} as const;
+const Path = z.object({ agent: z.string().min(1).max(200) });
+
+const card = route('GET /.well-known/agent-card.json', {
+  id: 'a2aCard',
+  summary: 'Describes this node to A2A clients; each agency peripheral is a skill.',
+  ...CARD,
+  run: async (asked) => (await asked.services.a2a()).card(baseOf(asked), null),
+});
+
+const agentCard = route('GET /a2a/{agent}/.well-known/agent-card.json', {
+  id: 'a2aAgentCard',
+  summary: 'Describes one agent of the registry to A2A clients.',
+  path: Path,
+  ...CARD,
+  run: async (asked) => (await asked.services.a2a()).card(baseOf(asked), knownAgent(asked, asked.path.agent)),
+});
+
+const CALL = {
+  for: ['operator', 'agent', 'node'],
+  body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
+  headers: { 'A2A-Version': 'The version of the protocol: 1.0.' },
+  answer: { type: 'application/json', description: 'A JSON-RPC response, or an event stream of them.' },
+} as const;
+
+const call = route('POST /a2a', {
+  id: 'a2a',
+  summary:
+    'Serves the JSON-RPC binding of A2A 1.0: messages, tasks, streams. The message names its agent and peripheral.',
+  ...CALL,
+  run: async (asked) => (await asked.services.a2a()).call(callOf(asked, null)),
+});
+
+const agentCall = route('POST /a2a/{agent}', {
+  id: 'a2aAgent',
+  summary: 'The same for one agent of the registry.',
+  path: Path,
+  ...CALL,
+  run: async (asked) => (await asked.services.a2a()).call(callOf(asked, knownAgent(asked, asked.path.agent))),
+});
+
+const callOf = (
+  { body, who, header }: Pick<RouteRequest<undefined, undefined, typeof CALL.body>, 'body' | 'who' | 'header'>,
+  agent: string | null,
+): Parameters<A2aFace['call']>[0] => ({ body, who, agent, version: header('a2a-version') });
+
+export const A2A_ROUTES: readonly HttpRoute[] = [card, agentCard, call, agentCall];

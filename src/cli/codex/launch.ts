@@ -17,44 +17,52 @@ type Env = { readonly [name: string]: string | undefined };
 /** The first version of Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
 const OLDEST = [0, 169, 0] as const;
 
-export interface Launch {
+/** The user's Codex and the hooks to give it. */
+interface HookedCodex {
   readonly codex: string;
   readonly root: string;
   readonly env: Env;
+  readonly hooks: CodexHooks;
+}
+
+export interface Launch extends Pick<HookedCodex, 'root' | 'hooks'> {
   readonly options: CodexThreadOptions;
   readonly mcp: McpEntry;
   /** The name of hopgate's MCP server. */
   readonly server: string;
-  readonly hooks: CodexHooks;
   /** True if a person is at Codex's screen. */
   readonly asked: boolean;
+  /** From {@link hookTrust}. */
+  readonly trust: Override;
 }
 
 /**
  * The arguments that put Codex into a session; they come before the user's. No file of the user is written: everything
  * is passed on the command line, and the trust in our hooks holds only for this run.
+ */
+export const launchArguments = ({ root, options, mcp, server, hooks, asked, trust }: Launch): readonly string[] =>
+  asArguments([
+    ...sandboxOverrides(options, root, asked),
+    ...mcpOverrides(mcp, server),
+    ...hookOverrides(hooks),
+    trust,
+  ]);
+
+/**
+ * The trust in our hooks, as Codex computes it. Depends on no session, so it is asked for while one is opened: Codex
+ * takes several hundred milliseconds to answer.
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
-export async function launchArguments({
-  codex,
-  root,
-  env,
-  options,
-  mcp,
-  server,
-  hooks,
-  asked,
-}: Launch): Promise<readonly string[]> {
-  const overrides = [...sandboxOverrides(options, root, asked), ...mcpOverrides(mcp, server), ...hookOverrides(hooks)];
-  const answer = await listHooks(codex, root, env, overrides);
+export async function hookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {
+  const answer = await listHooks(codex, root, env, hookOverrides(hooks));
   if (!isNewEnough(answer.version))
     throw new CliError(
       'codex-too-old',
       `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST.join('.')} or newer`,
       'Update it (codex update), or name another with --codex PROGRAM.',
     );
-  return asArguments([...overrides, trustOverride(hashesOf(answer, hooks), installedOf(answer))]);
+  return trustOverride(hashesOf(answer, hooks), installedOf(answer));
 }
 
 /**

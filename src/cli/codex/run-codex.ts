@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { codexHooks } from '../../adapters/codex/hook-config.ts';
+import { type CodexHooks, codexHooks } from '../../adapters/codex/hook-config.ts';
+import type { Override } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
@@ -15,7 +16,7 @@ import { showTitle } from '../client/terminal-title.ts';
 import { recordedOf, unhooked } from '../client/unhooked.ts';
 import { type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
-import { launchArguments } from './launch.ts';
+import { hookTrust, launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
 import { codexProgram, ownProgram } from './programs.ts';
 import { showCodexEnd } from './show-end.ts';
@@ -27,6 +28,9 @@ const MOST_ROUNDS = 8;
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = rootOf(io, command);
   const codex = codexProgram(io, command.program);
+  const hooks = codexHooks(hookCommand('codex', io.env));
+  const trusted = hookTrust({ codex, root, env: io.env, hooks });
+  trusted.catch(() => {}); // thrown below, unless the session cannot be opened
   const { sessionId, specs, config } = await opened(io, root, command);
   // Goes through the daemon, which also holds the session for the hooks and the tools; so it runs before they need it.
   const remote = await remoteAgentSession({
@@ -38,8 +42,9 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const begun = new Date().toISOString();
   const before = await remote.status();
   printStart(io, sessionId, root, before);
+  const launch = { codex, root, sessionId, hooks, trust: await trusted };
   let options = allowed(before);
-  let code = await runOnce(io, { codex, root, sessionId, options, args: command.args });
+  let code = await runOnce(io, { ...launch, options, args: command.args });
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
     const thread = threadOf(conversationsOf(io, root, sessionId, begun));
@@ -48,7 +53,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     note(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
     options = wanted;
     const args = [...execOptions(command.args), 'resume', thread, goOn(after, options)];
-    code = await runOnce(io, { codex, root, sessionId, options, args });
+    code = await runOnce(io, { ...launch, options, args });
     after = await remote.status();
   }
   await remote.close();
@@ -82,11 +87,13 @@ interface Run {
   readonly codex: string;
   readonly root: string;
   readonly sessionId: string;
+  readonly hooks: CodexHooks;
+  readonly trust: Override;
   readonly options: CodexThreadOptions;
   readonly args: readonly string[];
 }
 
-async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): Promise<number> {
+async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, args }: Run): Promise<number> {
   const session = { HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root, HOPGATE_CODEX_SANDBOX: options.sandboxMode };
   const env = { ...io.env, ...session };
   const [command, ...own] = ownProgram();
@@ -96,16 +103,7 @@ async function runOnce(io: Io, { codex, root, sessionId, options, args }: Run): 
     args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(asked ? [] : ['--no-elicit'])],
     env: { ...handedOn(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
   };
-  const first = await launchArguments({
-    codex,
-    root,
-    env,
-    options,
-    asked,
-    mcp,
-    server: serverName(io.env),
-    hooks: codexHooks(hookCommand('codex', io.env)),
-  });
+  const first = launchArguments({ root, options, asked, mcp, server: serverName(io.env), hooks, trust });
   const hideTitle = showTitle(io, root, sessionId);
   try {
     return await runClient('codex', codex, [...first, ...args], { cwd: root, env });

@@ -20,7 +20,7 @@ export interface InvariantViolation {
   readonly message: string;
 }
 
-/** Claims about the entries that are checked against them. */
+/** Statements about the thread that the check compares with its entries. */
 export interface ThreadClaims {
   readonly participants?: readonly string[];
   readonly count?: number;

@@ -6,7 +6,7 @@ import { CONTAINS, OBJECTS, RECEPTACLES } from './vocabulary.ts';
 
 /** The household in this process, for peripherals whose config names no server. */
 export const homeWorld = {
-  /** Opens it. Of the peripheral's config it uses `seed`, `task`, `wording` and `asks`. */
+  /** Opens the household that `seed`, `task`, `wording` and `asks` in the peripheral's config describe. */
   open(settings: { readonly [key: string]: unknown }): HouseholdEnvironment {
     const { seed, task: type, wording, asks } = settings;
     const task = TASK_TYPES.find((known) => known === type);

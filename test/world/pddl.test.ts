@@ -57,7 +57,7 @@ describe('the oracle', () => {
   const goal = `(:goal (exists (?r - receptacle ?o - object) (and (isCool ?o) (objectType ?o MugType) (receptacleType ?r CabinetType) (inReceptacle ?o ?r))))`;
   const problem = PROBLEM.replace(/\(:goal.*/s, `${goal})`);
 
-  it('takes the only thing of its kind away from its destination, to change it', () =>
+  it('takes a thing that is already at its destination away to cool it first', () =>
     expect(oraclePlan(houseFromPddl(problem, { id: 'x' }))).toEqual([
       'go to cabinet 10',
       'take mug 1 from cabinet 10',

@@ -12,15 +12,16 @@ import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import { lastLines } from '../../view/describe-value.ts';
-import { approveOption, checkApproved } from '../approve/approve-option.ts';
-import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
+import { checkApproved } from '../approve/approve-option.ts';
+import { pendingAt } from '../approve/pending-at.ts';
 import { namedSpecs } from '../chosen-specs.ts';
-import { inspectOption, untilInterrupted, watchIf } from '../inspect/watch.ts';
+import { untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
-import { examples, observeOption, rootOf } from '../options.ts';
+import { examples, rootOf } from '../options.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
+import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import { fruitsOf, showScenarioEnd } from '../run/show-end.ts';
 import {
   describeAction,
@@ -31,31 +32,21 @@ import {
 } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
 
-interface Options {
+interface Options extends SessionOptions {
   readonly root?: string;
   readonly specs?: string;
-  readonly yes?: boolean;
-  readonly approve?: string[];
-  readonly observe?: boolean;
-  readonly unsafeNoSandbox?: boolean;
-  readonly waitApproval?: number;
-  readonly inspect?: string | true;
 }
 
 export function register(command: Command, io: Io): void {
-  command
-    .description(
-      'Runs a scenario on a real repository and prints each step. A scenario is a YAML file of modes, peripherals, actions, exits and expected denials. Without --root, it runs on a small example repository in a temporary folder. Exit code 1 if the result of a step differs from the scenario.',
-    )
-    .argument('<scenario>', 'a scenario file')
-    .option('--root <dir>', 'the repository')
-    .option('--specs <dir>', 'the spec set')
-    .option('--yes', 'give every approval without asking')
-    .addOption(approveOption())
-    .addOption(waitApprovalOption())
-    .addOption(observeOption())
-    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
-    .addOption(inspectOption())
+  withSessionOptions(
+    command
+      .description(
+        'Runs a scenario on a real repository and prints each step. A scenario is a YAML file of modes, peripherals, actions, exits and expected denials. Without --root, it runs on a small example repository in a temporary folder. Exit code 1 if the result of a step differs from the scenario.',
+      )
+      .argument('<scenario>', 'a scenario file')
+      .option('--root <dir>', 'the repository')
+      .option('--specs <dir>', 'the spec set'),
+  )
     .addHelpText(
       'after',
       examples(

@@ -5,45 +5,36 @@ import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { approveOption, checkApproved } from '../approve/approve-option.ts';
-import { pendingAt, waitApprovalOption } from '../approve/pending-at.ts';
+import { checkApproved } from '../approve/approve-option.ts';
+import { pendingAt } from '../approve/pending-at.ts';
 import { showTitle } from '../client/terminal-title.ts';
-import { inspectOption, type Watch, watchIf } from '../inspect/watch.ts';
+import { type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
-import { examples, observeOption, rootOf, rootOption } from '../options.ts';
+import { examples, rootOf, rootOption } from '../options.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import { operatorApprover } from '../run/operator.ts';
+import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import type { WatchedCall } from '../run/watch-call.ts';
 import { complete } from '../shell/complete.ts';
 import { runLine } from '../shell/run-line.ts';
 
-interface Options {
+interface Options extends SessionOptions {
   readonly root: string;
   readonly agent: string;
   readonly session?: string;
-  readonly yes?: boolean;
-  readonly approve?: string[];
-  readonly observe?: boolean;
-  readonly unsafeNoSandbox?: boolean;
-  readonly waitApproval?: number;
-  readonly inspect?: string | true;
 }
 
 export function register(command: Command, io: Io): void {
-  command
-    .description(
-      'Opens a session and a prompt that shows mode and peripheral. Type a tool with its arguments, or hop, mode, start, stop, status, why, log, help; Tab completes. Without a terminal, the lines are read from stdin.',
-    )
-    .addOption(rootOption())
-    .option('--agent <id>', "the agent's id", 'shell')
-    .option('--session <id>', 'continue this session')
-    .option('--yes', 'give every approval without asking')
-    .addOption(approveOption())
-    .addOption(waitApprovalOption())
-    .addOption(observeOption())
-    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
-    .addOption(inspectOption())
+  withSessionOptions(
+    command
+      .description(
+        'Opens a session and a prompt that shows mode and peripheral. Type a tool with its arguments, or hop, mode, start, stop, status, why, log, help; Tab completes. Without a terminal, the lines are read from stdin.',
+      )
+      .addOption(rootOption())
+      .option('--agent <id>', "the agent's id", 'shell')
+      .option('--session <id>', 'continue this session'),
+  )
     .addHelpText(
       'after',
       examples(

@@ -35,9 +35,9 @@ export type RequirementFacts = {
   readonly naturalClose: boolean;
   /** The prospective fruit of the visit being left. */
   readonly fruit: { readonly [field: string]: Json };
-  /** Entry conditions by name, evaluated; `tests-passed` among them. */
+  /** The results of entry conditions, by name; `tests-passed` is one of them. */
   readonly conditions: { readonly [name: string]: boolean };
-  /** CEL gates by their text, evaluated. */
+  /** The results of CEL gates, by their text. */
   readonly when: { readonly [cel: string]: boolean };
   /** True if there is a valid approval record for exactly this request. */
   readonly approved: boolean;

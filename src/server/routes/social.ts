@@ -84,7 +84,7 @@ const send = route('POST /v1/send', {
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {
     const real = realRoot(root);
-    // The evidence of a repository begins with its first session.
+    // A repository has no evidence before its first session.
     const opened =
       services.world.repositoriesOf(real).length === 0 ? await services.host.sessions.open(real, 'unassigned') : null;
     const repository =

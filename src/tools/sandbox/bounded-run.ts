@@ -53,8 +53,18 @@ export class BoundedRun {
     this.#bounds.signal.removeEventListener('abort', this.#onAbort);
   }
 
-  get seconds(): number {
-    return Math.round(performance.now() - this.#since) / 1000;
+  /** The output so far, and how the run was ended. */
+  report() {
+    const [stdout, stderr] = [this.stdout.kept(), this.stderr.kept()];
+    return {
+      stdout: stdout.text,
+      stderr: stderr.text,
+      truncated: stdout.truncated || stderr.truncated,
+      timedOut: this.killed === 'timed-out',
+      aborted: this.killed === 'aborted',
+      flooded: this.killed === 'flooded',
+      seconds: Math.round(performance.now() - this.#since) / 1000,
+    };
   }
 
   #kill(reason: KillReason): void {

@@ -58,22 +58,15 @@ async function supervise(
       const other = overlays.length > 1 ? writes(`${base}/${OTHER}`) : null;
       await options.inspect({ ...writes(base), outbox: `${base}/outbox`, other }, status.exit);
     }
-    const stderr = child.stderr.kept();
+    const report = child.report();
     if (child.killed === null && (status.exit === null || proxy?.isReady === false))
       throw new SandboxError(
-        `the sandbox could not be set up (exit ${code}): ${stderr.text.trim() || runner.complaint}`,
+        `the sandbox could not be set up (exit ${code}): ${report.stderr.trim() || runner.complaint}`,
       );
-    const stdout = child.stdout.kept();
     return {
+      ...report,
       exit: child.killed ? null : status.exit,
       signal: child.killed ? 'SIGKILL' : null,
-      stdout: stdout.text,
-      stderr: stderr.text,
-      truncated: stdout.truncated || stderr.truncated,
-      timedOut: child.killed === 'timed-out',
-      aborted: child.killed === 'aborted',
-      flooded: child.killed === 'flooded',
-      seconds: child.seconds,
       networkTries: status.tries?.count() ?? 0,
     };
   } finally {

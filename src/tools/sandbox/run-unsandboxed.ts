@@ -34,19 +34,7 @@ export async function runUnsandboxed(
     await Promise.race([child.outputEnded, sleep(SURVIVOR_GRACE_MS, undefined, { ref: false })]);
     out!.destroy();
     err!.destroy();
-    const stdout = child.stdout.kept();
-    const stderr = child.stderr.kept();
-    return {
-      exit: code,
-      signal,
-      stdout: stdout.text,
-      stderr: stderr.text,
-      truncated: stdout.truncated || stderr.truncated,
-      timedOut: child.killed === 'timed-out',
-      aborted: child.killed === 'aborted',
-      flooded: child.killed === 'flooded',
-      seconds: child.seconds,
-    };
+    return { ...child.report(), exit: code, signal };
   } catch (error) {
     throw new SandboxError(`cannot start ${argv[0]}: ${(error as Error).message}`, { cause: error });
   } finally {

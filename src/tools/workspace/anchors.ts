@@ -96,7 +96,7 @@ function named(path: string, stat: Stats): Anchor {
   return { stat, path, open, check, close() {} };
 }
 
-/** The best that this platform has. */
+/** Anchors by descriptor where the kernel can open below one, else by real path. */
 export function defaultAnchors(): Anchors {
   if (process.platform !== 'linux') return byRealPath;
   try {

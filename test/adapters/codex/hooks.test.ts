@@ -271,7 +271,7 @@ describe('a sub-agent', () => {
 });
 
 describe('the message to the model', () => {
-  test('contains the place and the tool names at the start and after a compaction, and only changes with a prompt', async () => {
+  test('contains the place and the tool names at the start and after a compaction; a prompt gets only what has changed', async () => {
     const { session, send } = await world();
     await must(session.start('explore'));
     const start = await send({ hook_event_name: 'SessionStart', source: 'startup' });

@@ -287,7 +287,7 @@ describe('an altered transcript', () => {
   });
 });
 
-describe('a name in a text', () => {
+describe('the mention of a name in a text', () => {
   it.each([
     ['hop-edit', 'Leave by hop-edit.', true],
     ['hop-edit', 'Leave by Hop edit.', true],
@@ -296,5 +296,5 @@ describe('a name in a text', () => {
     ['edit', 'You are in edit-mode', false],
     ['edit', 'editor', false],
     ['a.b', 'axb', false],
-  ])('%s in %j: %s', (name, text, holds) => expect(mentions(text, name)).toBe(holds));
+  ])('is found: %s in %j: %s', (name, text, holds) => expect(mentions(text, name)).toBe(holds));
 });

@@ -42,7 +42,7 @@ test('the changes that a killed engine had committed are completed', async () =>
   expect(readdirSync(root).sort()).toEqual(['source', 'src']);
 });
 
-test('only missing changes are completed', async () => {
+test('a restart after a kill makes only the changes that are missing', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   renameSync(join(folder, '1'), join(root, 'src/a'));
@@ -50,7 +50,7 @@ test('only missing changes are completed', async () => {
   expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
 });
 
-test('a finished deletion is not repeated', async () => {
+test('a restart after a kill does not repeat a finished deletion', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   rmSync(join(root, 'src/gone'));

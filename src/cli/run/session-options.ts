@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { approveOption } from '../approve/approve-option.ts';
+import { waitApprovalOption } from '../approve/pending-at.ts';
+import { inspectOption } from '../inspect/watch.ts';
+import { observeOption } from '../options.ts';
+
+/** The options of commands that run a session in this process. */
+export interface SessionOptions {
+  readonly yes?: boolean;
+  readonly approve?: string[];
+  readonly observe?: boolean;
+  readonly unsafeNoSandbox?: boolean;
+  readonly waitApproval?: number;
+  readonly inspect?: string | true;
+}
+
+/** Adds {@link SessionOptions} to a command. */
+export const withSessionOptions = (command: Command): Command =>
+  command
+    .option('--yes', 'give every approval without asking')
+    .addOption(approveOption())
+    .addOption(waitApprovalOption())
+    .addOption(observeOption())
+    .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
+    .addOption(inspectOption());

@@ -1,8 +1,8 @@
 import { render } from 'preact';
 import { App, chosen } from './app.tsx';
 import { clock } from './aside.tsx';
-import { liveSource } from './live.ts';
 import { tellWaiting } from './inbox/notify.tsx';
+import { liveSource } from './live.ts';
 import { recordingIn } from './recorded.ts';
 import type { Source } from './source.ts';
 import { PAGE_STYLE } from './style.ts';

@@ -12,7 +12,7 @@ export interface FactScope {
   readonly args?: { readonly [name: string]: { readonly [keyword: string]: Json } };
 }
 
-/** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` come on top. */
+/** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` depend on the spec set. */
 export const FACTS: { readonly [fact: string]: { readonly [member: string]: string } } = {
   session: {
     agent: 'string',

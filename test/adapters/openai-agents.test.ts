@@ -254,7 +254,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     expect(session.state).toMatchObject({ denials: 0, steps: 0 });
   });
 
-  it('without the options ends the run at an unavailable tool, which does not run', async () => {
+  it('ends the run at a call of an unavailable tool if the options are not used; the tool does not run', async () => {
     const world = await agentWorld('explore');
     const session = await world.open();
     const write: ScriptedTurn = { calls: [{ name: 'write', input: { path: 'src/new.js', content: 'x' } }] };

@@ -47,7 +47,7 @@ describe('the limits of a grant', () => {
 });
 
 describe('a grant in an answer', () => {
-  it('reaches the session; changed afterwards, the answer is no answer', async () => {
+  it('reaches the session, and does not count if the answer was changed after it was signed', async () => {
     const stateDir = stateFolder();
     const approver = pendingApprover({ stateDir, root: '/repo' });
     const answerWith = async () => {

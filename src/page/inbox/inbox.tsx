@@ -1,8 +1,8 @@
+import type { Source } from '../source.ts';
 import { Grants } from './grants.tsx';
 import { Letters } from './letters.tsx';
 import { NotifyButton } from './notify.tsx';
 import { RequestCard } from './request-card.tsx';
-import type { Source } from '../source.ts';
 
 /** Everything that waits for the operator, oldest first, and the grants that are valid now. */
 export function Inbox({ source }: { readonly source: Source }) {

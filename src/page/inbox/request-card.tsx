@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 import { visible, visibleLines } from '../../base/text.ts';
 import { clock, span } from '../aside.tsx';
-import { GrantForm } from './grants.tsx';
 import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
+import { GrantForm } from './grants.tsx';
 
 const problem = signal<{ readonly id: string; readonly why: string } | null>(null);
 const declining = signal<string | null>(null);

@@ -17,7 +17,7 @@ export function countFiles(facts: SessionFacts, { event, effects }: StepBody | O
   return files === facts.files ? counted : { ...counted, files };
 }
 
-/** Repeated changes that the list may hold beyond each changed file. */
+/** A list of changes is rewritten without repeated paths at twice its number of paths and this. */
 const REPEATS = 64;
 
 /** A copy of a long list costs little; a copy of an object with as many keys costs more than the rest of a step. */

@@ -20,7 +20,7 @@ const CHUNK = 1 << 20;
 interface FileBefore {
   readonly path: string;
   readonly sha256: string | null;
-  /** The test-related content of the file. */
+  /** The file's numbers of tests and skipped tests, and its test scripts, to find weakened tests. */
   readonly signals?: TestSignals;
 }
 

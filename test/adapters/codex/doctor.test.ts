@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
-import { codexFindings } from '../../../src/cli/doctor-codex.ts';
+import { codexFindings } from '../../../src/cli/doctor/codex.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 

@@ -360,7 +360,7 @@ describe('a change of the tree during a command', () => {
   });
 });
 
-test('a file with several links is covered once', async () => {
+test('a masked file is covered, whichever of its links a command uses', async () => {
   const root = scratch({ 'conf/real': 'SECRET', 'conf/deep/x': 'SECRET', 'src/.env': 'SECRET', 'src/a': 'a' });
   for (const [link, to] of [
     ['conf.pem', 'conf'],

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProjectConfig } from '../spec/types.ts';
-import { proposedCaches } from './detect/programs.ts';
-import { diskTree } from './detect/tree.ts';
-import type { Diagnosis } from './doctor-finding.ts';
-import type { Io } from './io.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import { proposedCaches } from '../detect/programs.ts';
+import { diskTree } from '../detect/tree.ts';
+import type { Io } from '../io.ts';
+import type { Diagnosis } from './finding.ts';
 
 /** Names the operator's folders of downloaded modules that tests use outside and do not see in the sandbox. */
 export function cacheFindings(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {

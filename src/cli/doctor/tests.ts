@@ -1,10 +1,10 @@
-import { plural } from '../base/text.ts';
-import type { ProjectConfig } from '../spec/types.ts';
-import { detectSandbox } from '../tools/sandbox/detect.ts';
-import { type ComparedTest, compareTests, isSameOutcome } from '../tools/shell/compare-tests.ts';
-import type { Verdict } from '../tools/test-report/verdict.ts';
-import type { Diagnosis } from './doctor-finding.ts';
-import type { Io } from './io.ts';
+import { plural } from '../../base/text.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
+import type { Verdict } from '../../tools/test-report/verdict.ts';
+import type { Io } from '../io.ts';
+import type { Diagnosis } from './finding.ts';
 
 /**
  * Runs each test command outside and in the sandbox, and reports each difference of verdict or counts. Outside, the

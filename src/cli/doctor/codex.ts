@@ -1,9 +1,9 @@
-import { askCodex } from '../adapters/codex/ask-codex.ts';
-import { CODEX_EVENTS, isOurs } from '../adapters/codex/hook-config.ts';
-import { findProgram } from '../base/process.ts';
-import { ConversationFiles } from '../daemon/conversation-files.ts';
-import type { Diagnosis } from './doctor-finding.ts';
-import type { Io } from './io.ts';
+import { askCodex } from '../../adapters/codex/ask-codex.ts';
+import { CODEX_EVENTS, isOurs } from '../../adapters/codex/hook-config.ts';
+import { findProgram } from '../../base/process.ts';
+import { ConversationFiles } from '../../daemon/conversation-files.ts';
+import type { Io } from '../io.ts';
+import type { Diagnosis } from './finding.ts';
 
 /** Gaps that no setting of Codex closes; printed whenever Codex is installed. */
 const OPEN = [

@@ -1,20 +1,20 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { isWithin } from '../base/paths.ts';
-import { findProgram } from '../base/process.ts';
-import { excerpt } from '../base/text.ts';
-import type { ProjectConfig } from '../spec/types.ts';
-import type { Programs } from '../tools/programs/program-finder.ts';
-import { detectSandbox } from '../tools/sandbox/detect.ts';
-import { LayoutError } from '../tools/sandbox/layout-error.ts';
-import { checkFolder } from '../tools/sandbox/mounts/layout.ts';
-import { testLayout } from '../tools/sandbox/mounts/layouts.ts';
-import type { Sandbox } from '../tools/sandbox/sandbox.ts';
-import { programsOf } from '../tools/shell/context.ts';
-import type { Diagnosis } from './doctor-finding.ts';
-import type { Io } from './io.ts';
-import type { RunProgram } from './run-program.ts';
+import { isWithin } from '../../base/paths.ts';
+import { findProgram } from '../../base/process.ts';
+import { excerpt } from '../../base/text.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import type { Programs } from '../../tools/programs/program-finder.ts';
+import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { LayoutError } from '../../tools/sandbox/layout-error.ts';
+import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
+import { testLayout } from '../../tools/sandbox/mounts/layouts.ts';
+import type { Sandbox } from '../../tools/sandbox/sandbox.ts';
+import { programsOf } from '../../tools/shell/context.ts';
+import type { Io } from '../io.ts';
+import type { RunProgram } from '../run-program.ts';
+import type { Diagnosis } from './finding.ts';
 
 /** Arguments that make programs print their version; the first that exits with status 0 counts. */
 const QUESTIONS = ['--version', 'version', '-version'];

@@ -1,25 +1,25 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { installHint } from '../base/install-hint.ts';
-import { findProgram } from '../base/process.ts';
-import { plural } from '../base/text.ts';
-import { openProject } from '../project/open-project.ts';
-import { CONFIG_FILE } from '../project/root.ts';
-import { ensureStateDir } from '../project/state-dir.ts';
-import { SpecError } from '../spec/check/issues.ts';
-import type { ProjectConfig } from '../spec/types.ts';
-import { openReadOnly } from '../stores/sqlite-schema.ts';
-import { detectSandbox } from '../tools/sandbox/detect.ts';
-import type { SandboxAvailability } from '../tools/sandbox/sandbox.ts';
-import { cacheFindings } from './doctor-caches.ts';
-import { codexFindings } from './doctor-codex.ts';
-import type { Diagnosis } from './doctor-finding.ts';
-import { programFindings } from './doctor-programs.ts';
-import { remedyOf } from './fail.ts';
-import type { Io } from './io.ts';
-import { evidenceFile } from './open-store.ts';
-import { askGit, type RunProgram, runProgram } from './run-program.ts';
+import { installHint } from '../../base/install-hint.ts';
+import { findProgram } from '../../base/process.ts';
+import { plural } from '../../base/text.ts';
+import { openProject } from '../../project/open-project.ts';
+import { CONFIG_FILE } from '../../project/root.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
+import { SpecError } from '../../spec/check/issues.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import { openReadOnly } from '../../stores/sqlite-schema.ts';
+import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
+import { remedyOf } from '../fail.ts';
+import type { Io } from '../io.ts';
+import { evidenceFile } from '../open-store.ts';
+import { askGit, type RunProgram, runProgram } from '../run-program.ts';
+import { cacheFindings } from './caches.ts';
+import { codexFindings } from './codex.ts';
+import type { Diagnosis } from './finding.ts';
+import { programFindings } from './programs.ts';
 
 /** The environment that {@link examine} checks; tests remove parts of it. */
 export interface Examined {

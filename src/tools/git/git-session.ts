@@ -75,7 +75,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     const access = options.access ?? { kind: 'read' };
     const login = access.kind === 'push' ? (access.login ?? null) : null;
     const settings = [
-      ...(access.kind === 'push' ? pushSettings(access.target, login?.password != null) : []),
+      ...(access.kind === 'push' ? pushSettings(access.target, login) : []),
       ...(options.settings ?? []),
     ];
     const git = [...hardenedArgv(repository, submodules, settings), ...args];

@@ -1,3 +1,4 @@
+import type { Login } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
@@ -87,13 +88,13 @@ export function withPassword(
 }
 
 /**
- * Settings for one address: git follows no redirect, and asks only hopgate's helper, only for this host.
- * @param password true if there is one
+ * Settings for one address: git follows no redirect, uses no proxy but the one of the login's environment, and asks only
+ * hopgate's helper, only for this host.
  */
-export function pushSettings(target: PushTarget, password: boolean): string[] {
+export function pushSettings(target: PushTarget, login: Login | null): string[] {
   if (target.kind === 'local') return [];
-  const settings = ['http.followRedirects=false', 'http.proxy='];
-  if (!password) return settings;
+  const settings = ['http.followRedirects=false', ...(login?.env['https_proxy'] ? [] : ['http.proxy='])];
+  if (!login?.password) return settings;
   const helper = `!f() { test "$1" = get && cat <&${PASSWORD_FD}; }; f`;
   return [...settings, `credential.${new URL(target.url).origin}.helper=${helper}`];
 }

@@ -30,7 +30,9 @@ export function upstreamProxy(
   if (text === '' || isExcepted(value('no_proxy'), place)) return null;
   const url = URL.parse(/^[a-z][a-z0-9+]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.hostname === '')
-    return { problem: `the operator's ${kind}_proxy is not the address of an HTTP proxy` };
+    return {
+      problem: `the operator's ${kind}_proxy or all_proxy is ${/^socks/i.test(text) ? 'a SOCKS proxy' : 'not the address of an HTTP proxy'}, which hopgate cannot use; ask the operator to name an HTTP proxy there, or to list ${place.host} in NO_PROXY`,
+    };
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const login = user === ':' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
   return { url, login };

@@ -1,8 +1,9 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
-import http from 'node:http';
+import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4, type LookupFunction } from 'node:net';
 import type { JudgedUrl } from '../../gate/scope/url.ts';
+import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from '../proxy/upstream-proxy.ts';
 import { isPublicAddress } from './address.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
@@ -12,6 +13,8 @@ export interface Network {
   /** All addresses of a name. */
   resolve(host: string): Promise<readonly string[]>;
   mayReach(address: string): boolean;
+  /** The operator's environment, which may name a proxy. */
+  readonly env?: NodeJS.ProcessEnv;
   /** More options of the connection, such as a test's certificate authority. */
   readonly tls?: https.RequestOptions;
 }
@@ -19,6 +22,7 @@ export interface Network {
 export const INTERNET: Network = {
   resolve: async (host) => (await dnsLookup(host, { all: true, verbatim: true })).map(({ address }) => address),
   mayReach: isPublicAddress,
+  env: process.env,
 };
 
 /** One answer, without following it. */
@@ -36,69 +40,108 @@ export type Answer =
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). */
-export async function fetchOnce(
-  target: JudgedUrl,
-  network: Network,
-  limits: { readonly bytes: number; readonly accepts: (type: string) => boolean; readonly signal: AbortSignal },
-): Promise<Answer> {
+interface Limits {
+  readonly bytes: number;
+  readonly accepts: (type: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). The operator's proxy
+ * resolves the name itself, so there the name need not have an address here.
+ */
+export async function fetchOnce(target: JudgedUrl, network: Network, limits: Limits): Promise<Answer> {
+  const kind = target.url.protocol === 'https:' ? 'https' : 'http';
+  const via = upstreamProxy(network.env ?? {}, kind, target);
+  if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
   let addresses: readonly string[];
   try {
     addresses = isIP(target.host) === 0 ? await abortable(network.resolve(target.host), limits.signal) : [target.host];
   } catch (error) {
-    return limits.signal.aborted
-      ? aborted()
-      : failure('name-not-found', `${target.host} has no address: ${(error as Error).message}`);
+    if (limits.signal.aborted) return aborted();
+    if (!via) return failure('name-not-found', `${target.host} has no address: ${(error as Error).message}`);
+    addresses = [];
   }
   const refused = addresses.find((address) => !network.mayReach(address));
   if (refused !== undefined) return { kind: 'blocked', address: refused };
+  if (via) return connectVia(via, target, network, limits);
   if (addresses[0] === undefined) return failure('name-not-found', `${target.host} has no address`);
   return connect(target, addresses, network, limits);
 }
 
-function connect(
-  { url, host, port }: JudgedUrl,
-  addresses: readonly string[],
-  network: Network,
-  limits: { readonly bytes: number; readonly accepts: (type: string) => boolean; readonly signal: AbortSignal },
-): Promise<Answer> {
+const isSecure = ({ url }: JudgedUrl): boolean => url.protocol === 'https:';
+
+const requestOptions = (target: JudgedUrl, network: Network, { signal }: Limits): https.RequestOptions => ({
+  ...(isSecure(target) ? network.tls : {}),
+  method: 'GET',
+  host: target.host,
+  port: target.port,
+  path: `${target.url.pathname}${target.url.search}`,
+  agent: false,
+  signal,
+  maxHeaderSize: 32_768,
+  headers: {
+    host: target.url.host,
+    'user-agent': 'hopgate',
+    accept: 'text/html,text/plain,application/json,text/markdown,application/xml;q=0.9,*/*;q=0.1',
+    'accept-encoding': 'gzip, deflate, br',
+  },
+  ...(isSecure(target) && isIP(target.host) === 0 ? { servername: target.host } : {}),
+});
+
+function connect(target: JudgedUrl, addresses: readonly string[], network: Network, limits: Limits): Promise<Answer> {
   const pinned = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
   const lookup: LookupFunction = (_, options, done) =>
     options.all ? done(null, pinned) : done(null, pinned[0]!.address, pinned[0]!.family);
-  const secure = url.protocol === 'https:';
   const options: https.RequestOptions & { autoSelectFamily: boolean } = {
-    ...(secure ? network.tls : {}),
-    method: 'GET',
-    host,
-    port,
-    path: `${url.pathname}${url.search}`,
+    ...requestOptions(target, network, limits),
     lookup,
     autoSelectFamily: true,
-    agent: false,
-    signal: limits.signal,
-    maxHeaderSize: 32_768,
-    headers: {
-      host: url.host,
-      'user-agent': 'hopgate',
-      accept: 'text/html,text/plain,application/json,text/markdown,application/xml;q=0.9,*/*;q=0.1',
-      'accept-encoding': 'gzip, deflate, br',
-    },
-    ...(secure && isIP(host) === 0 ? { servername: host } : {}),
   };
+  // Second check of the address, in case a library ignores the lookup above.
+  const check = (remote: string | undefined) =>
+    remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
+  return answerOf((isSecure(target) ? https : http).request(options), target, limits, check);
+}
+
+/** Through the operator's proxy: a tunnel for https, a request for the whole address otherwise. */
+async function connectVia(via: UpstreamProxy, target: JudgedUrl, network: Network, limits: Limits): Promise<Answer> {
+  const options = requestOptions(target, network, limits);
+  if (!isSecure(target)) {
+    const plain = { ...options, ...toProxy(via, options.headers as OutgoingHttpHeaders), path: target.url.href };
+    return answerOf(protocolOf(via).request(plain), target, limits);
+  }
+  const opening = openTunnel(via, target);
+  try {
+    const socket = await abortable(opening, limits.signal);
+    return await answerOf(https.request({ ...options, socket } as https.RequestOptions), target, limits);
+  } catch (error) {
+    opening.then(
+      (socket) => socket.destroy(),
+      () => {},
+    );
+    return limits.signal.aborted ? aborted() : failure('fetch-failed', (error as Error).message);
+  }
+}
+
+/** @param check returns an address that may not answer; null if the address may */
+function answerOf(
+  request: ClientRequest,
+  { host }: JudgedUrl,
+  limits: Limits,
+  check: (remote: string | undefined) => string | null = () => null,
+): Promise<Answer> {
   return new Promise((settle) => {
-    const request = (secure ? https : http).request(options);
     request.on('error', (error: NodeJS.ErrnoException) =>
       settle(
         limits.signal.aborted ? aborted() : failure('fetch-failed', `${host} cannot be fetched from: ${error.message}`),
       ),
     );
     request.on('response', (response) => {
-      const remote = response.socket.remoteAddress;
-      // Second check of the address, in case a library ignores the lookup above.
-      if (remote === undefined || !addresses.some((address) => sameAddress(address, remote))) {
+      const address = check(response.socket.remoteAddress);
+      if (address !== null) {
         request.destroy();
-        settle({ kind: 'blocked', address: remote ?? 'unknown' });
-        return;
+        return settle({ kind: 'blocked', address });
       }
       read(response, limits, settle, () => request.destroy());
     });
@@ -108,7 +151,7 @@ function connect(
 
 function read(
   response: http.IncomingMessage,
-  limits: { readonly bytes: number; readonly accepts: (type: string) => boolean; readonly signal: AbortSignal },
+  limits: Limits,
   settle: (answer: Answer) => void,
   hangUp: () => void,
 ): void {

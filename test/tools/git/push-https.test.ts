@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { formsOf } from '../../attacks/world.ts';
+import { companyProxy } from '../proxy/company-proxy.ts';
 import { serveRepositories } from './https-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
@@ -58,6 +59,29 @@ describe.each([
     expect(server.authorizations).toContain(`Basic ${Buffer.from(`x-access-token:${PASSWORD}`).toString('base64')}`);
     expect(git(root, 'rev-parse', 'refs/remotes/origin/main')).toBe(tip);
     expectHidden(report);
+  });
+
+  test('goes through the operator’s proxy, whose password nothing shows', async () => {
+    const { server, push, arrived } = await ahead();
+    const { port } = new URL(server.origin);
+    const login = `Basic ${Buffer.from('me:p@ss-word').toString('base64')}`;
+    const company = await companyProxy(Number(port), 200, login);
+    vi.stubEnv('PUSH_TOKEN', PASSWORD);
+    vi.stubEnv('NO_PROXY', '');
+    vi.stubEnv('HTTPS_PROXY', 'socks5h://127.0.0.1:1');
+    const socks = await push({ credential: env }, box);
+    expect(socks.outcome).toMatchObject({ code: 'unusable-proxy', message: expect.stringMatching(/SOCKS.*NO_PROXY/) });
+    vi.stubEnv('HTTPS_PROXY', `http://me:p%40ss-word@127.0.0.1:${company.port}`);
+    const report = await push({ credential: env }, box);
+    expect(resultOf(report)).toMatchObject({ pushed: true });
+    expect(arrived()).toBe(true);
+    expect(company.asked.at(-1)).toEqual({ line: `CONNECT localhost:${port}`, login });
+    expectHidden(report);
+    expectHidden(report, 'p@ss-word');
+    vi.stubEnv('NO_PROXY', 'localhost');
+    const before = company.asked.length;
+    expect(resultOf(await push({ credential: env }, box))).toMatchObject({ upToDate: true });
+    expect(company.asked).toHaveLength(before);
   });
 
   test('reads the token from a file, or from a helper of the operator', async () => {

@@ -1,43 +1,12 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeProxy } from '../../../src/tools/proxy/proxy.ts';
 import { upstreamProxy } from '../../../src/tools/proxy/upstream-proxy.ts';
 import { CERTIFICATE, KEY } from '../web/certificate.ts';
-
-async function listening<T extends Server>(server: T): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
-}
-
-/** A company's proxy: it knows names that nobody else resolves, and leads each of them to one port here. */
-async function companyProxy(target: number, status = 200) {
-  const asked: { readonly line: string; readonly login: string | undefined }[] = [];
-  const server = http.createServer((request, response) => {
-    asked.push({ line: `${request.method} ${request.url}`, login: request.headers['proxy-authorization'] });
-    const { pathname } = new URL(request.url!);
-    request.pipe(
-      http.request({ port: target, host: '127.0.0.1', path: pathname, method: request.method! }, (answer) => {
-        response.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(response);
-      }),
-    );
-  });
-  server.on('connect', (request, socket) => {
-    asked.push({ line: `CONNECT ${request.url}`, login: request.headers['proxy-authorization'] });
-    if (status !== 200) return socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
-    const remote = connect(target, '127.0.0.1');
-    socket.write('HTTP/1.1 200 OK\r\n\r\n');
-    remote.pipe(socket).pipe(remote);
-    remote.on('error', () => socket.destroy());
-    socket.on('error', () => remote.destroy());
-  });
-  return { port: await listening(server), asked };
-}
+import { companyProxy, listening } from './company-proxy.ts';
 
 /** hopgate's proxy in an environment; names resolve by the table, all others do not. */
 async function proxied(
@@ -177,6 +146,6 @@ test.each([
 test('a SOCKS proxy is said to be of no use', async () => {
   const { port } = await proxied(['docs.example.com'], { all_proxy: 'socks5://me:secret@127.0.0.1:1080' });
   const { answer } = await tunnel(port, 'docs.example.com:443');
-  expect(answer).toMatch(/403[\s\S]*https_proxy is not the address of an HTTP proxy/);
+  expect(answer).toMatch(/403[\s\S]*is a SOCKS proxy.*NO_PROXY/);
   expect(answer).not.toContain('secret');
 });

@@ -9,6 +9,7 @@ import type { ToolCall } from '../../../src/ports/tool-backend.ts';
 import { isPublicAddress } from '../../../src/tools/web/address.ts';
 import { webBackend } from '../../../src/tools/web/backend.ts';
 import type { Network } from '../../../src/tools/web/fetch-once.ts';
+import { companyProxy } from '../proxy/company-proxy.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
 // Time never decides here, and the machine may be busy.
@@ -66,6 +67,55 @@ const local = (changes: Partial<Network> = {}): Network => ({
   ...changes,
 });
 const allowed = (port: number) => [`docs.example.com:${port}`];
+
+describe('web-fetch through the operator’s proxy', () => {
+  const unknown = async (): Promise<never> => {
+    throw new Error('no such name');
+  };
+
+  test.each([
+    ['https', true],
+    ['http', false],
+  ])('gets a page over %s whose name only the proxy knows', async (kind, tls) => {
+    const { port, at } = await serve((_, response) => response.end('found'), tls);
+    const company = await companyProxy(port);
+    const env = { [`${kind}_proxy`]: `http://me:word@127.0.0.1:${company.port}` };
+    const network = local({ env, resolve: unknown, tls: { ca: CERTIFICATE, checkServerIdentity: () => undefined } });
+    const { run } = webBackend({ network });
+    const { outcome, effects } = await run(call(at('/a?b'), { allow: allowed(port) }));
+    expect(outcome).toMatchObject({ status: 'ok', result: { text: 'found' } });
+    expect(effects).toEqual([{ path: 'docs.example.com', op: 'connect' }]);
+    const place = `docs.example.com:${port}`;
+    const login = `Basic ${Buffer.from('me:word').toString('base64')}`;
+    expect(company.asked).toEqual([{ line: tls ? `CONNECT ${place}` : `GET http://${place}/a?b`, login }]);
+    expect(JSON.stringify(outcome)).not.toContain('word');
+  });
+
+  test('reaches no private address, uses no SOCKS proxy, and none for an exception', async () => {
+    const { port, at } = await serve((_, response) => response.end('direct'));
+    const company = await companyProxy(port, 502);
+    const http_proxy = `http://127.0.0.1:${company.port}`;
+    const get = (network: Partial<Network>) =>
+      webBackend({ network: local(network) }).run(call(at(), { allow: allowed(port) }));
+    expect((await get({ env: { http_proxy }, mayReach: () => false })).outcome).toMatchObject({ code: 'out-of-scope' });
+    expect((await get({ env: { all_proxy: 'socks5://127.0.0.1:1' } })).outcome).toMatchObject({
+      code: 'unusable-proxy',
+      message: expect.stringMatching(/SOCKS.*NO_PROXY/),
+    });
+    expect(company.asked).toEqual([]);
+    const direct = await get({ env: { http_proxy, no_proxy: 'example.com' } });
+    expect(direct.outcome).toMatchObject({ status: 'ok', result: { text: 'direct' } });
+    expect(company.asked).toEqual([]);
+  });
+
+  test('reports a proxy that refuses', async () => {
+    const { port, at } = await serve((_, response) => response.end('x'), true);
+    const company = await companyProxy(port, 407);
+    const env = { https_proxy: `http://127.0.0.1:${company.port}` };
+    const { outcome } = await webBackend({ network: local({ env }) }).run(call(at(), { allow: allowed(port) }));
+    expect(outcome).toMatchObject({ code: 'fetch-failed', message: expect.stringContaining('answered 407') });
+  });
+});
 
 describe('web-fetch', () => {
   test('shows a page as readable text', async () => {

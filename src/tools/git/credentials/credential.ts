@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
+import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
 import { failed, isStop, type Stop } from '../../workspace/outcome.ts';
 import type { Repository } from '../repository.ts';
@@ -24,6 +25,8 @@ export async function loginFor(
     reach: [repository.root, repository.gitDir, repository.commonDir, ...toolchains],
   };
   if (target.scheme === 'ssh') return sshLogin(git, target, places);
+  const proxy = proxyFor(target, places.env);
+  if (isStop(proxy)) return proxy;
   const ca = git.ca === undefined ? null : fileOutside(places, 'git.ca', git.ca);
   if (ca !== null && isStop(ca)) return ca;
   const password = await passwordFor(git.credential, target, call, places);
@@ -32,9 +35,19 @@ export async function loginFor(
     ...NO_LOGIN,
     shown: password === null ? null : describeCredential(git.credential),
     password,
-    env: ca === null ? {} : { GIT_SSL_CAINFO: ca.path },
+    env: { ...proxy, ...(ca === null ? {} : { GIT_SSL_CAINFO: ca.path }) },
     mounts: ca === null ? [] : [readOnly(ca.path)],
   };
+}
+
+/** The variables with which git reaches a remote through the operator's proxy. In no command line: it may hold a password. */
+function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | Stop {
+  const { hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const via = upstreamProxy(env, 'https', { host, port: Number(port || 443) });
+  if (via === null) return {};
+  if ('problem' in via) return failed('unusable-proxy', `${via.problem}.`);
+  return { https_proxy: via.url.href, no_proxy: '' };
 }
 
 async function passwordFor(

@@ -3,6 +3,7 @@ import { nearest } from '../spec/names.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
+import { modesTo } from './available.ts';
 import { checkApproval } from './check-approval.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
@@ -29,7 +30,8 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   const from = view.mode;
   if (!gate || from === null) return deny(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
   const { to } = request;
-  const refuse = (why: string) => deny(context, 'mode-not-allowed', { mode: from, to: String(to), why });
+  const refuse = (why: string, way: ReturnType<typeof modesTo> = {}) =>
+    deny(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
   if (typeof to !== 'string' || !Object.hasOwn(gate.effects, to)) {
     const suggestion = nearest(String(to), modesOf(gate));
     return deny(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
@@ -46,7 +48,11 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
 
   if (from === to) return refuse('it is already there');
   const transition = gate.transitions.find((candidate) => candidate.from === from && candidate.to === to);
-  if (!transition) return refuse('the gate has no such transition');
+  if (!transition)
+    return refuse(
+      'the gate has no such transition',
+      modesTo(context, (mode) => mode === to),
+    );
   if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== '')) {
     return deny(context, 'summary-required', { mode: from, to });
   }

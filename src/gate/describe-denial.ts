@@ -117,7 +117,9 @@ export function describeDenial(
             ? 'this spec set has no mode gate'
             : `the mode cannot go from ${mode} to ${to}: ${why}`,
         remedy:
-          available.mode === null ? 'no mode change is needed: this spec set has no mode gate' : modesIn(available),
+          available.mode === null
+            ? 'no mode change is needed: this spec set has no mode gate'
+            : (modeCalls(about) ?? modesIn(available)),
       };
     case 'summary-required':
       return {

@@ -78,10 +78,12 @@ describe('a line typed into the shell', () => {
     const hop = [
       'bash-test',
       'hop deploy --exit pass ship',
+      'hop deploy --exit pass {"fruit":{"commit-message":"Add a"}}',
       'hop deploy --exit pass ship --fruit.commit-message "Add a"',
     ];
     const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
-    expect(last.out).toMatch(/deploy needs commit-message\n.*repeat the hop with fruit: \{"commit-message": "…"\}/);
+    expect(last.out).toMatch(/deploy needs commit-message\n.*repeat the hop with --fruit\.commit-message "…"/);
+    expect(last.out).toContain('hop takes options, not JSON: --exit "…", --reason "…", --by "…", --fruit.FIELD "…"');
     expect(last.out).toContain('peripheral  deploy');
   });
 

@@ -97,7 +97,8 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.setMode({ to: 'execute', reason: 'now' }),
     asked: { kind: 'mode', by: 'agent', to: 'execute', reason: 'now' },
     message: 'the mode cannot go from discuss to execute: the gate has no such transition',
-    remedy: 'from discuss: diagnose',
+    remedy:
+      'call mode({"to":"diagnose","reason":"…"}), then mode({"to":"execute","reason":"…"}) (needs: approval by operator)',
     follow: (session) => [() => session.setMode({ to: 'diagnose' }), () => session.setMode({ to: 'execute' })],
   },
   'summary-required': {

@@ -106,7 +106,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'modes follow the gate',
     'decide-mode.ts',
-    "if (!transition) return refuse('the gate has no such transition');",
+    "if (!transition) return refuse('the gate has no such transition', modesTo(context, (mode) => mode === to));",
     "if (!transition) return { ok: true, plan: { from, to, how: 'reset', event: { type: 'reset', facts: requirementFacts(specs, view, [], { by: 'operator' }) }, approval: null } };",
   ],
   ['a summary is given', 'decide-mode.ts', 'if (transition.summary &&', 'if (false &&'],

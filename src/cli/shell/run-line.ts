@@ -1,5 +1,6 @@
 import { describeShipping, situation } from '../../adapters/core/situation.ts';
 import { excerpt, plural, shorten, visible } from '../../base/text.ts';
+import type { Denial } from '../../gate/denial.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { nearest } from '../../spec/names.ts';
@@ -59,23 +60,32 @@ const OPTIONS: { readonly [verb: string]: readonly string[] } = {
   hop: ['exit', 'reason', 'by'],
 };
 
+const takesFruit = (verb: string): boolean => verb === 'hop' || verb === 'stop';
+
+const optionsOf = (verb: string): readonly string[] => [
+  ...(OPTIONS[verb] ?? []).map((name) => `--${name}`),
+  ...(takesFruit(verb) ? ['--fruit.FIELD'] : []),
+];
+
 /** Reports a misspelt verb or option; null if there is none. The gate decides if the action is allowed. */
-function mistakeIn(session: Session, { verb, options, problem }: ShellLine): string | null {
+function mistakeIn(session: Session, { verb, words, options, problem }: ShellLine): string | null {
   if (problem !== null) return problem;
   const allowed = OPTIONS[verb];
+  if (allowed !== undefined && words.some((word) => word.startsWith('{')))
+    return `${verb} takes options, not JSON: ${optionsOf(verb)
+      .map((name) => `${name} "…"`)
+      .join(', ')}`;
   if (allowed === undefined) {
     const isKnown = (VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
     const near = isKnown ? null : nearest(verb, [...session.available().tools, ...VERBS]);
     return near === null || session.tool(near) !== undefined ? null : `"${visible(verb)}"; did you mean ${near}?`;
   }
-  const takesFruit = verb === 'hop' || verb === 'stop';
   const unknown = Object.keys(options).find(
-    (name) => !allowed.includes(name) && !(takesFruit && /^fruit\../.test(name)),
+    (name) => !allowed.includes(name) && !(takesFruit(verb) && /^fruit\../.test(name)),
   );
   if (unknown === undefined) return null;
-  const known = [...allowed.map((name) => `--${name}`), ...(takesFruit ? ['--fruit.FIELD'] : [])];
   const near = nearest(unknown, allowed);
-  return `${verb} has no option --${visible(unknown)}; ${near === null ? `it has ${known.join(', ')}` : `did you mean --${near}?`}`;
+  return `${verb} has no option --${visible(unknown)}; ${near === null ? `it has ${optionsOf(verb).join(', ')}` : `did you mean --${near}?`}`;
 }
 
 /** The verbs that change something; anything else is a tool. */
@@ -138,7 +148,7 @@ function show(io: Io, result: Result, wasShown: boolean): void {
     const { evidence, ...rest } = result;
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
-  if (!result.ok) return print(io, describeResultRefusal(io, result.denial, '  '));
+  if (!result.ok) return print(io, describeResultRefusal(io, asTyped(result.denial), '  '));
   const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
@@ -154,6 +164,12 @@ function show(io: Io, result: Result, wasShown: boolean): void {
   if (Array.isArray(files) && !Array.isArray(matches)) print(io, files.map((file) => visible(String(file))).join('\n'));
   if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
 }
+
+/** The refusal with the missing fields of a fruit as options of the prompt. */
+const asTyped = (denial: Denial): Denial => ({
+  ...denial,
+  remedy: denial.remedy.replace(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"'),
+});
 
 /** Its output is shown below the line. */
 const withoutOutput = (result: object): object =>

@@ -88,7 +88,7 @@ export function withPassword(
 }
 
 /**
- * Settings for one address: git follows no redirect, uses no proxy but the one of the login's environment, and asks only
+ * Settings for one address: git follows no redirect, uses only the proxy of the login's environment, and asks only
  * hopgate's helper, only for this host.
  */
 export function pushSettings(target: PushTarget, login: Login | null): string[] {

@@ -6,8 +6,8 @@ import type { Env } from '../base/state-home.ts';
 import { canonical } from '../evidence/canonical.ts';
 import { ensureStateDir, stateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
+import { ensurePrivateDir } from './daemon-folder.ts';
 import type { ProcessMark } from './hook/client-process.ts';
-import { ensurePrivateDir } from './places.ts';
 import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
 
 /** The stored form of a conversation. */

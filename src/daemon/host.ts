@@ -1,4 +1,4 @@
-import { ofParent } from '../adapters/core/calls/of-parent.ts';
+import { deniedByParent } from '../adapters/core/calls/parent-denial.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Json } from '../spec/types.ts';
@@ -107,7 +107,7 @@ export class SessionHost {
     const parent = this.sessions.files(root).owner(sessionId)?.parent ?? null;
     const denial =
       parent === null ? null : await this.sessions.join(root, parent, async (session) => session.why(call));
-    return denial && ofParent(denial);
+    return denial && deniedByParent(denial);
   }
 
   /** The status of a session for a status line; null if there is none. */

@@ -6,12 +6,12 @@ import { writeAtomically } from '../base/files.ts';
 import type { Env } from '../base/state-home.ts';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 import type { HostOptions } from './conversations/host-options.ts';
+import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
 import type { HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask.ts';
 import { installLauncher } from './hook/launcher.ts';
 import { SessionHost } from './host.ts';
 import { buildId } from './own-files.ts';
-import { daemonFolder, ensurePrivateDir } from './places.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 

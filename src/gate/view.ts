@@ -3,7 +3,7 @@ import type { GrantView } from './grant.ts';
 import type { TreeNow } from './scope/tree.ts';
 
 /** The status of a pattern in this session: a PSR selected it; its last PUR recorded that it held, or failed. */
-export type PatternStanding = 'selected' | 'held' | 'failed';
+export type PatternStatus = 'selected' | 'held' | 'failed';
 
 /** A summary of the session's test runs, for the gate. */
 export interface TestsView {
@@ -49,7 +49,7 @@ export interface SessionView {
   readonly tests: TestsView;
   /** The fields of checks whose last value is `pass`, with no change since; absent if there are none. */
   readonly checks?: readonly string[];
-  readonly patterns: { readonly [pattern: string]: PatternStanding };
+  readonly patterns: { readonly [pattern: string]: PatternStatus };
   readonly backpack: { readonly [field: string]: Json };
   /** The fruit of the last finished visit to each peripheral. */
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };

@@ -9,7 +9,7 @@ import { type MachineMove, movesOf } from './state/moves.ts';
 import type { SessionState } from './state/state.ts';
 
 /** Called with each entry that became durable, and the states before and after it. */
-export type Tell = (before: SessionState, after: SessionState, entry: Entry) => void;
+export type EntryObserver = (before: SessionState, after: SessionState, entry: Entry) => void;
 
 /**
  * The running xstate actors of a session. They take the event of each entry once it is durable. Subscribe to them, but
@@ -28,7 +28,7 @@ type Actors = { -readonly [name in keyof SessionActors]: SessionActors[name] };
 const ROLES = { mode: 'modeGate', hopGraph: 'hopGraph', lifecycle: 'visit' } as const;
 
 /**
- * Starts the actors of a session in its present state. `tell` moves them by an entry. It throws if an actor is then in
+ * Starts the actors of a session in its present state. `observer` moves them by an entry. It throws if an actor is in
  * another state than the session, which is a bug.
  * @param inspector gets every actor, event and snapshot
  */
@@ -36,7 +36,7 @@ export function startActors(
   specs: SpecSet,
   state: SessionState,
   inspector?: Inspector,
-): { readonly actors: SessionActors; readonly tell: Tell } {
+): { readonly actors: SessionActors; readonly observer: EntryObserver } {
   const { modeGate, hopGraph, lifecycle } = compileSpecs(specs);
   const start = (machine: Machine, value: string): Actor<Machine> => {
     inspector?.actor(machine, { value });
@@ -56,7 +56,7 @@ export function startActors(
     actor.send(event);
     inspector?.snapshot(actor.logic.id, { value: actor.getSnapshot().value }, event);
   };
-  const tell: Tell = (before, after, entry) => {
+  const observer: EntryObserver = (before, after, entry) => {
     const body = bodyOf(entry.body);
     if (!body) return;
     const entered = body.event === 'start' ? lifecycle[body.peripheral] : undefined;
@@ -69,5 +69,5 @@ export function startActors(
         throw new Error(`entry ${entry.seq}: the ${machine} actor is in ${value}, the session in ${after[machine]}`);
     }
   };
-  return { actors, tell };
+  return { actors, observer };
 }

@@ -30,8 +30,8 @@ export async function createSession(
   const pin = await putPin(parts.store, { specs, config });
   const compiled = compileTables(specs);
   const state = initialState(compiled, parts.ids.next('session'));
-  const tell = await tellOf(parts.inspector, specs, state);
-  const writer = new Writer({ ...parts, ...tell, compiled, pin }, state);
+  const observer = await observerOf(parts.inspector, specs, state);
+  const writer = new Writer({ ...parts, ...observer, compiled, pin }, state);
   const open = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
   await writer.append([{ event: 'session-open', ...open, ...(parent === undefined ? {} : { parent }) }]);
   return new Session({ ...parts, compiled, config }, writer);
@@ -67,10 +67,10 @@ export async function resumeSession(parts: Parts, sessionId: string, point?: Res
   const { onEntry, ...quiet } = parts;
   // An inspector must see the session from its beginning.
   const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
-  const tell = await tellOf(parts.inspector, specs, state);
+  const observer = await observerOf(parts.inspector, specs, state);
   let live = false;
   const writer = new Writer(
-    { ...quiet, ...tell, compiled, pin: hash, onEntry: (entry) => live && onEntry?.(entry) },
+    { ...quiet, ...observer, compiled, pin: hash, onEntry: (entry) => live && onEntry?.(entry) },
     state,
   );
   await writer.catchUp();
@@ -102,8 +102,8 @@ const isOpenedAs = ({ pin, state: { facts } }: KeptState, opened: SessionOpenBod
   facts.unsafeNoSandbox === opened.unsafeNoSandbox;
 
 /** Loads the machines only if there is an inspector. */
-async function tellOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
+async function observerOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
   if (!inspector) return {};
   const { startActors } = await import('./actors.ts');
-  return { tell: startActors(specs, state, inspector).tell };
+  return { observer: startActors(specs, state, inspector).observer };
 }

@@ -58,8 +58,8 @@ export class Session {
    */
   get actors(): Promise<SessionActors> {
     this.#actors ??= import('./actors.ts').then(({ startActors }) => {
-      const { actors, tell } = startActors(this.specs, this.#calls.writer.state);
-      this.#calls.writer.watch(tell);
+      const { actors, observer } = startActors(this.specs, this.#calls.writer.state);
+      this.#calls.writer.watch(observer);
       return actors;
     });
     return this.#actors;

@@ -4,7 +4,7 @@ import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { Tell } from './actors.ts';
+import type { EntryObserver } from './actors.ts';
 import { draftEntry } from './state/drafts.ts';
 import { foldOf } from './state/kept-state.ts';
 import type { SessionState } from './state/state.ts';
@@ -22,7 +22,7 @@ export interface WriterParts {
   /** The sha256 of the session's pin. */
   readonly pin: string;
   /** Called with each entry that moved the session. */
-  readonly tell?: Tell;
+  readonly observer?: EntryObserver;
   /** Called with each entry once it is durable. */
   readonly onEntry?: (entry: Entry) => void;
 }
@@ -36,7 +36,7 @@ export class Writer {
   readonly #holder: string;
   #state: SessionState;
   #lease: Lease | null = null;
-  readonly #told: Tell[];
+  readonly #observers: EntryObserver[];
   /** The seq up to which the store has kept the state. */
   #keptUntil: number;
 
@@ -44,7 +44,7 @@ export class Writer {
     this.#parts = parts;
     this.#holder = parts.ids.next('writer');
     this.#state = state;
-    this.#told = parts.tell ? [parts.tell] : [];
+    this.#observers = parts.observer ? [parts.observer] : [];
     this.#keptUntil = state.head.seq;
   }
 
@@ -52,9 +52,9 @@ export class Writer {
     return this.#state;
   }
 
-  /** Calls `tell` with each entry that moves the session from now on. */
-  watch(tell: Tell): void {
-    this.#told.push(tell);
+  /** Calls `observer` with each entry that moves the session from now on. */
+  watch(observer: EntryObserver): void {
+    this.#observers.push(observer);
   }
 
   /** Folds the stored entries after the writer's head. */
@@ -168,7 +168,7 @@ export class Writer {
   #become(state: SessionState, entry: Entry): void {
     const before = this.#state;
     this.#state = state;
-    for (const tell of this.#told) tell(before, state, entry);
+    for (const observer of this.#observers) observer(before, state, entry);
     this.#parts.onEntry?.(entry);
   }
 }

@@ -1,9 +1,9 @@
 import { fieldsOf, textOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Json } from '../spec/types.ts';
+import { type EntrySummary, summariseEntry } from './entry-summary.ts';
 import type { OptionalFields } from './in-short.ts';
 import type { ParameterOrder } from './spell-call.ts';
-import { type EntrySummary, tell } from './tell.ts';
 
 /** A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
 export interface Row extends EntrySummary {
@@ -79,7 +79,7 @@ export class ThreadRows {
     const key = this.#count++;
     const at = Date.parse(entry.at);
     this.#first ??= at;
-    const summary = tell(entry, this.#order);
+    const summary = summariseEntry(entry, this.#order);
     const own = fieldsOf(entry.body);
     const before = this.#open.get(entry.inReplyTo ?? '');
     if (before && joins(before, summary, own)) {

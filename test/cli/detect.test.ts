@@ -10,7 +10,7 @@ import { detectGit } from '../../src/cli/detect/git.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/programs.ts';
 import { detectProject } from '../../src/cli/detect/project.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
-import { unquotedWords } from '../../src/cli/detect/words.ts';
+import { unquotedWords } from '../../src/cli/detect/unquoted-words.ts';
 import { unwritable } from '../../src/gate/scope/writable.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';

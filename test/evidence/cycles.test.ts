@@ -102,10 +102,10 @@ describe('an entry of a discipline tool', () => {
 });
 
 describe('the status of a pattern', () => {
-  const stands = (tool: string, result: Json) => patternStatusAfter(tool, { status: 'ok', result });
+  const statusAfter = (tool: string, result: Json) => patternStatusAfter(tool, { status: 'ok', result });
 
   it('begins as selected', () =>
-    expect(stands('psr-select', { pattern: 'a' })).toEqual({ pattern: 'a', standing: 'selected', selects: true }));
+    expect(statusAfter('psr-select', { pattern: 'a' })).toEqual({ pattern: 'a', status: 'selected', selects: true }));
 
   it.each<[Json, string]>([
     [{ outcome: 'success' }, 'held'],
@@ -117,18 +117,18 @@ describe('the status of a pattern', () => {
     [{ held: false, outcome: 'success' }, 'failed'],
     [{ held: 'yes', outcome: 'success' }, 'held'],
     [{}, 'failed'],
-  ])('after %j is %s', (said, standing) =>
-    expect(stands('pur-update', { pattern: 'a', ...(said as object) })).toEqual({
+  ])('after %j is %s', (said, status) =>
+    expect(statusAfter('pur-update', { pattern: 'a', ...(said as object) })).toEqual({
       pattern: 'a',
-      standing,
+      status,
       selects: false,
     }),
   );
 
   it('is not changed by other entries', () => {
     for (const tool of ['psr-search', 'par-punctuate', 'read', 'constructor'])
-      expect(stands(tool, { pattern: 'a' })).toBeNull();
-    for (const result of [null, [], { pattern: '' }, 'a']) expect(stands('pur-update', result)).toBeNull();
+      expect(statusAfter(tool, { pattern: 'a' })).toBeNull();
+    for (const result of [null, [], { pattern: '' }, 'a']) expect(statusAfter('pur-update', result)).toBeNull();
     expect(patternStatusAfter('psr-select', { status: 'failed', code: 'x', message: 'y' })).toBeNull();
   });
 });

@@ -91,12 +91,14 @@ describe.skipIf(CHROMIUM === undefined)(
       const { served } = await waiting();
       const { page } = await open(served);
       const card = page.getByRole('article', { name: 'the hop test → deploy (pass)' });
-      expect(await card.locator('.brief').innerText()).toMatch(/deploy: .*bash-git.*fix\(cart\).*no run is recorded/s);
-      expect(await card.locator('h4').innerText()).toBe('1 of 2 changed files are inside of the scope');
+      expect(await card.locator('.brief').textContent()).toMatch(
+        /deploy: .*bash-git.*fix\(cart\).*no run is recorded/s,
+      );
+      expect(await card.locator('h4').textContent()).toBe('1 of 2 changed files are inside of the scope');
       const parts = await card.locator('.changes > *').allInnerTexts();
       const at = (text: string) => parts.findIndex((part) => part.includes(text));
       expect([at('src/cart.js'), at('Outside of the scope'), at('Makefile'), at('notes.txt')]).toEqual([1, 2, 3, 4]);
-      expect(await card.locator('.out ins').innerText()).toContain('echo no');
+      expect(await card.locator('.out ins').textContent()).toContain('echo no');
     });
 
     it('gives a grant, lists it, and revokes it', async () => {
@@ -132,9 +134,9 @@ describe.skipIf(CHROMIUM === undefined)(
       const whistle = page.getByRole('article', { name: 'whistle from builder' });
       await whistle.getByText('waits for your answer').waitFor();
       expect(await page.title()).toBe('(4) hopgate');
-      expect(await page.locator('.wants .big').innerText()).toBe('2 answers');
+      expect(await page.locator('.wants .big').textContent()).toBe('2 answers');
       const bell = page.getByRole('article', { name: 'bell from builder' });
-      expect(await bell.locator('.message').innerText()).toBe(
+      expect(await bell.locator('.message').textContent()).toBe(
         'The tests pass.\n<img src=x onerror="window.hacked=1">\\u{202e}\\u{1b}[31m',
       );
       // The first message is two keys away.

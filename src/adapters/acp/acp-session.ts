@@ -14,7 +14,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
 import { GatedRequests } from './gated-requests.ts';
-import { acpPlace, innerOptions, MODE, PERIPHERAL } from './places.ts';
+import { acpPlace, innerOptions, MODE, PERIPHERAL } from './place-options.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
 export interface OpenedSession {

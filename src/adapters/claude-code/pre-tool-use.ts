@@ -4,7 +4,7 @@ import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { inClaudeCode } from '../core/calls/mcp-name.ts';
-import { ofParent } from '../core/calls/of-parent.ts';
+import { deniedByParent } from '../core/calls/parent-denial.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
@@ -35,8 +35,8 @@ export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> 
   const action = await at.host.withSession(at.record, async (session) =>
     actionOf(at.event, session, inClaudeCode(at.host.server)),
   );
-  const { reply, acts, lived } = await decideAction(at, action);
-  at.host.recordTranscript(at.record, ...lived);
+  const { reply, acts, items } = await decideAction(at, action);
+  at.host.recordTranscript(at.record, ...items);
   await recordHookEvent(at, reply.kind !== 'allow' ? HOOK_EVENT.denied : acts ? HOOK_EVENT.acting : HOOK_EVENT.allowed);
   return reply;
 }
@@ -46,7 +46,7 @@ interface Decided {
   /** The client itself runs the call, and the call changes something. */
   readonly acts: boolean;
   /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
-  readonly lived: readonly Item[];
+  readonly items: readonly Item[];
 }
 
 /**
@@ -55,17 +55,17 @@ interface Decided {
  */
 const GRANTED = { decision: 'allow' } as const;
 
-const allow = (lived: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
+const allow = (items: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
   reply: { kind: 'allow', ...instead },
   acts: false,
-  lived,
+  items,
 });
 
 /** A refusal that does not come from the gate. */
 function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
-  const lived = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
-  return { reply: { kind: 'deny', why }, acts: false, lived };
+  const items = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
+  return { reply: { kind: 'deny', why }, acts: false, items };
 }
 
 async function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }: Refused): Promise<Decided> {
@@ -77,7 +77,7 @@ async function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evid
     text: why,
     evidence: idsOf(evidence),
   });
-  return { reply: { kind: 'deny', why }, acts: false, lived: [calledAs(at, call), came] };
+  return { reply: { kind: 'deny', why }, acts: false, items: [calledAs(at, call), came] };
 }
 
 /** The client's call under the session's names for its tool and arguments. */
@@ -235,10 +235,10 @@ async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Prom
     return allow([toolCall({ id, tool, input: args, channel: tool })]);
   const denied = await dryRun(at, { tool, args });
   if (denied === null) return deny(at, outsideText(tool, why, claudeToolName(at.host)));
-  const { lived, ...decided } = await refused(at, { tool, args }, denied);
+  const { items, ...decided } = await refused(at, { tool, args }, denied);
   return {
     ...decided,
-    lived,
+    items,
     ...(why === null ? {} : { reply: deny(at, outsideText(tool, why, claudeToolName(at.host))).reply }),
   };
 }
@@ -256,6 +256,6 @@ async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused |
   if (own) return own;
   const above = await host.withParentSession(record, async (session) => session.why(call));
   if (!above) return null;
-  const judged = await host.withSession(record, (session) => session.admit({ ...call, above: ofParent(above) }));
+  const judged = await host.withSession(record, (session) => session.admit({ ...call, above: deniedByParent(above) }));
   return judged.ok ? null : judged;
 }

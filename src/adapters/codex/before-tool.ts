@@ -4,7 +4,7 @@ import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
-import { ofParent } from '../core/calls/of-parent.ts';
+import { deniedByParent } from '../core/calls/parent-denial.ts';
 import { whereOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
@@ -171,7 +171,9 @@ async function dryRun({ host, record }: At, { tool, args }: ToolCallOfOurs): Pro
   );
   if (own) return own;
   const above = await host.withParentSession(record, async (parent) => parent.why(call));
-  return above ? host.withSession(record, (session) => refusal(session, { ...call, above: ofParent(above) })) : null;
+  return above
+    ? host.withSession(record, (session) => refusal(session, { ...call, above: deniedByParent(above) }))
+    : null;
 }
 
 /** The refusal as `admit` records it; null if the call is allowed by now. */

@@ -6,9 +6,9 @@ import { assistantMessage, delivered, situationOf, userMessage } from '../core/t
 import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { afterTool } from './after-tool.ts';
+import { assistantMessages } from './assistant-messages.ts';
 import { beforeTool } from './before-tool.ts';
 import { type CodexHookEvent, conversationOf, readCodexEvent } from './event.ts';
-import { ownWords } from './own-words.ts';
 import { beforeYouStop, codexToolName, howInCodex } from './wording.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
@@ -151,7 +151,7 @@ const begin = (
 ): ConversationRecord['notes'] => ({
   begun: new Date().toISOString(),
   transcript: file ?? null,
-  heard: notes['heard'] ?? ownWords(file ?? '').end,
+  heard: notes['heard'] ?? assistantMessages(file ?? '').end,
 });
 
 /** Asks an agent that leaves work unreviewed, once per conversation, to review it. */
@@ -172,7 +172,7 @@ async function askOnce(host: HookContext, record: ConversationRecord): Promise<H
 async function tellWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
   const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
   const { heard } = record.notes;
-  const { said: words, end } = ownWords(own ?? main ?? '', typeof heard === 'number' ? heard : 0);
+  const { said: words, end } = assistantMessages(own ?? main ?? '', typeof heard === 'number' ? heard : 0);
   const all = !last || words.at(-1) === last ? words : [...words, last];
   if (all.length === 0) return record;
   host.recordTranscript(record, ...all.map(assistantMessage));

@@ -16,7 +16,7 @@ export {
   type CodexThreadLike,
   codexThread,
   type PeripheralThread,
-  type RemoteStanding,
+  type RemoteSession,
   type SdkThreadOptions,
   type ThreadSettings,
 } from './thread.ts';

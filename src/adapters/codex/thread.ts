@@ -28,7 +28,7 @@ export interface CodexLike<T extends CodexThreadLike> {
 }
 
 /** A session in another process, with its spec set. */
-export interface RemoteStanding {
+export interface RemoteSession {
   readonly session: Pick<AgentSession, 'status'>;
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
@@ -71,7 +71,7 @@ export interface PeripheralThread<T extends CodexThreadLike> {
  * await thread.run('Fix the failing test.');
  */
 export function codexThread<T extends CodexThreadLike>(
-  standing: Session | RemoteStanding,
+  session: Session | RemoteSession,
   codex: CodexLike<T> | ((configOverrides: Override[]) => CodexLike<T>),
   { options: further = {}, id, onOptions = () => {} }: ThreadSettings = {},
 ): PeripheralThread<T> {
@@ -79,7 +79,7 @@ export function codexThread<T extends CodexThreadLike>(
   let last = '';
   const threadId = () => thread?.id ?? id ?? null;
   const ready = async (): Promise<T> => {
-    const { options, root } = await optionsOf(standing);
+    const { options, root } = await optionsOf(session);
     const now = JSON.stringify(options);
     if (thread !== null && now === last) return thread;
     onOptions(options);
@@ -102,9 +102,9 @@ export function codexThread<T extends CodexThreadLike>(
   };
 }
 
-async function optionsOf(standing: Session | RemoteStanding): Promise<{ options: CodexThreadOptions; root: string }> {
-  const { specs, config, root } = standing;
-  const { peripheral, mode } = 'session' in standing ? await standing.session.status() : standing.state;
+async function optionsOf(session: Session | RemoteSession): Promise<{ options: CodexThreadOptions; root: string }> {
+  const { specs, config, root } = session;
+  const { peripheral, mode } = 'session' in session ? await session.session.status() : session.state;
   return { options: threadOptions(specs, config, peripheral, root, mode), root };
 }
 

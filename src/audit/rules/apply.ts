@@ -172,7 +172,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   if (tool === 'install' || effects.some(({ op }) => op === 'resource')) outdate(state);
   for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addUpTo(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
-  if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.standing };
+  if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
   const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
   countFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;

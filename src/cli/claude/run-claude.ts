@@ -15,7 +15,7 @@ import { recordedOf, unhooked } from '../client/unhooked.ts';
 import { CliError, type Io } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
-import { heldEnvironment, pinnedVariables } from './held-environment.ts';
+import { clientEnvironment, pinnedVariables } from './client-environment.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { withRunner } from './runner-rules.ts';
@@ -35,7 +35,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     printStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
     const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
-    const env = heldEnvironment(io.env, sessionId, root, rules);
+    const env = clientEnvironment(io.env, sessionId, root, rules);
     const variables = { ...stated.env, ...pinnedVariables(env) };
     const permissions = withRunner(stated.permissions, io.env);
     const statusLine = withStatusLine(stated.statusLine ?? userStatusLine(io.env), io.env);

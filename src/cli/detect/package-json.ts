@@ -1,6 +1,6 @@
 import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found.ts';
 import type { Tree } from './tree.ts';
-import { unquotedWords } from './words.ts';
+import { unquotedWords } from './unquoted-words.ts';
 
 interface Manifest {
   readonly scripts: { readonly [name: string]: string };

@@ -5,7 +5,7 @@ import { describeLeg } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
-import { tellInOneLine } from '../../view/tell.ts';
+import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeResultRefusal, describeWouldRefuse, verdictOf } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
@@ -204,7 +204,7 @@ async function log(io: Io, session: Session, { words }: ShellLine): Promise<void
   for (const entry of evidence) {
     if (io.json) printJsonLine(io, { type: 'entry', entry });
     else {
-      const { event, text } = tellInOneLine(
+      const { event, text } = summariseInOneLine(
         entry,
         (tool) => session.tool(tool)?.parameters.map(({ name }) => name) ?? null,
       );

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { visible } from '../../base/text.ts';
+import type { OutcomeMark } from '../../view/entry-summary.ts';
 import type { ThreadVisit } from '../../view/outline.ts';
 import type { Row } from '../../view/rows.ts';
-import type { OutcomeMark } from '../../view/tell.ts';
 import { duration, offset } from '../../view/times.ts';
 import { type Io, paint, type Style } from '../io.ts';
 import { broken } from '../table.ts';

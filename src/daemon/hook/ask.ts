@@ -3,8 +3,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/state-home.ts';
+import { daemonFolder } from '../daemon-folder.ts';
 import { buildId, encoded } from '../own-files.ts';
-import { daemonFolder } from '../places.ts';
 import { takeParts } from './framed.ts';
 
 /** No daemon answered: there is none, it is closing, or it exited. `asked`: it may have started the work. */

@@ -6,8 +6,8 @@ import { writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import { type Env, stateHome } from '../../base/state-home.ts';
 import { quoteShell } from '../../base/text.ts';
+import { ensurePrivateDir } from '../daemon-folder.ts';
 import { entryFile, packageFolder } from '../own-files.ts';
-import { ensurePrivateDir } from '../places.ts';
 import { launcherFile } from '../run-command.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
 

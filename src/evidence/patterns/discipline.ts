@@ -77,16 +77,16 @@ export function disciplineOf(body: Body): (DisciplineRule & { readonly pattern: 
 export function patternStatusAfter(
   tool: string,
   outcome: OutcomeRecord,
-): { readonly pattern: string; readonly standing: 'selected' | 'held' | 'failed'; readonly selects: boolean } | null {
+): { readonly pattern: string; readonly status: 'selected' | 'held' | 'failed'; readonly selects: boolean } | null {
   const does = Object.hasOwn(DISCIPLINE, tool) ? DISCIPLINE[tool]?.does : null;
   if (!does || outcome?.status !== 'ok') return null;
   const pattern = patternIn(outcome.result);
   if (pattern === null) return null;
-  if (does === 'selects') return { pattern, standing: 'selected', selects: true };
+  if (does === 'selects') return { pattern, status: 'selected', selects: true };
   const { held, outcome: word } = fieldsOf(outcome.result);
   const told = outcomeOf(word);
   const holds = typeof held === 'boolean' ? held : told ? HELD[told] : false;
-  return { pattern, standing: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
+  return { pattern, status: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 
 function patternIn(result: Json, args: { readonly [name: string]: Json } = {}): string | null {

@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { type Env, stateHome } from '../../base/state-home.ts';
-import { ensurePrivateDir } from '../../daemon/places.ts';
+import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { ownTokenIn } from '../../operator/token.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */

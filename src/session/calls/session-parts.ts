@@ -5,7 +5,7 @@ import type { ProjectConfig } from '../../spec/types.ts';
 import type { WriterParts } from '../writer.ts';
 
 /** The parts that a session is composed of. */
-export interface SessionParts extends Omit<WriterParts, 'pin' | 'tell'> {
+export interface SessionParts extends Omit<WriterParts, 'pin' | 'observer'> {
   readonly config: ProjectConfig;
   readonly backends: readonly ToolBackend[];
   readonly approver: Approver | null;

@@ -259,6 +259,6 @@ type StepReport = Extract<Body, { event: 'step' | 'outcome' }>;
 function countPattern(draft: Draft<SessionFacts>, id: string, tool: string, outcome: OutcomeRecord): void {
   const after = patternStatusAfter(tool, outcome);
   if (!after) return;
-  draft.patterns[after.pattern] = after.standing;
+  draft.patterns[after.pattern] = after.status;
   if (after.selects) draft.selections[after.pattern] = id;
 }

@@ -3,7 +3,7 @@ import type { SpecTables } from '../../compile/tables.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/grant.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
-import type { PatternStanding } from '../../gate/view.ts';
+import type { PatternStatus } from '../../gate/view.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import type { Observations, TestRun } from './observe.ts';
 
@@ -56,7 +56,7 @@ export interface SessionFacts {
   /** The last value of each check, and the number of changes then; see {@link SessionFacts.change}. */
   readonly checks: { readonly [field: string]: { readonly value: Json; readonly change: number } };
   readonly files: readonly string[];
-  readonly patterns: { readonly [pattern: string]: PatternStanding };
+  readonly patterns: { readonly [pattern: string]: PatternStatus };
   /** The entry that last selected each pattern; outcomes of the pattern reply to it. */
   readonly selections: { readonly [pattern: string]: string };
   readonly backpack: { readonly [field: string]: Json };

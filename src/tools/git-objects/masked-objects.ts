@@ -7,7 +7,7 @@ import type { Mount } from '../sandbox/mount.ts';
 import { hiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/tree.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { COPIES, coverOf } from './covers.ts';
+import { COPIES, coverOf } from './cover-copies.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
 import { gitRunner, listObjects } from './list-objects.ts';

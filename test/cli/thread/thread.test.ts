@@ -8,9 +8,9 @@ import { renderText } from '../../../src/cli/thread/render-text.ts';
 import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
+import { summariseInOneLine } from '../../../src/view/entry-summary.ts';
 import { outline } from '../../../src/view/outline.ts';
 import { spellCall } from '../../../src/view/spell-call.ts';
-import { tellInOneLine } from '../../../src/view/tell.ts';
 import { duration, offset } from '../../../src/view/times.ts';
 import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';
@@ -218,8 +218,8 @@ describe('a thread in a terminal', () => {
 
   it('distinguishes an erased body from an empty one', () => {
     const [entry] = chained([said('a', 0, 'step', { event: 'intent', tool: 'x' })]);
-    expect(tellInOneLine({ ...entry!, body: null })).toEqual({ event: 'erased', text: '(the body was erased)' });
-    expect(tellInOneLine(chained([said('a', 0, 'step', null)])[0]!).event).toBe('coordination');
+    expect(summariseInOneLine({ ...entry!, body: null })).toEqual({ event: 'erased', text: '(the body was erased)' });
+    expect(summariseInOneLine(chained([said('a', 0, 'step', null)])[0]!).event).toBe('coordination');
   });
 
   it('contains no control characters and no line wider than the terminal', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
-import { daemonFolder } from '../../../daemon/places.ts';
+import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { excerpt, visible } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
+import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { tellInOneLine } from '../../../view/tell.ts';
 import { pinnedOrder } from '../../chosen-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
@@ -67,7 +67,7 @@ const overview = (io: Io, stored: readonly StoredEntry[], order: ParameterOrder)
 
 function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly string[] {
   const { seq, at, peripheral, mode, claim } = stored.entry;
-  const { event, text } = tellInOneLine(stored.entry, order);
+  const { event, text } = summariseInOneLine(stored.entry, order);
   const name = visible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
   return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];

@@ -4,7 +4,7 @@ import { readClientLog } from '../core/client-log.ts';
  * Reads the agent's messages from Codex's own log of a conversation, from a byte offset. `end` is the offset after the
  * last complete line.
  */
-export function ownWords(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
+export function assistantMessages(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
   const { entries, end } = readClientLog(file, from);
   const said = entries.flatMap(({ type, payload }) => {
     const { type: kind, role, content } = (payload ?? {}) as Item;

@@ -19,7 +19,7 @@ const STEERING = [
  *
  * @param rules true if its command line has rules that deny or ask
  */
-export const heldEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({
+export const clientEnvironment = (env: Io['env'], session: string, root: string, rules = false): Io['env'] => ({
   ...Object.fromEntries(Object.entries(env).filter(([name]) => !isSwitch(name))),
   HOPGATE_SESSION: session,
   HOPGATE_ROOT: root,

@@ -24,7 +24,10 @@ export interface EntrySummary {
 type Telling = Partial<Omit<EntrySummary, 'event'>>;
 
 /** Summarises any entry. Bodies may come from other programs, so every field may be missing. */
-export function tell({ body, bodyHash, type, claim }: Entry, order: ParameterOrder = () => null): EntrySummary {
+export function summariseEntry(
+  { body, bodyHash, type, claim }: Entry,
+  order: ParameterOrder = () => null,
+): EntrySummary {
   const fields = fieldsOf(body);
   const event = fields['event'];
   const telling = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event]!(fields, order) : null;
@@ -42,8 +45,11 @@ const NULL_HASH = sha256('null');
 const WOULD = 'would be refused: ';
 
 /** Summarises an entry in one line for a list. */
-export function tellInOneLine(entry: Entry, order?: ParameterOrder): { readonly event: string; readonly text: string } {
-  const { event, what, came, notes } = tell(entry, order);
+export function summariseInOneLine(
+  entry: Entry,
+  order?: ParameterOrder,
+): { readonly event: string; readonly text: string } {
+  const { event, what, came, notes } = summariseEntry(entry, order);
   const refusal = notes.find((note) => note.startsWith(WOULD)) ?? '';
   // In a list, the outcome of an intent has a line of its own.
   const text = came === '' || event === 'intent' ? what : `${what}: ${came}`;

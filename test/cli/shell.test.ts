@@ -30,6 +30,15 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('src/b.js:1: \tlet b = "\\u{1b}[2J";');
   });
 
+  it('shows the messages to the session, once', async () => {
+    const here = machine(FILES);
+    const { session } = JSON.parse((await here.feed('exit\n', 'shell', '--json')).out.split('\n')[0]!);
+    await here.run('bell', `session:${session}`, 'Which mug?', '--as', 'joe');
+    const { out } = await here.feed('inbox\ninbox\n', 'shell', '--session', session);
+    expect(out).toMatch(/from person joe.*Which mug\?[\s\S]*No messages\./);
+    expect(out.match(/Which mug/g)).toHaveLength(1);
+  });
+
   it('uses the words after the destination of a hop as its reason', async () => {
     const { out } = await typed(
       'mode diagnose',

@@ -19,11 +19,15 @@ it('scorecard judges a life over each connection, and a life that fails each dem
     ['world: OpenEnv', true, ['holds']],
     ['MCP over HTTP', true, ['holds']],
     ['MCP over stdio', true, ['holds']],
+    ['REST', true, ['holds']],
+    ['command line', true, ['holds']],
   ]);
-  expect(faults.map(({ id, verdict }: { id: string; verdict: string }) => [id, verdict])).toEqual(
-    ['P-1', 'P-2', 'P-3', 'P-4', 'P-5', 'P-6'].map((id) => [id, 'fails']),
+  const demands = ['P-1', 'P-2', 'P-3', 'P-4', 'P-5', 'P-6'];
+  type Fault = { id: string; over: string; verdict: string };
+  expect(faults.map(({ id, over, verdict }: Fault) => [over, id, verdict])).toEqual(
+    verdicts.flatMap(([name]: [string]) => demands.map((id) => [name, id, 'fails'])),
   );
-  expect(readdirSync(join(root, 'transcripts'))).toHaveLength(11);
+  expect(readdirSync(join(root, 'transcripts'))).toHaveLength(7 * 7);
   expect(code).toBe(0);
 });
 

@@ -6,7 +6,7 @@ import type { ScorecardOptions } from '../world/scorecard.ts';
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Lets a scripted agent live in the household over each connection, and judges each life by P-1 to P-6; then a life that fails each demand. A person and a model are scripts; connections, sessions and evidence are real.',
+      'Lets a scripted agent live in the household over each connection, and judges each life by P-1 to P-6; then each life again with one fault for each demand. A person and a model are scripts; connections, sessions and evidence are real.',
     )
     .addOption(new Option('--seed <n>', 'the seed of the house').default(1).argParser(wholeUpTo(2 ** 31)))
     .option('--save <dir>', 'write the transcripts, one file for each life')

@@ -29,7 +29,7 @@ export function register(command: Command, io: Io): void {
   withSessionOptions(
     command
       .description(
-        'Opens a session and a prompt that shows mode and peripheral. Type a tool with its arguments, or hop, mode, start, stop, status, why, log, help; Tab completes. Without a terminal, the lines are read from stdin.',
+        'Opens a session and a prompt that shows mode and peripheral. Type a tool with its arguments, or hop, mode, start, stop, status, why, log, inbox, help; Tab completes. Without a terminal, the lines are read from stdin.',
       )
       .addOption(rootOption())
       .option('--agent <id>', "the agent's id", 'shell')

@@ -2,7 +2,19 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Session } from '../../session/session.ts';
 
-export const VERBS = ['hop', 'mode', 'start', 'stop', 'status', 'why', 'log', 'close', 'help', 'exit'] as const;
+export const VERBS = [
+  'hop',
+  'mode',
+  'start',
+  'stop',
+  'status',
+  'why',
+  'log',
+  'inbox',
+  'close',
+  'help',
+  'exit',
+] as const;
 
 /** Completes a line with the available actions: `[matches, completed part]`, as node:readline expects it. */
 export function complete(session: Session, line: string, root: string): [string[], string] {

@@ -2,6 +2,7 @@ import { describeShipping, situation } from '../../adapters/core/situation.ts';
 import { excerpt, plural, shorten, visible } from '../../base/text.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
+import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
 import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
@@ -43,6 +44,7 @@ export async function runLine(
   else if (line.verb === 'status') status(io, session);
   else if (line.verb === 'log') await log(io, session, line);
   else if (line.verb === 'why') why(io, session, line);
+  else if (line.verb === 'inbox') await inbox(io, session);
   else {
     const call = (VERBS as readonly string[]).includes(line.verb) ? null : watchCall(io, text.trim());
     onCall(call);
@@ -227,6 +229,16 @@ function why(io: Io, session: Session, line: ShellLine): void {
   );
 }
 
+/** Shows the unread messages of the session, and acknowledges them. */
+async function inbox(io: Io, session: Session): Promise<void> {
+  const unread = await session.inbox();
+  if (!unread.ok) return show(io, { ...unread, evidence: [] }, false);
+  const { messages } = unread;
+  if (io.json) printJsonLine(io, { type: 'inbox', messages });
+  else print(io, messages.length === 0 ? '  No messages.' : renderMessages(messages));
+  if (messages.length > 0) await session.acknowledge(messages.map(({ id }) => id));
+}
+
 function help(io: Io, session: Session): void {
   const tools = session.available().tools.map((id) => {
     const parameters = session.tool(id)?.parameters.map(({ name, required }) => (required ? name : `[${name}]`)) ?? [];
@@ -241,7 +253,7 @@ function help(io: Io, session: Session): void {
       '  hop <peripheral> --exit <exit> [--reason …] [--fruit.<field> …]',
       '  mode <mode> [--summary …] [--reset]       change the mode',
       '  why <tool> [args…]                        would the call be allowed?',
-      '  status · log [n] · stop [reason] · close [reason] · exit',
+      '  status · log [n] · inbox · stop [reason] · close [reason] · exit',
       `  (${VERBS.length} verbs; --by operator speaks as the operator)`,
     ].join('\n'),
   );

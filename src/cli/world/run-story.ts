@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/client';
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { agentSession } from '../../adapters/core/local.ts';
 import { type RecordedSession, recordTranscript } from '../../adapters/core/transcript/transcript.ts';
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
@@ -10,6 +11,7 @@ import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { openSession } from '../../open-session.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
+import type { Session } from '../../session/session.ts';
 import { loadCatalogue } from '../../spec/load/load-specs.ts';
 import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
@@ -17,6 +19,8 @@ import { sqliteStore } from '../../stores/sqlite.ts';
 import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
 import type { Io } from '../io.ts';
+import { overCommandLine, overRest } from './bare-connections.ts';
+import { bareSession } from './bare-session.ts';
 import { liveStory, type StoryEnd } from './story-life.ts';
 import { agentAtDesk, joeInEmacs, ownCommand, type Somebody, scriptedJoe } from './story-people.ts';
 import { storySpecs } from './story-specs.ts';
@@ -24,7 +28,7 @@ import { storySpecs } from './story-specs.ts';
 /** The connections of a story: of the session to the world, and of the agent to the session. */
 export interface StoryWires {
   readonly world: 'here' | 'http' | 'openenv';
-  readonly agent: 'here' | 'mcp-http' | 'mcp-stdio';
+  readonly agent: 'here' | 'mcp-http' | 'mcp-stdio' | 'rest' | 'cli';
 }
 
 /** A story that was played, with all that a judge needs. */
@@ -73,7 +77,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
     const opened = await openSession({ root, agent: 'claude', store, specs });
     await opened.start('chat');
     const file = transcriptPath(folder, opened.id);
-    const recorded = recordTranscript(agentSession(opened), transcriptTo(file));
+    const recorded = recordTranscript(await sessionFor(opened, agent, { root, env }), transcriptTo(file));
     let wired: Wired = { session: recorded, close: async () => {} };
     if (agent === 'mcp-http') wired = await overHttp(recorded);
     if (agent === 'mcp-stdio') {
@@ -90,6 +94,9 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
         }
         await answered(store, `session:${opened.id}`);
       },
+    }).catch(async (error: unknown) => {
+      await recorded.close();
+      throw error;
     });
     await wired.close();
     const again = await openSession({ root, agent: 'claude', store, session: opened.id });
@@ -121,6 +128,19 @@ async function specsFor(config: string): Promise<SpecSet> {
   const parsed = parseSpecSet(storySpecs(config), await loadCatalogue());
   if (!parsed.ok) throw new Error(parsed.issues.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   return parsed.specs;
+}
+
+/** The session in this process; or released by it, and used over the HTTP API or by the command line. */
+async function sessionFor(
+  opened: Session,
+  agent: StoryWires['agent'],
+  { root, env }: Pick<StoryPlace, 'root' | 'env'>,
+): Promise<AgentSession> {
+  const here = agentSession(opened);
+  if (agent !== 'rest' && agent !== 'cli') return here;
+  await opened.detach();
+  const place = { session: opened.id, root, env };
+  return bareSession(here, agent === 'rest' ? await overRest(place) : await overCommandLine(place));
 }
 
 interface Wired {

@@ -16,6 +16,8 @@ const WIRES: readonly (StoryWires & { readonly name: string })[] = [
   { name: 'world: OpenEnv', world: 'openenv', agent: 'here' },
   { name: 'MCP over HTTP', world: 'http', agent: 'mcp-http' },
   { name: 'MCP over stdio', world: 'http', agent: 'mcp-stdio' },
+  { name: 'REST', world: 'http', agent: 'rest' },
+  { name: 'command line', world: 'http', agent: 'cli' },
 ];
 
 export interface ScorecardOptions {
@@ -24,9 +26,18 @@ export interface ScorecardOptions {
   readonly save?: string;
 }
 
+interface FaultyLife {
+  readonly id: PhenomenologyId;
+  /** The connection of the life that was changed. */
+  readonly over: string;
+  readonly what: string;
+  readonly verdict: Inhabitation['verdict'];
+  readonly reason: string;
+}
+
 /**
- * Lives the story once over each connection, and judges each life by P-1 to P-6; then once for each demand a life that
- * fails it. Exit code 1 if a life is judged otherwise.
+ * Lives the story once over each connection, and judges each life by P-1 to P-6; then each life again with one fault
+ * for each demand. Exit code 1 if a life is judged otherwise.
  */
 export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));
@@ -41,21 +52,19 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
   };
   try {
     const lives: { name: string; won: boolean; judged: readonly Inhabitation[] }[] = [];
-    let first: Awaited<ReturnType<typeof runStory>> | null = null;
-    let last: Awaited<ReturnType<typeof runStory>> | null = null;
+    const faults: FaultyLife[] = [];
     for (const { name, ...wires } of WIRES) {
-      last = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
-      keep(name, last.transcript);
-      first ??= last;
-      lives.push({ name, won: last.end.won, judged: judgeInhabitation(last.transcript, last.specs, last.entries) });
+      const life = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
+      keep(name, life.transcript);
+      lives.push({ name, won: life.end.won, judged: judgeInhabitation(life.transcript, life.specs, life.entries) });
+      for (const { breaks, what, change } of FAULTS) {
+        const changed = change(life);
+        keep(`${name} ${breaks} fails`, changed.transcript);
+        const judged = judgeInhabitation(changed.transcript, life.specs, changed.entries);
+        const { verdict, findings } = judged.find(({ id }) => id === breaks)!;
+        faults.push({ id: breaks, over: name, what, verdict, reason: findings[0]?.reason ?? '' });
+      }
     }
-    const faults = FAULTS.map(({ breaks, what, change }) => {
-      const changed = change(first!);
-      keep(`${breaks} fails`, changed.transcript);
-      const judged = judgeInhabitation(changed.transcript, first!.specs, changed.entries);
-      const found = judged.find(({ id }) => id === breaks)!;
-      return { id: breaks, what, verdict: found.verdict, reason: found.findings[0]?.reason ?? '' };
-    });
     const passes = lives.every(({ won, judged }) => won && judged.every(({ verdict }) => verdict === 'holds'));
     const ok = passes && faults.every(({ verdict }) => verdict === 'fails');
     if (io.json) printJson(io, { ok, lives, faults });
@@ -69,7 +78,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
 function printScorecard(
   io: Io,
   lives: readonly { readonly name: string; readonly judged: readonly Inhabitation[] }[],
-  faults: readonly { readonly id: string; readonly what: string; readonly verdict: string; readonly reason: string }[],
+  faults: readonly FaultyLife[],
 ): void {
   const ids = Object.keys(PHENOMENOLOGY) as PhenomenologyId[];
   const word = (verdict: string): string =>
@@ -82,7 +91,11 @@ function printScorecard(
   ]);
   print(io, table(io, ['', 'demand', ...lives.map(({ name }) => name)], rows));
   print(io);
-  print(io, heading(io, 'The same life with one fault'));
-  const broken = faults.map(({ id, what, verdict, reason }) => [id, word(verdict), what, excerpt(reason, 70)]);
-  print(io, table(io, ['', 'verdict', 'the fault', 'the judge says'], broken));
+  print(io, heading(io, 'The same lives with one fault'));
+  const broken = FAULTS.map(({ breaks, what }) => {
+    const same = faults.filter(({ id }) => id === breaks);
+    const cells = lives.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));
+    return [breaks, ...cells, what, excerpt(same[0]!.reason, 70)];
+  });
+  print(io, table(io, ['', ...lives.map(({ name }) => name), 'the fault', 'the judge says'], broken));
 }

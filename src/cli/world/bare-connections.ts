@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { quote } from '../../adapters/text-turns.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Io } from '../io.ts';
+import type { BareAnswer, BareConnection } from './bare-session.ts';
+import { ownCommand } from './story-people.ts';
+
+interface Place {
+  readonly session: string;
+  readonly root: string;
+  readonly env: Io['env'];
+}
+
+/** The session over the HTTP API, with the token of its agent. The server ends with the connection. */
+export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>): Promise<BareConnection> {
+  const [{ SessionHost }, { openFace }, { Tokens }] = await Promise.all([
+    import('../../daemon/host.ts'),
+    import('../../server/face.ts'),
+    import('../../server/access/tokens.ts'),
+  ]);
+  // Before the server is opened: it throws if the token's file is not safe.
+  const token = new Tokens(env).ofSession(session);
+  const host = new SessionHost({ env, keepOpenMs: 0 });
+  const face = await openFace(host, { env, listen: { port: 0 } });
+  const ask = async <T>(path: string, body?: object): Promise<T> => {
+    const response = await fetch(`${face.address}/v1/sessions/${session}${path}`, {
+      ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+    });
+    const answer = (await response.json()) as { error: { message: string } };
+    if (!response.ok) throw new Error(`${path}: ${answer.error.message}`);
+    return answer as unknown as T;
+  };
+  return {
+    step: (tool, args) => ask('/step', { tool, args }),
+    hop: (hop) => ask('/hop', hop),
+    status: async () => ({ ...(await ask<object>('')), available: await ask('/available') }) as never,
+    inbox: async () => (await ask<{ messages: never[] }>('/inbox?unread=true')).messages,
+    acknowledge: async (messages) => void (await ask('/inbox/read', { messages })),
+    async close() {
+      await face.close();
+      await host.close();
+    },
+  };
+}
+
+/** The session in a process of its own, `hopgate shell --json`: lines in, one JSON object a line out. */
+export async function overCommandLine({ session, root, env }: Place): Promise<BareConnection> {
+  const [command = '', ...args] = ownCommand();
+  const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
+    env: env as NodeJS.ProcessEnv,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const exited = once(shell, 'exit');
+  const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
+  const answer = async <T>(): Promise<T> => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error('hopgate shell ended');
+    const { type, ...fields } = JSON.parse(value);
+    if (type === 'mistake') throw new Error(fields.message);
+    return fields as T;
+  };
+  const type = <T>(line: string): Promise<T> => {
+    shell.stdin.write(`${line}\n`);
+    return answer<T>();
+  };
+  const word = (value: Json): string => quote(String(value));
+  await answer();
+  return {
+    step: (tool, given) =>
+      type<BareAnswer>([tool, ...Object.entries(given).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
+    hop: ({ hop, exit, reason }) =>
+      type<BareAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
+    status: () => type('status'),
+    inbox: async () => (await type<{ messages: never[] }>('inbox')).messages,
+    // The shell acknowledges what it prints.
+    acknowledge: async () => {},
+    async close() {
+      shell.stdin.end();
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { AgentAnswer, AgentCall, AgentSession } from '../../adapters/core/agent-session.ts';
+import { describeRefusal } from '../../adapters/core/describe-refusal.ts';
+import { renderResult } from '../../adapters/core/render-result.ts';
+import { messagesText } from '../../adapters/core/turn-messages.ts';
+import type { Denial } from '../../gate/denial.ts';
+import type { Message } from '../../ports/message-store.ts';
+import type { Json } from '../../spec/types.ts';
+
+/** The answer to a step or a hop, as the HTTP API and `hopgate shell --json` send it. */
+export type BareAnswer =
+  | { readonly ok: false; readonly denial: Denial }
+  | {
+      readonly ok: true;
+      readonly outcome?: 'ok' | 'failed';
+      readonly result?: Json;
+      readonly error?: { readonly code: string; readonly message: string } | null;
+    };
+
+/** A connection that carries data and no texts for a model. */
+export interface BareConnection {
+  step(tool: string, args: { readonly [name: string]: Json }): Promise<BareAnswer>;
+  hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<BareAnswer>;
+  status(): ReturnType<AgentSession['status']>;
+  /** The messages that are not acknowledged. */
+  inbox(): Promise<readonly Message[]>;
+  acknowledge(ids: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A session over a {@link BareConnection}: its agent's program makes the texts from the data. */
+export function bareSession(
+  { id, allTools }: Pick<AgentSession, 'id' | 'allTools'>,
+  connection: BareConnection,
+): AgentSession {
+  let shown: readonly string[] = [];
+  const place = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
+  const carryOut = async ({ name, input }: AgentCall): Promise<Omit<AgentAnswer, 'toolsChanged' | 'messages'>> => {
+    if (name === 'status') return { status: 'ok', text: await place(), data: null, denial: null };
+    const answer =
+      name === 'hop'
+        ? await connection.hop(input as Parameters<BareConnection['hop']>[0])
+        : await connection.step(name, input as { [name: string]: Json });
+    if (!answer.ok) {
+      const { denial } = answer;
+      return { status: 'refused', text: describeRefusal(denial, null), data: denial as unknown as Json, denial };
+    }
+    if (name === 'hop') return { status: 'ok', text: await place(), data: null, denial: null };
+    const { outcome, result = null, error } = answer;
+    const text = `${outcome === 'failed' ? `failed: ${error?.message ?? ''}\n` : ''}${renderResult(result)}`;
+    return { status: outcome === 'failed' ? 'failed' : 'ok', text, data: result, denial: null };
+  };
+  return {
+    id,
+    allTools,
+    async tools() {
+      const { tools } = (await connection.status()).available;
+      return (await allTools()).filter(({ name, kind }) => kind === 'control' || tools.includes(name));
+    },
+    async call(call) {
+      const seen = shown;
+      const answer = await carryOut(call);
+      if (seen.length > 0) await connection.acknowledge(seen);
+      const fresh = (await connection.inbox()).filter(({ id: message }) => !seen.includes(message));
+      shown = fresh.map(({ id: message }) => message);
+      if (fresh.length === 0) return { ...answer, toolsChanged: false };
+      return { ...answer, text: `${answer.text}\n${messagesText(fresh)}`, messages: fresh, toolsChanged: false };
+    },
+    wants: async () => null,
+    status: () => connection.status(),
+    prompt: place,
+    close: () => connection.close(),
+  };
+}

@@ -179,8 +179,9 @@ function notKept({ dropped }: { readonly [field: string]: Json }): string {
 }
 
 /** Remarks of hopgate in addition to the command's own output. */
-function remarks({ git, masked, noNetwork, timedOut, flooded }: { readonly [field: string]: Json }): string {
-  const lines = [git, masked, noNetwork].filter((each) => typeof each === 'string').map((each) => `says: ${each}`);
+function remarks({ timedOut, flooded, ...fields }: { readonly [field: string]: Json }): string {
+  const said = ['git', 'masked', 'noNetwork', 'notShown', 'linkedOutside'].map((field) => fields[field]);
+  const lines = said.filter((each) => typeof each === 'string').map((each) => `says: ${each}`);
   if (timedOut === true) lines.push('killed it after its time limit');
   if (flooded === true) lines.push('killed it because it printed too much');
   return lines.map((line) => `hopgate ${line}\n`).join('');

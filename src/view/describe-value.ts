@@ -70,7 +70,12 @@ export function describeValue(value: Json): string {
   if (Array.isArray(entries)) return `${plural(entries.length, 'entry', 'entries')}`;
   if (Array.isArray(dropped) && dropped.length > 0)
     return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
-  const hint = value['noNetwork'] ?? (value['refusedHosts'] ? value['remedy'] : undefined);
+  const hint =
+    value['noNetwork'] ??
+    value['notShown'] ??
+    value['linkedOutside'] ??
+    value['masked'] ??
+    (value['refusedHosts'] ? value['remedy'] : undefined);
   if (hint !== undefined) return `${ended}: ${short(hint, 240)}`;
   if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
   return short(value, 160);

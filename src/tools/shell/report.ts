@@ -1,3 +1,6 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
@@ -39,6 +42,7 @@ export function commandReport(
     ...withoutNetwork(context, result),
     ...emptyBecauseMasked(context),
     ...hiddenProgram(context, result),
+    ...linkedOutside(context, result),
     ...rest,
     ...(context.contained ? {} : { unsandboxed: true }),
   };
@@ -72,3 +76,29 @@ function emptyBecauseMasked({ emptyFiles }: ShellContext): { [key: string]: Json
   const remedy = 'If they hold no secrets, ask the operator for an exception in mask of hopgate.yaml ("!path").';
   return { masked: `Empty here, because they are masked: ${namesOf([...emptyFiles], 10)}. ${remedy}` };
 }
+
+/** The remedy for a package that a failed command named and that is a link out of the repository (`npm link`). */
+function linkedOutside({ call, contained }: ShellContext, result: CommandResult): { [key: string]: Json } {
+  if (result.exit === 0 || !contained) return {};
+  const words = `${result.stdout}\n${result.stderr}`.split(/[\s"'`()<>=,;]+/);
+  const { root } = call.grant;
+  const found = linksIn(join(root, 'node_modules')).find(
+    ({ name, to }) => !isWithin(root, to) && words.some((word) => word === name || word.startsWith(`${name}/`)),
+  );
+  if (!found) return {};
+  return {
+    linkedOutside: `node_modules/${found.name} leads to ${found.to}, and commands see only the repository. Ask the operator to install a copy (npm install --install-links ${found.to}), or to list that folder under toolchains: in hopgate.yaml.`,
+  };
+}
+
+/** The packages of a node_modules folder that are links, and where they lead. */
+function linksIn(folder: string, scope = ''): readonly { readonly name: string; readonly to: string }[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const name = `${scope}${entry.name}`;
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) return existsSync(path) ? [{ name, to: realpathSync(path) }] : [];
+    return scope === '' && entry.isDirectory() && entry.name.startsWith('@') ? linksIn(path, `${name}/`) : [];
+  });
+}
+
+const entriesOf = (folder: string) => (existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []);

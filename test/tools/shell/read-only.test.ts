@@ -56,6 +56,17 @@ describe('bash-readonly runs an ordinary command', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
+  test('a package that is a link out of the repository is named, with the way to it', async () => {
+    const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
+    mkdirSync(join(root, 'node_modules/@my'), { recursive: true });
+    symlinkSync(outside, join(root, 'node_modules/@my/lib'));
+    expect((await shell(root, 'node a.mjs')).result).toMatchObject({
+      exit: 1,
+      linkedOutside: expect.stringMatching(/^node_modules\/@my\/lib leads to .*--install-links.*toolchains/),
+    });
+    expect((await shell(root, 'echo other; exit 1')).result).not.toHaveProperty('linkedOutside');
+  });
+
   test('git log and other reads of the history', async () => {
     const root = scratch({ 'a.txt': 'a' });
     const git = (...args: string[]) =>

@@ -84,6 +84,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: () => import('./commands/clients/agency.ts'),
   },
   {
+    name: 'par-bell',
+    summary: 'call several agents to one review, in one shared document',
+    load: () => import('./commands/clients/par-bell.ts'),
+  },
+  {
     name: 'scorecard',
     summary: 'let an agent live in the household, and judge it by P-1 to P-6',
     load: () => import('./commands/scorecard.ts'),

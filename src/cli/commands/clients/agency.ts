@@ -2,22 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DialIns, dialIn } from '../../../agency/dial-in.ts';
+import { dialIn } from '../../../agency/dial-in.ts';
 import { fanOut } from '../../../agency/fan-out.ts';
-import type { AgencyNode } from '../../../agency/node.ts';
-import { agencyFolder, openNode } from '../../../agency/open-node.ts';
-import { type RunReply, replyOf } from '../../../agency/reply.ts';
 import type { RunRequest } from '../../../agency/request.ts';
-import { httpNode, type SendRun } from '../../../agency/transport.ts';
 import { plural, visible } from '../../../base/text.ts';
-import { readToken } from '../../../operator/token.ts';
-import { nodeId, roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
+import { Tokens } from '../../../server/access/tokens.ts';
 import { loadAgency } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
+import { agencyOption, folderOf, openOwn, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
 import { examples } from '../../options.ts';
 import { table } from '../../table.ts';
-import { servedAt } from './serve.ts';
 
 interface RunOptions {
   readonly agency?: string;
@@ -36,10 +31,9 @@ export function register(command: Command, io: Io): void {
     'after',
     examples('hopgate agency check', 'hopgate agency run fuclaude par-participant --prompt "Say hello"'),
   );
-  const folder = () => new Option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)');
   const withRequest = (made: Command): Command =>
     made
-      .addOption(folder())
+      .addOption(agencyOption())
       .addOption(
         new Option('--input <name=value>', 'an input of the template; JSON if it reads as JSON, else text')
           .default([], 'none')
@@ -72,7 +66,7 @@ export function register(command: Command, io: Io): void {
   command
     .command('check')
     .description('Checks an agency folder, and lists what it contains.')
-    .addOption(folder())
+    .addOption(agencyOption())
     .addHelpText('after', examples('hopgate agency check', 'hopgate agency check --agency resources/agency'))
     .action((options: RunOptions) => check(io, options));
   command
@@ -86,16 +80,10 @@ export function register(command: Command, io: Io): void {
     .description('Connects this machine to a node, runs the agents of this machine for it, and keeps the connection.')
     .argument('<url>', 'the address that "hopgate serve --agency-listen" printed there')
     .requiredOption('--token-file <file>', 'the token of this node, from "hopgate agency token" there')
-    .addOption(folder())
+    .addOption(agencyOption())
     .addHelpText('after', examples('hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token'))
     .action((url: string, options: RunOptions & { readonly tokenFile: string }) => connect(io, url, options));
 }
-
-const folderOf = (io: Io, { agency }: RunOptions): string =>
-  agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
-
-const openOwn = (io: Io, options: RunOptions): AgencyNode =>
-  openNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
 
 const requestOf = (agent: string, peripheral: string, { input, prompt, route }: RunOptions): RunRequest => ({
   'agent-id': agent,
@@ -105,28 +93,6 @@ const requestOf = (agent: string, peripheral: string, { input, prompt, route }: 
   ...(route === undefined ? {} : { route }),
 });
 
-/** Uses the running server, which has the connections of other nodes; else this process. */
-async function withNode<T>(io: Io, options: RunOptions, work: (send: SendRun) => Promise<T>): Promise<T> {
-  const served = options.agency === undefined ? await servedAt(io) : null;
-  if (served?.startsWith('http:')) {
-    const send = httpNode(served, readToken(roleTokenFile(io.env, 'operator')));
-    return work(async (request, passage, signal) => {
-      let reply: RunReply | null = null;
-      const own = await replyOf(request['agent-id'], async () => {
-        reply = await send(request, passage, signal);
-        return null;
-      });
-      return reply ?? own;
-    });
-  }
-  const node = openOwn(io, options);
-  try {
-    return await work((request, passage) => node.run(request, passage));
-  } finally {
-    await node.close();
-  }
-}
-
 async function runOne(io: Io, agent: string, peripheral: string, options: RunOptions): Promise<void> {
   const passage = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
   const reply = await withNode(io, options, (send) =>
@@ -135,7 +101,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
   if (io.json) {
     printJson(io, reply);
     if (!reply.ok) io.exitCode = 1;
-  } else if (reply.ok) print(io, shown(reply));
+  } else if (reply.ok) print(io, shownReply(reply));
   else throw new CliError(reply.error.code, reply.error.message, reply.error.remedy);
 }
 
@@ -152,17 +118,11 @@ async function runAll(io: Io, agents: string, peripheral: string, options: RunOp
     ),
   );
   if (io.json) printJson(io, all);
-  else for (const [agent, reply] of Object.entries(all.replies)) print(io, `${visible(agent)}: ${shown(reply)}`);
+  else for (const [agent, reply] of Object.entries(all.replies)) print(io, `${visible(agent)}: ${shownReply(reply)}`);
   if (all.outcome !== 'all') io.exitCode = 1;
 }
 
 const budgetOf = ({ wait }: RunOptions): number | null => (wait === undefined ? null : wait * 1_000);
-
-function shown(reply: RunReply): string {
-  if (!reply.ok) return `${reply.error.code}: ${visible(reply.error.message)}`;
-  const text = typeof reply.response === 'string' ? reply.response : JSON.stringify(reply.response, null, 2);
-  return text.split('\n').map(visible).join('\n');
-}
 
 function check(io: Io, options: RunOptions): void {
   const { peripherals, agents } = loadAgency(folderOf(io, options));

@@ -1,0 +1,29 @@
+import type { Doc } from 'yjs';
+
+/** Loads the library of the shared document, which only reviews of several agents need. */
+export const loadYjs = () => import('yjs');
+
+/** The contributions of a shared review: the words of each agent by its name. */
+export type Contributions = { readonly [agent: string]: string };
+
+/** The facts of a review that stay when it continues: its title, its session, and the port of its document. */
+export type ReviewFacts = { readonly title?: string; readonly session?: string; readonly port?: number };
+
+const factsIn = (doc: Doc) => doc.getMap<string | number>('review');
+
+export const factsOf = (doc: Doc): ReviewFacts => factsIn(doc).toJSON();
+
+/** Sets facts that changed. */
+export function setFacts(doc: Doc, facts: ReviewFacts): void {
+  const known = factsIn(doc);
+  for (const [name, value] of Object.entries(facts)) if (known.get(name) !== value) known.set(name, value);
+}
+
+const mapOf = (doc: Doc) => doc.getMap<string>('contributions');
+
+/** Sets the words of one agent. If an agent writes twice, every replica keeps the same one of its texts. */
+export const contribute = (doc: Doc, agent: string, text: string): void => void mapOf(doc).set(agent, text);
+
+/** The contributions that a replica knows, by agent in alphabetical order. */
+export const contributionsOf = (doc: Doc): Contributions =>
+  Object.fromEntries([...mapOf(doc).entries()].sort(([a], [b]) => (a < b ? -1 : 1)));

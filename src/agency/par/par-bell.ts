@@ -1,0 +1,101 @@
+import { hash, randomUUID } from 'node:crypto';
+import { WebSocket } from 'ws';
+import type { Doc } from 'yjs';
+import type { Json } from '../../spec/types.ts';
+import { type FanOut, fanOut } from '../fan-out.ts';
+import type { RunReply } from '../reply.ts';
+import type { RunRequest } from '../request.ts';
+import { contribute, loadYjs } from './document.ts';
+import type { DocumentServer } from './document-server.ts';
+
+interface ParBellOptions {
+  readonly agents: readonly string[];
+  /** The name of the review, and of its document. */
+  readonly par: string;
+  readonly title: string;
+  /** The session under review. */
+  readonly session: string;
+  readonly document: DocumentServer;
+  /** The token with which replicas join the document. */
+  readonly token: string;
+  /** Runs one agent once for each key. */
+  readonly run: (request: RunRequest, key: string) => Promise<RunReply>;
+  /** Called when an agent's answer is on disk, or its run failed. */
+  readonly onReply?: (agent: string, reply: RunReply) => void;
+}
+
+/**
+ * Runs agents in the peripheral `par-participant` at once. Each one's answer enters the shared document by a replica of
+ * its own. Resolves when every answer is on disk. The same `par` continues a review that was interrupted: an agent that
+ * answered before is not started again.
+ */
+export function parBell({
+  agents,
+  par,
+  title,
+  session,
+  document,
+  token,
+  run,
+  onReply,
+}: ParBellOptions): Promise<FanOut> {
+  const inputs: { [name: string]: Json } = {
+    'par/title': title,
+    'par/crdt-host': document.host,
+    'par/crdt-port': document.port,
+    'session/id': session,
+  };
+  const digest = hash('sha256', JSON.stringify(inputs)).slice(0, 16);
+  return fanOut(agents, async (agent) => {
+    const known = document.contributions()[agent];
+    if (known !== undefined) return { ok: true, response: known, meta: { 'agent-id': agent, 'duration-ms': 0 } };
+    const request = { 'agent-id': agent, peripheral: 'par-participant', inputs };
+    const key = `${par}.${agent}.${digest}`;
+    const first = await run(request, key);
+    // A participant has no tools, so to start it again repeats no effect.
+    const isCutOff = !first.ok && first.error.code === 'run-interrupted';
+    const reply = isCutOff ? await run(request, `${key}.${randomUUID()}`) : first;
+    if (reply.ok) {
+      const { response } = reply;
+      const text = typeof response === 'string' ? response : JSON.stringify(response);
+      const replica = await joinDocument(`ws://${hostIn(document.host)}:${document.port}`, par, token);
+      contribute(replica.doc, agent, text);
+      await document.holds(agent);
+      replica.leave();
+    }
+    onReply?.(agent, reply);
+    return reply;
+  });
+}
+
+const hostIn = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/**
+ * Joins a shared document. Resolves when the replica has all that the server has. A broken connection is made again
+ * until the replica leaves.
+ */
+export async function joinDocument(
+  url: string,
+  par: string,
+  token: string,
+): Promise<{ readonly doc: Doc; leave(): void }> {
+  const [{ Doc }, { WebsocketProvider }] = await Promise.all([loadYjs(), import('y-websocket')]);
+  class Authenticated extends WebSocket {
+    constructor(address: string | URL) {
+      super(address, { headers: { Authorization: `Bearer ${token}` } });
+    }
+  }
+  const doc = new Doc();
+  const provider = new WebsocketProvider(url, encodeURIComponent(par), doc, {
+    WebSocketPolyfill: Authenticated as unknown as typeof globalThis.WebSocket,
+    disableBc: true,
+  });
+  if (!provider.synced) await new Promise<void>((resolve) => provider.once('sync', () => resolve()));
+  return {
+    doc,
+    leave() {
+      provider.destroy();
+      doc.destroy();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { DialIns } from '../../agency/dial-in.ts';
+import type { AgencyNode } from '../../agency/node.ts';
+import { agencyFolder, openNode } from '../../agency/open-node.ts';
+import { type RunReply, replyOf } from '../../agency/reply.ts';
+import { httpNode, type SendRun } from '../../agency/transport.ts';
+import { visible } from '../../base/text.ts';
+import { readToken } from '../../operator/token.ts';
+import { nodeId, roleTokenFile } from '../../server/access/tokens.ts';
+import { servedAt } from '../commands/clients/serve.ts';
+import type { Io } from '../io.ts';
+
+/** The option of the agency folder. */
+export interface AgencyOptions {
+  readonly agency?: string;
+}
+
+export const agencyOption = (): Option =>
+  new Option('--agency <dir>', 'the agency folder (default: ~/.config/hopgate/agency)');
+
+export const folderOf = (io: Io, { agency }: AgencyOptions): string =>
+  agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
+
+export const openOwn = (io: Io, options: AgencyOptions): AgencyNode =>
+  openNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
+
+/** Uses the running server, which has the connections of other nodes; else this process. */
+export async function withNode<T>(io: Io, options: AgencyOptions, work: (send: SendRun) => Promise<T>): Promise<T> {
+  const served = options.agency === undefined ? await servedAt(io) : null;
+  if (served?.startsWith('http:')) {
+    const send = httpNode(served, readToken(roleTokenFile(io.env, 'operator')));
+    return work(async (request, passage, signal) => {
+      let reply: RunReply | null = null;
+      const own = await replyOf(request['agent-id'], async () => {
+        reply = await send(request, passage, signal);
+        return null;
+      });
+      return reply ?? own;
+    });
+  }
+  const node = openOwn(io, options);
+  try {
+    return await work((request, passage) => node.run(request, passage));
+  } finally {
+    await node.close();
+  }
+}
+
+/** A reply as text for a person. */
+export function shownReply(reply: RunReply): string {
+  if (!reply.ok) return `${reply.error.code}: ${visible(reply.error.message)}`;
+  const text = typeof reply.response === 'string' ? reply.response : JSON.stringify(reply.response, null, 2);
+  return text.split('\n').map(visible).join('\n');
+}

@@ -1,0 +1,153 @@
+import { hash, randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Contributions } from '../../../agency/par/document.ts';
+import { serveDocument } from '../../../agency/par/document-server.ts';
+import { parBell } from '../../../agency/par/par-bell.ts';
+import { stateHome } from '../../../base/state-home.ts';
+import { plural, visible } from '../../../base/text.ts';
+import type { EntryDraft } from '../../../evidence/entry.ts';
+import { readActivity } from '../../../evidence/musn/activity.ts';
+import { readToken } from '../../../operator/token.ts';
+import { ensureStateDir } from '../../../project/state-dir.ts';
+import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
+import { sqliteStore } from '../../../stores/sqlite.ts';
+import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
+import { type Io, note, print, printJson } from '../../io.ts';
+import { evidenceFile } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+
+interface Options {
+  readonly root: string;
+  readonly agency?: string;
+  readonly agents: readonly string[];
+  readonly title?: string;
+  readonly session?: string;
+  readonly par?: string;
+  readonly listen?: { readonly host: string; readonly port: number };
+}
+
+export function register(command: Command, io: Io): void {
+  command
+    .description(
+      'Calls several agents to a post-action review (PAR). Each one runs in the agency peripheral par-participant and contributes to one shared document (a yjs CRDT). The result is a review in the evidence.',
+    )
+    .requiredOption('--agents <names>', 'the agents, separated by commas', namesOf)
+    .option('--title <text>', 'the title of the review (default: "Post-action review")')
+    .option('--session <id>', 'the session under review (default: the review itself)')
+    .option('--par <id>', 'the name of the review; an interrupted review with this name continues', parOf)
+    .addOption(
+      new Option(
+        '--listen <host:port>',
+        'the address of the shared document (default: a free port of 127.0.0.1)',
+      ).argParser(addressOf),
+    )
+    .addOption(agencyOption())
+    .addOption(rootOption())
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate par-bell --agents fuclaude,fucodex --title "Lab Upload Debrief"',
+        'hopgate par-bell --agents fuclaude --session 01J --json',
+        'hopgate par-bell --agents fuclaude,fucodex --par debrief-7    # continues "debrief-7"',
+      ),
+    )
+    .action((options: Options) => ring(io, options));
+}
+
+async function ring(io: Io, options: Options): Promise<void> {
+  const { agents, listen } = options;
+  const root = rootOf(io, options);
+  const par = options.par ?? `par-${randomUUID().slice(0, 8)}`;
+  ensureStateDir(root, io.env);
+  const tokens = new Tokens(io.env);
+  mkdirSync(stateHome(io.env), { recursive: true, mode: 0o700 });
+  const document = await serveDocument({
+    host: listen?.host ?? '127.0.0.1',
+    port: listen?.port ?? null,
+    file: join(stateHome(io.env), 'par.db'),
+    name: par,
+    admits: (token) => ['operator', 'agent', 'node'].includes(tokens.holder(token)?.role ?? ''),
+  });
+  try {
+    const known = document.facts();
+    const title = options.title ?? known.title ?? 'Post-action review';
+    const session = options.session ?? known.session ?? par;
+    document.keepFacts({ title, session });
+    note(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
+    const all = await withNode(io, options, (send) =>
+      parBell({
+        ...{ agents, par, title, session, document },
+        token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
+        run: (request, key) => send(request, { key, budgetMs: null, via: [] }, new AbortController().signal),
+        onReply: (agent, reply) => note(io, `${agent}: ${reply.ok ? 'contributed' : visible(reply.error.message)}`),
+      }),
+    );
+    const contributions = document.contributions();
+    const entry = await keep(root, io, { par, session, title, contributions });
+    if (io.json)
+      printJson(io, { par, session, title, outcome: all.outcome, contributions, entry, replies: all.replies });
+    else {
+      for (const [agent, text] of Object.entries(contributions))
+        print(io, `${visible(agent)}: ${text.split('\n').map(visible).join('\n')}`);
+      for (const [agent, reply] of Object.entries(all.replies))
+        if (!reply.ok) print(io, `${visible(agent)}: ${shownReply(reply)}`);
+      if (entry !== null) print(io, `The review is in the evidence: hopgate log ${par}`);
+    }
+    if (all.outcome !== 'all') io.exitCode = 1;
+  } finally {
+    await document.close();
+  }
+}
+
+/** Writes the review into the evidence, once for the same contributions. Returns its id; null if nobody contributed. */
+async function keep(
+  root: string,
+  io: Io,
+  { par, session, title, contributions }: { par: string; session: string; title: string; contributions: Contributions },
+): Promise<string | null> {
+  if (Object.keys(contributions).length === 0) return null;
+  const id = `m-${hash('sha256', JSON.stringify([par, session, title, contributions])).slice(0, 24)}`;
+  const event = { 'event/type': 'session/par', agent: 'par-bell', source: 'hopgate', at: new Date().toISOString() };
+  const review = {
+    ...{ ...event, 'par/id': par, 'session/id': session, 'par/tags': ['par-bell'] },
+    problem: title,
+    'par/questions': { perspectives: contributions },
+  };
+  const draft: EntryDraft = { ...readActivity(event, { id, sessionId: par }), body: review };
+  const store = sqliteStore(evidenceFile(root, io.env));
+  try {
+    if ((await store.get(id)) !== null) return id;
+    const lease = await store.acquire(par, `par-bell-${process.pid}`, 10_000);
+    try {
+      await store.append(lease, await store.head(par), [draft]);
+    } finally {
+      await store.release(lease);
+    }
+    return id;
+  } finally {
+    await store.close();
+  }
+}
+
+function namesOf(text: string): readonly string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (names.length === 0) throw new InvalidArgumentError('Name at least one agent.');
+  return names;
+}
+
+function parOf(text: string): string {
+  if (/^[\w.:-]{1,100}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must have 1 to 100 letters, digits, or . _ : -');
+}
+
+function addressOf(text: string): NonNullable<Options['listen']> {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host !== undefined && Number(port) < 65_536) return { host, port: Number(port) };
+  throw new InvalidArgumentError('It must be host:port.');
+}

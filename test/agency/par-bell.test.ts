@@ -1,0 +1,152 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { WebSocket } from 'ws';
+import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
+import { contribute, contributionsOf } from '../../src/agency/par/document.ts';
+import { type DocumentServer, serveDocument } from '../../src/agency/par/document-server.ts';
+import { joinDocument, parBell } from '../../src/agency/par/par-bell.ts';
+import { until } from '../server/kit.ts';
+import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './kit.ts';
+
+const TOKEN = 'secret';
+async function served(file = join(folder(), 'par.db'), port: number | null = null): Promise<DocumentServer> {
+  const options = { file, name: 'd1', host: '127.0.0.1', port, admits: (token: string) => token === TOKEN };
+  const server = await serveDocument(options);
+  onTestFinished(() => server.close().catch(() => {}));
+  return server;
+}
+const addressOf = ({ port }: { readonly port: number }): string => `ws://127.0.0.1:${port}`;
+
+describe('the shared document of a review', () => {
+  it('has every contribution on every replica, in any order and number of deliveries', () => {
+    const words = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), {
+      minKeys: 1,
+      maxKeys: 6,
+      noNullPrototype: true,
+    });
+    fc.assert(
+      fc.property(words, fc.infiniteStream(fc.nat()), (contributions, draws) => {
+        const updates = Object.entries(contributions).map(([agent, text]) => {
+          const doc = new Doc();
+          contribute(doc, agent, text);
+          return encodeStateAsUpdate(doc);
+        });
+        const drawn = (below: number): number => draws.next().value! % below;
+        const replicas = [new Doc(), new Doc(), new Doc()];
+        for (const replica of replicas) {
+          const order = [...updates, ...updates].map((update) => [drawn(1_000), update] as const);
+          for (const [, update] of order.sort(([a], [b]) => a - b)) applyUpdate(replica, update);
+          expect({ ...contributionsOf(replica) }).toEqual(contributions);
+        }
+      }),
+    );
+  });
+
+  it('keeps one text of an agent that wrote twice, the same on each replica', async () => {
+    const server = await served();
+    const [one, two] = await Promise.all([1, 2].map(() => joinDocument(addressOf(server), 'd1', TOKEN)));
+    contribute(one!.doc, 'a', 'first');
+    contribute(two!.doc, 'a', 'second');
+    contribute(two!.doc, 'b', 'other');
+    await until(() => [one!, two!].every(({ doc }) => contributionsOf(doc)['b'] !== undefined));
+    await until(() => contributionsOf(one!.doc)['a'] === contributionsOf(two!.doc)['a']);
+    one!.leave();
+    two!.leave();
+  });
+
+  it('reaches a replica whose connection breaks, wherever it breaks', async () => {
+    const server = await served();
+    for (let up = 0; up < 400; up += 37) {
+      const wire = await breakingWire(server.port, { up });
+      const replica = await joinDocument(`ws://127.0.0.1:${wire.port}`, 'd1', TOKEN);
+      contribute(replica.doc, `agent ${up}`, 'words');
+      await server.holds(`agent ${up}`);
+      replica.leave();
+    }
+  });
+
+  it('refuses a wrong token, another document, and a browser', async () => {
+    const server = await served();
+    const status = (path: string, headers: Record<string, string>) =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(`${addressOf(server)}${path}`, { headers });
+        socket.on('unexpected-response', (_, { statusCode }) => resolve(statusCode));
+        socket.on('error', () => {});
+        socket.on('open', () => resolve(101));
+      });
+    const right = { authorization: `Bearer ${TOKEN}` };
+    expect(await status('/d1', { authorization: 'Bearer wrong' })).toBe(401);
+    expect(await status('/d1', {})).toBe(401);
+    expect(await status('/d2', right)).toBe(404);
+    expect(await status('/d1', { ...right, origin: 'http://127.0.0.1' })).toBe(403);
+    expect(await status('/d1', right)).toBe(101);
+  });
+
+  it('closes a connection that sends something else, and keeps the others', async () => {
+    const server = await served();
+    const socket = new WebSocket(`${addressOf(server)}/d1`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    socket.on('open', () => socket.send(Buffer.from([0, 2, 255, 255, 255, 255])));
+    expect(await closed).toBe(1002);
+    const replica = await joinDocument(addressOf(server), 'd1', TOKEN);
+    contribute(replica.doc, 'a', 'words');
+    await server.holds('a');
+    replica.leave();
+  });
+});
+
+describe('par-bell', () => {
+  const options = (document: DocumentServer, run: Parameters<typeof parBell>[0]['run'], agents = ['x', 'y']) => ({
+    ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, token: TOKEN, run },
+  });
+
+  it('gives each agent the address of the document, and collects what they say', async () => {
+    const agent = await countingAgent();
+    const node = nodeWith(
+      `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }\ny: { location: local, driver: scripted, replies: [from y] }`,
+    );
+    const document = await served();
+    const run = (request: Parameters<typeof node.run>[0], key: string) =>
+      node.run(request, { key, budgetMs: null, via: [] });
+    const all = await parBell(options(document, run, ['x', 'y', 'z']));
+    expect([all.outcome, document.contributions()]).toEqual(['partial', { x: 'a view', y: 'from y' }]);
+    expect(all.replies['z']).toMatchObject({ ok: false, error: { code: 'unknown-agent' } });
+    expect(agent.prompts[0]).toContain(`PAR: Debrief\nCRDT: 127.0.0.1:${document.port}\nSession: s1`);
+  });
+
+  it('continues after its process was killed: nobody who contributed is asked again', async () => {
+    const slow = await countingAgent(60_000);
+    const state = folder();
+    const agency = join(state, 'agency');
+    const env = { ...process.env, HOME: state, XDG_STATE_HOME: join(state, 'state'), XDG_CONFIG_HOME: state };
+    mkdirSync(agency);
+    writeFileSync(join(agency, 'peripherals.edn'), PAR_PARTICIPANT);
+    const agents = (y: string) =>
+      writeFileSync(join(agency, 'agents.yaml'), `x: { location: local, driver: scripted, replies: [from x] }\n${y}\n`);
+    agents(`y: { location: local, driver: http, url: "${slow.url}", honours: [fs, shell, http] }`);
+    const root = folder();
+    const cli = (...args: string[]) =>
+      spawn(
+        process.execPath,
+        ['src/cli/main.ts', 'par-bell', '--root', root, '--agency', agency, '--agents', 'x,y', '--json', ...args],
+        { env, stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+    const first = cli('--par', 'd1', '--title', 'Debrief');
+    let told = '';
+    first.stderr.on('data', (data) => (told += data));
+    await until(() => told.includes('x: contributed') && slow.prompts.length === 1);
+    first.kill('SIGKILL');
+    await new Promise((resolve) => first.on('exit', resolve));
+    agents('y: { location: local, driver: scripted, replies: [from y] }');
+    const again = cli('--par', 'd1');
+    let [out, err] = ['', ''];
+    again.stdout.on('data', (data) => (out += data));
+    again.stderr.on('data', (data) => (err += data));
+    expect(await new Promise((resolve) => again.on('exit', resolve)), err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ title: 'Debrief', contributions: { x: 'from x', y: 'from y' } });
+    expect(err).not.toContain('x: contributed');
+  });
+});

@@ -1,5 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { suggest } from './names.ts';
+import { MAX_RULE_NODES } from './policy/limits.ts';
 import type { FruitType, Json } from './types.ts';
 
 /** The names that a rule may use in addition to the fixed facts. */
@@ -46,7 +47,10 @@ function celTypeOf({ type }: { readonly [keyword: string]: Json }): string {
 
 /** The environment of a rule. Facts of type `int` must be `bigint`; the backpack is an open map. */
 function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
-  const environment = new Environment({ unlistedVariablesAreDyn: false });
+  const environment = new Environment({
+    unlistedVariablesAreDyn: false,
+    limits: { maxAstNodes: MAX_RULE_NODES },
+  });
   const all: { [fact: string]: { readonly [member: string]: string } } = {
     ...FACTS,
     fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),
@@ -79,6 +83,8 @@ export function checkCel(text: string, scope: FactScope): { message: string; sug
     return { message: `unknown fact "${bad}"`, suggestion: suggest(bad, roots) };
   }
   if (code === 'no_such_key' && range) return unknownMember(text, range, scope);
+  if (summary?.startsWith('Exceeded max'))
+    return { message: 'the rule is too long or nested too deeply', suggestion: 'write a shorter rule' };
   return { message: `the rule is not valid: ${summary}`, suggestion: null };
 }
 

@@ -23,6 +23,17 @@ describe('checkCel', () => {
   });
 
   it.each([
+    '('.repeat(3_000) + 'true' + ')'.repeat(3_000),
+    `${'!'.repeat(3_000)}true`,
+    Array(3_000).fill('visit.steps > 0').join(' && '),
+    `1${' + 1'.repeat(3_000)} > 0`,
+    `${'['.repeat(3_000)}1${']'.repeat(3_000)} == []`,
+  ])('refuses a rule that would overflow the stack', (rule) => {
+    const message = 'the rule is too long or nested too deeply';
+    expect(checkCel(rule, scope)).toEqual({ message, suggestion: 'write a shorter rule' });
+  });
+
+  it.each([
     ['frut.result == "pass"', 'unknown fact "frut"', 'did you mean "fruit"?'],
     ['fruit.reslt == "pass"', 'unknown fact "fruit.reslt"', 'did you mean "fruit.result"?'],
     ['fruit["reslt"] == "pass"', 'unknown fact "fruit.reslt"', 'did you mean "fruit.result"?'],

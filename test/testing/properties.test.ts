@@ -147,6 +147,7 @@ describe('the check of agents, modes and conditions', () => {
     });
     expect(notes(specs)).toEqual([
       'lost-mode: no session can reach the mode execute',
+      'operator-only: only the operator can hop out of one',
       'operator-only: only the operator can enter two',
       'operator-only: only the operator can hop out of two',
     ]);
@@ -306,97 +307,263 @@ it('the proof agrees with an exhaustive search on small random graphs', () => {
   expect(Math.min(seen.true, seen.false)).toBeGreaterThan(50);
 }, 60_000);
 
-// ── agents, modes, conditions and limits, against a search over every agent and mode ──
+// ── random spec sets against a search over every agent, mode and condition ──
 
-interface Rich {
-  readonly edges: readonly { readonly from: string; readonly to: string; readonly steps: number | null }[];
-  readonly agents: { readonly [id: string]: readonly string[] };
-  readonly modes: { readonly [mode: string]: readonly string[] };
-  readonly limits: { readonly [id: string]: number };
-  readonly execute: boolean;
-}
+const RULES: { readonly [condition: string]: { readonly cel: string; readonly holds: (now: At) => boolean } } = {
+  'is-ann': { cel: 'session.agent == "ann"', holds: ({ agent }) => agent === 'ann' },
+  'is-not-ann': { cel: 'session.agent != "ann"', holds: ({ agent }) => agent !== 'ann' },
+  executes: { cel: 'session.mode == "execute"', holds: ({ mode }) => mode === 'execute' },
+  never: { cel: 'session.agent == "ann" && session.agent == "bob"', holds: () => false },
+};
 const NAMES = ['ann', 'bob'];
 const MODE_NAMES = ['discuss', 'diagnose', 'execute'];
-const some = <T>(values: readonly T[]) => fc.subarray([...values]);
+
+interface At {
+  readonly agent: string;
+  readonly place: string;
+  readonly mode: string;
+  readonly began: boolean;
+}
+interface Way {
+  readonly from: string;
+  readonly to: string;
+  readonly steps: number | null;
+  readonly operator: boolean;
+}
+interface Place {
+  readonly sources: readonly string[];
+  readonly condition: string | null;
+  readonly gate: string | null;
+  readonly agents: readonly string[];
+  readonly limit: number;
+}
+interface Rich {
+  readonly ways: readonly Way[];
+  readonly places: { readonly [id: string]: Place };
+  readonly modes: { readonly [mode: string]: readonly string[] };
+  readonly moves: readonly { readonly from: string; readonly to: string; readonly approved: boolean }[];
+}
+
+const most = (values: readonly string[]) =>
+  fc.oneof(fc.constant([...values]), fc.subarray([...values], { minLength: 1 }));
+const rule = fc.option(fc.constantFrom(...Object.keys(RULES)), { freq: 2 });
+const aPlace: fc.Arbitrary<Place> = fc.record({
+  sources: fc.oneof(
+    fc.constant(['from-any']),
+    fc.subarray(['default', 'session-close', 'user-request', 'from-any'], { minLength: 1 }),
+  ),
+  condition: rule,
+  gate: fc.oneof(rule, fc.constant('approval')),
+  agents: fc.oneof(fc.constant([]), fc.subarray(NAMES)),
+  limit: fc.integer({ min: 1, max: 4 }),
+});
 const rich: fc.Arbitrary<Rich> = fc.record({
-  edges: fc.uniqueArray(
+  ways: fc.uniqueArray(
     fc.record({
       from: fc.constantFrom(...IDS),
       to: fc.constantFrom(...IDS),
       steps: fc.option(fc.integer({ min: 0, max: 3 })),
+      operator: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     }),
-    { maxLength: 8, selector: ({ from, to }) => `${from}${to}` },
+    { minLength: 2, maxLength: 10, selector: ({ from, to }) => `${from}${to}` },
   ),
-  agents: fc.record(Object.fromEntries(IDS.map((id) => [id, some(NAMES)]))),
-  modes: fc.record(Object.fromEntries(MODE_NAMES.map((mode) => [mode, some(IDS)]))),
-  limits: fc.record(Object.fromEntries(IDS.map((id) => [id, fc.integer({ min: 1, max: 4 })]))),
-  execute: fc.boolean(),
+  places: fc.record(Object.fromEntries(IDS.map((id) => [id, aPlace]))),
+  modes: fc.record(Object.fromEntries(MODE_NAMES.map((mode) => [mode, most(IDS)]))),
+  moves: fc.uniqueArray(
+    fc.record({ from: fc.constantFrom(...MODE_NAMES), to: fc.constantFrom(...MODE_NAMES), approved: fc.boolean() }),
+    { maxLength: 4, selector: ({ from, to }) => `${from}${to}` },
+  ),
 });
 
-function specOfRich({ edges, agents, modes, limits, execute }: Rich): SpecSet {
+/** One tool and one scope: reading the shipped ones for each set takes most of the time. */
+const SMALL = [
+  {
+    file: 'tools.yaml',
+    text: 'tools: { read: { purpose: Reads., effect: observe, parameters: [], limits: { seconds: 1, output-bytes: 10 } } }\n',
+  },
+  { file: 'scopes.yaml', text: 'scopes: { full-codebase: { read: root, write: [], command: none, url: none } }\n' },
+];
+
+const exitOf = ({ to, operator }: Way) => (operator ? 'user-request' : `to-${to}`);
+/** The first place always has a start, so that sessions exist. */
+const sourcesOf = ({ places }: Rich, id: string) => [
+  ...new Set([...(id === 'a' ? ['default'] : []), ...places[id]!.sources]),
+];
+const admitsHops = (sources: readonly string[]) => sources.includes('from-any') || sources.includes('user-request');
+
+function specOfRich(draft: Rich): SpecSet {
+  const { ways, places, modes, moves } = draft;
+  const transitions = moves
+    .filter(({ from, to }) => from !== to)
+    .map(({ from, to, approved }) => `{ from: ${from}, to: ${to}${approved ? ', approval: operator' : ''} }`);
   const gate = [
     'initial: discuss',
     `modes: { ${MODE_NAMES.map((mode) => `${mode}: { effects: [observe], peripherals: [${modes[mode]}] }`).join(', ')} }`,
-    `transitions: [{ from: discuss, to: diagnose }${execute ? ', { from: diagnose, to: execute }' : ''}]`,
+    `transitions: [${transitions.join(', ')}]`,
     'reset: discuss',
   ];
-  const places = IDS.map((id) => {
-    const exits = edges
-      .filter(({ from }) => from === id)
-      .map(({ to, steps }) => `to-${to}: ${steps === null ? to : `{ to: ${to}, when: visit.steps > ${steps} }`}`);
-    const names = agents[id]!.length === 0 ? '' : `agents: [${agents[id]}]\n`;
-    const entry = `entry: [${id === 'a' ? 'default, ' : ''}from-any]`;
-    return place(id, `${LOOK}${names}${entry}\nlimits: { steps: ${limits[id]} }\nexit: { ${exits.join(', ')} }\n`);
+  /** The gates in the file of one of the peripherals that open the gated one: they apply to all ways to it. */
+  const gatesIn = (file: string) =>
+    IDS.flatMap((id) => {
+      const is = places[id]!.gate;
+      if (is === null || ways.find(({ to }) => to === id)?.from !== file) return [];
+      return [`${id}: [${is === 'approval' ? '{ approval: operator }' : `{ when: '${RULES[is]!.cel}' }`}]`];
+    });
+  const files = IDS.map((id) => {
+    const own = Map.groupBy(
+      ways.filter(({ from }) => from === id),
+      exitOf,
+    );
+    const exits = [...own].map(
+      ([exit, list]) =>
+        `${exit}: [${list.map(({ to, steps }) => (steps === null ? to : `{ to: ${to}, when: visit.steps > ${steps} }`)).join(', ')}]`,
+    );
+    const { agents, condition, limit } = places[id]!;
+    const names = agents.length === 0 ? '' : `agents: [${agents}]\n`;
+    const entry = `entry: [${[...sourcesOf(draft, id), ...(condition === null ? [] : [condition])].join(', ')}]`;
+    const more = `gates: { ${gatesIn(id).join(', ')} }\n`;
+    return place(id, `${LOOK}${names}${entry}\nlimits: { steps: ${limit} }\nexit: { ${exits.join(', ')} }\n${more}`);
   });
-  return specsOf({ 'gate.yaml': `${gate.join('\n')}\n`, ...Object.assign({}, ...places) });
+  const conditions = Object.entries(RULES).map(([name, { cel }]) => `  ${name}: '${cel}'\n`);
+  const set = {
+    'gate.yaml': `${gate.join('\n')}\n`,
+    'conditions.yaml': `conditions:\n${conditions.join('')}`,
+    ...Object.assign({}, ...files),
+  };
+  return specsOf(set, SMALL);
 }
 
-/** Every `agent place mode`, and every edge taken, of any session. */
-function reached({ edges, agents, modes, limits, execute }: Rich): ReadonlySet<string> {
-  const found = new Set<string>();
-  const todo = [...NAMES, 'eve'].map((agent) => ({ agent, place: '', mode: 'discuss', began: false }));
+/** What all sessions together do: their places and modes, and for each way what blocks it in each state. */
+interface Seen {
+  readonly places: Set<string>;
+  readonly modes: Set<string>;
+  readonly entered: Set<string>;
+  readonly blocks: Map<Way, string[][]>;
+}
+
+function search(draft: Rich): Seen {
+  const { ways, places, modes, moves } = draft;
+  const seen: Seen = { places: new Set(), modes: new Set(), entered: new Set(), blocks: new Map() };
+  const known = new Set<string>();
+  const todo: At[] = [...NAMES, 'eve'].map((agent) => ({ agent, place: '', mode: 'discuss', began: false }));
+  const named = (id: string, { agent }: At) => places[id]!.agents.length === 0 || places[id]!.agents.includes(agent);
   for (const now of todo) {
     const key = JSON.stringify(now);
-    if (found.has(key)) continue;
-    found.add(key).add(`at ${now.place}`).add(`in ${now.mode}`);
-    const enter = (to: string, name: string | null) => {
-      if (!modes[now.mode]!.includes(to) || (agents[to]!.length > 0 && !agents[to]!.includes(now.agent))) return;
-      if (name !== null) found.add(name);
-      todo.push({ ...now, place: to, began: true });
-    };
-    if (now.place === '' && !now.began) enter('a', null);
-    for (const { from, to, steps } of edges)
-      if (from === now.place && (steps === null || limits[from]! > steps)) enter(to, `to-${to} of ${from}`);
-    if (now.place !== '') todo.push({ ...now, place: '' });
-    if (now.mode === 'discuss') todo.push({ ...now, mode: 'diagnose' });
-    if (now.mode === 'diagnose' && execute) todo.push({ ...now, mode: 'execute' });
+    if (known.has(key)) continue;
+    known.add(key);
+    seen.places.add(now.place);
+    seen.modes.add(now.mode);
+    if (now.place === '') {
+      for (const id of IDS) {
+        const sources = sourcesOf(draft, id);
+        const alone = sources.includes(now.began ? 'session-close' : 'default');
+        const { condition } = places[id]!;
+        const lawful = condition === null || RULES[condition]!.holds(now);
+        if (!(alone || sources.includes('user-request')) || !lawful) continue;
+        if (!modes[now.mode]!.includes(id) || !named(id, now)) continue;
+        if (alone) seen.entered.add(id);
+        todo.push({ ...now, place: id, began: true });
+      }
+    } else todo.push({ ...now, place: '' });
+    for (const way of ways) {
+      const { from, to, steps } = way;
+      if (from !== now.place || !admitsHops(sourcesOf(draft, to))) continue;
+      const { condition, gate } = places[to]!;
+      const blocks = [
+        ...(steps !== null && places[from]!.limit <= steps
+          ? [`the rule "visit.steps > ${steps}" of ${exitOf(way)} cannot hold`]
+          : []),
+        ...(modes[now.mode]!.includes(to) ? [] : [`the mode does not admit ${to}`]),
+        ...(named(to, now) ? [] : [`the agent may not enter ${to}`]),
+        ...(condition !== null && !RULES[condition]!.holds(now) ? [`the condition "${condition}" cannot hold`] : []),
+        ...(gate !== null && gate !== 'approval' && !RULES[gate]!.holds(now)
+          ? [`the gate "${RULES[gate]!.cel}" cannot hold`]
+          : []),
+      ];
+      seen.blocks.set(way, [...(seen.blocks.get(way) ?? []), blocks]);
+      if (blocks.length > 0) continue;
+      const operators = way.operator || !sourcesOf(draft, to).includes('from-any');
+      if (!operators && from !== to) seen.entered.add(to);
+      todo.push({ ...now, place: to });
+    }
+    for (const { from, to } of moves) if (from === now.mode && from !== to) todo.push({ ...now, mode: to });
     todo.push({ ...now, mode: 'discuss' });
   }
-  return found;
+  return seen;
 }
 
-it('reachability and dead exits agree with a search over every agent, mode and limit', () => {
-  let dead = 0;
+/** True if a reason names a requirement that blocks in every state, or, where there is none, all that ever block. */
+function isTrueReason(reason: string, states: readonly (readonly string[])[]): boolean {
+  const all = [...new Set(states.flat())];
+  const everywhere = all.filter((block) => states.every((blocks) => blocks.includes(block)));
+  if (everywhere.length > 0) return everywhere.includes(reason);
+  return reason === `always ${all.join(', or ')}` || sameParts(reason, all);
+}
+const sameParts = (reason: string, all: readonly string[]): boolean =>
+  reason
+    .replace(/^always /, '')
+    .split(', or ')
+    .toSorted()
+    .join('\n') === all.toSorted().join('\n');
+
+it('the proofs, notes and reasons agree with a search over every agent, mode, condition and limit', () => {
+  const count = { lost: 0, dead: 0, several: 0, modes: 0, operator: 0 };
   fc.assert(
     fc.property(rich, (draft) => {
       const { proofs, notes } = examineSpecs(specOfRich(draft));
-      const found = reached(draft);
-      const lost = IDS.filter((id) => !found.has(`at ${id}`));
-      const named = proofs.flatMap(({ property, message }) =>
-        property === 'reachable' && message ? [message.replace(/^no session can reach ([a-d]):.*/, '$1')] : [],
+      const { places, modes, entered, blocks } = search(draft);
+      const warned = (code: string) => notes.filter((note) => note.code === code);
+
+      const lost = proofs.flatMap(({ property, message }) => (property === 'reachable' && message ? [message] : []));
+      const named = lost.map((message) => message.replace(/^no session can reach ([a-d]):.*/, '$1'));
+      expect(named).toEqual(IDS.filter((id) => !places.has(id)));
+
+      const isShut = (way: Way) => blocks.get(way)?.every((list) => list.length > 0) ?? false;
+      const shut = draft.ways.filter(isShut);
+      const dead = shut.filter(({ to }) => places.has(to));
+      const pathOf = (way: Way) => `peripherals.${way.from}.exit.${exitOf(way)}`;
+      expect(
+        warned('dead-exit')
+          .map(({ path }) => path)
+          .toSorted(),
+      ).toEqual(dead.map(pathOf).toSorted());
+      for (const { path, message } of warned('dead-exit')) {
+        const way = dead.find((one) => pathOf(one) === path && message.includes(` never opens ${one.to}: `))!;
+        const reason = message.replace(/^\S+ never opens \S+: /, '');
+        expect(isTrueReason(reason, blocks.get(way)!), `${message} ${JSON.stringify(blocks.get(way))}`).toBe(true);
+        if (reason.startsWith('always ')) count.several += 1;
+      }
+      for (const message of lost) {
+        for (const [, from, exit, to, reason] of message.matchAll(
+          /([a-d]) ─(\S+)→ ([a-d]) is shut \((.*?)\)(?=, |$)/g,
+        )) {
+          const way = draft.ways.find((one) => one.from === from && exitOf(one) === exit && one.to === to)!;
+          if (!places.has(from!)) expect(reason).toBe(`no session reaches ${from}`);
+          else expect(isTrueReason(reason!, blocks.get(way)!), message).toBe(true);
+        }
+      }
+
+      expect(warned('lost-mode').map(({ path }) => path)).toEqual(
+        MODE_NAMES.filter((mode) => !modes.has(mode)).map((mode) => `gate.modes.${mode}`),
       );
-      expect(named).toEqual(lost);
-      const shut = draft.edges.filter(
-        ({ from, to }) => !found.has(`to-${to} of ${from}`) && found.has(`at ${from}`) && found.has(`at ${to}`),
-      );
-      const warned = notes.filter(({ code }) => code === 'dead-exit').map(({ path }) => path);
-      expect(warned.toSorted()).toEqual(shut.map(({ from, to }) => `peripherals.${from}.exit.to-${to}`).toSorted());
-      expect(notes.filter(({ code }) => code === 'lost-mode').map(({ path }) => path)).toEqual(
-        MODE_NAMES.filter((mode) => !found.has(`in ${mode}`)).map((mode) => `gate.modes.${mode}`),
-      );
-      dead += shut.length;
+
+      const open = draft.ways.filter((way) => blocks.has(way) && !isShut(way) && way.from !== way.to);
+      const operators = ({ operator, to }: Way) => operator || !sourcesOf(draft, to).includes('from-any');
+      const only = IDS.filter((id) => places.has(id)).flatMap((id) => {
+        const out = open.filter(({ from }) => from === id);
+        return [
+          ...(entered.has(id) ? [] : [`only the operator can enter ${id}`]),
+          ...(out.length > 0 && out.every(operators) ? [`only the operator can hop out of ${id}`] : []),
+        ];
+      });
+      expect(warned('operator-only').map(({ message }) => message)).toEqual(only);
+
+      count.lost += lost.length;
+      count.dead += dead.length;
+      count.modes += warned('lost-mode').length;
+      count.operator += only.length;
     }),
-    { numRuns: depth(100, 10_000) },
+    { numRuns: depth(300, 10_000) },
   );
-  expect(dead).toBeGreaterThan(5);
+  expect(Math.min(...Object.values(count)), JSON.stringify(count)).toBeGreaterThan(2);
 }, 600_000);

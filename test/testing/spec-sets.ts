@@ -4,11 +4,11 @@ import type { SpecSet } from '../../src/spec/types.ts';
 
 const catalogue = await loadCatalogue();
 
-/** A spec set from its files by name; tools and scopes are the shipped ones unless given. */
-export function specsOf(files: { readonly [file: string]: string }): SpecSet {
+/** A spec set from its files by name; tools and scopes are the shipped ones unless the set or the caller gives others. */
+export function specsOf(files: { readonly [file: string]: string }, fallback = catalogue): SpecSet {
   const parsed = parseSpecSet(
     Object.entries(files).map(([file, text]) => ({ file, text })),
-    catalogue,
+    fallback,
   );
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues, null, 2));
   return parsed.specs;

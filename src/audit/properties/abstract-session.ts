@@ -2,7 +2,7 @@ import { effectsIn } from '../../spec/mode-way.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
-import { canHold } from './satisfiable.ts';
+import { canHold, textsIn } from './satisfiable.ts';
 
 /**
  * The abstract state of a session for properties: its agent, place, mode, and the last test results for the current
@@ -23,18 +23,21 @@ export interface AbstractState {
   readonly seen: string | null;
 }
 
-/** An agent that no list of agents names. */
+/** An agent that no list of agents and no rule names. */
 const ANY_OTHER = '';
 
-/** The agents that a spec set treats differently: one for each set of peripherals, unless a rule reads the name. */
+/**
+ * The agents that a spec set treats differently: one for each set of peripherals, or, if a rule reads the name, each
+ * name in a list or in such a rule.
+ */
 export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly string[] {
   const lists = Object.values(peripherals).flatMap(({ agents }) => (agents === null ? [] : [agents]));
-  const names = [ANY_OTHER, ...new Set(lists.flat())];
   const rules = [
-    ...edges.flatMap(({ when, gates }) => [when ?? '', JSON.stringify(gates)]),
+    ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
     ...Object.values(conditions),
-  ];
-  if (rules.some((rule) => rule.includes('session.agent'))) return names;
+  ].filter((rule) => rule.includes('session.agent'));
+  const names = [...new Set([ANY_OTHER, ...lists.flat(), ...rules.flatMap(textsIn)])];
+  if (rules.length > 0) return names;
   const rights = (name: string) => lists.map((list) => (list.includes(name) ? 1 : 0)).join('');
   return [...new Map(names.map((name) => [rights(name), name])).values()];
 }

@@ -16,7 +16,7 @@ export function notesOn(specs: SpecSet, space: Space): SpecWarning[] {
     ];
   });
   const open = specs.edges.filter((edge) => shut.get(edge) === null);
-  return [...dead, ...lostModes(specs, space), ...operatorOnly(specs, open, places)];
+  return [...dead, ...lostModes(specs, space), ...operatorOnly(specs, space, open)];
 }
 
 function lostModes({ modeGate }: SpecSet, space: Space): SpecWarning[] {
@@ -36,27 +36,37 @@ function lostModes({ modeGate }: SpecSet, space: Space): SpecWarning[] {
 const isOperators = ({ exit, sources }: Edge): boolean =>
   exit === 'user-request' || sources.every(({ kind }) => kind === 'user-request');
 
-/** The peripherals that no agent can enter, or leave by a hop, without the operator. */
-function operatorOnly(
-  { peripherals }: SpecSet,
-  open: readonly Edge[],
-  places: ReadonlySet<string | null>,
-): SpecWarning[] {
-  const into = Map.groupBy(open, ({ to }) => to);
-  const out = Map.groupBy(open, ({ from }) => from);
-  return Object.values(peripherals).flatMap(({ id, entry }): SpecWarning[] => {
+/** The peripherals that no agent can enter from elsewhere, or leave by a hop, without the operator. */
+function operatorOnly(specs: SpecSet, space: Space, open: readonly Edge[]): SpecWarning[] {
+  const hops = open.filter(({ from, to }) => from !== to);
+  const into = Map.groupBy(hops, ({ to }) => to);
+  const out = Map.groupBy(hops, ({ from }) => from);
+  const places = new Set(space.nodes.map(({ state }) => state.place));
+  const started = startedByAgents(specs, space);
+  return Object.keys(specs.peripherals).flatMap((id): SpecWarning[] => {
     if (!places.has(id)) return [];
-    const starts = entry.sources.some(({ kind }) => kind === 'default' || kind === 'session-close');
     const note = (what: string, part: string): SpecWarning => ({
       code: 'operator-only',
       path: `peripherals.${id}.${part}`,
       message: `only the operator can ${what} ${id}`,
       suggestion: null,
     });
-    const hops = out.get(id) ?? [];
+    const ways = out.get(id) ?? [];
     return [
-      ...(!starts && (into.get(id) ?? []).every(isOperators) ? [note('enter', 'entry')] : []),
-      ...(hops.length > 0 && hops.every(isOperators) ? [note('hop out of', 'exit')] : []),
+      ...(!started.has(id) && (into.get(id) ?? []).every(isOperators) ? [note('enter', 'entry')] : []),
+      ...(ways.length > 0 && ways.every(isOperators) ? [note('hop out of', 'exit')] : []),
     ];
   });
+}
+
+/** The peripherals that a session can start in, or start again in, without the operator. */
+function startedByAgents({ peripherals }: SpecSet, space: Space): ReadonlySet<string | null> {
+  const starts = space.nodes.flatMap(({ state }) => {
+    const kind = state.begun ? 'session-close' : 'default';
+    const moves = state.place === null ? space.moves(state) : [];
+    return moves.filter(
+      (move) => move.kind === 'start' && peripherals[move.to.place!]!.entry.sources.some((own) => own.kind === kind),
+    );
+  });
+  return new Set(starts.map(({ to }) => to.place));
 }

@@ -3,7 +3,7 @@ import { celHolds } from '../rules/cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
 export interface Known {
-  /** null: any agent that no list of agents names. */
+  /** null: any agent that no list of agents and no rule names. */
   readonly agent: string | null;
   readonly place: string | null;
   readonly mode: string | null;
@@ -46,6 +46,19 @@ export function canHold(specs: SpecSet, cel: string, known: Known): boolean {
   return false;
 }
 
+/** The texts that a rule mentions. */
+export const textsIn = (cel: string): readonly string[] =>
+  [...cel.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '');
+
+/** The name of an agent that no rule mentions. */
+const UNNAMED = 'another agent';
+
+/** True if a rule only asks who the agent is; one that looks into the name may hold for some name that it omits. */
+const comparesAgent = (cel: string): boolean =>
+  !cel
+    .replace(/\bsession\.agent\s*(?:==|!=|in\b)|(?:==|!=)\s*session\.agent\b(?!\s*[.[+])/g, '')
+    .includes('session.agent');
+
 function valuesOf(
   specs: SpecSet,
   member: string,
@@ -56,7 +69,7 @@ function valuesOf(
   const counts = [...new Set([0, 1, ...numbers.flatMap((number) => [number - 1, number, number + 1])])].filter(
     (number) => number >= 0,
   );
-  const texts = [...cel.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '');
+  const texts = textsIn(cel);
   const [root, name] = member.split('.');
   switch (member) {
     case 'tests.passed':
@@ -67,7 +80,7 @@ function valuesOf(
     case 'visit.peripheral':
       return [place];
     case 'session.agent':
-      return agent === null ? ['', ...texts] : [agent];
+      return agent === null ? [UNNAMED, ...(comparesAgent(cel) ? [] : ['', ...texts])] : [agent];
     default:
   }
   if (root === 'fruit')

@@ -18,7 +18,10 @@ export const MAX_AUTHORED_BYTES = 1 << 20;
 export const MAX_SETTINGS_BYTES = 16 << 20;
 
 /** Files of one spec set. */
-export const MAX_SPEC_FILES = 2_000;
+export const MAX_SPEC_FILES = 10_000;
+
+/** Names, values and operators in one CEL rule; far fewer than those that overflow the stack of the parser. */
+export const MAX_RULE_NODES = 1_000;
 
 /** Most files that a session remembers for scope `read: session-log`. */
 export const MAX_NAMED_FILES = 5000;

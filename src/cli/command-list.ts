@@ -49,6 +49,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: () => import('./commands/clients/note.ts'),
   },
   {
+    name: 'hop',
+    summary: 'move a session to another peripheral as the operator',
+    load: () => import('./commands/clients/hop.ts'),
+  },
+  {
     name: 'send',
     summary: "send a message, gated by the recipient's mode",
     load: () => import('./commands/messages/send.ts'),

@@ -24,7 +24,16 @@ export type AgentOp =
       | { readonly op: 'call'; readonly call: Omit<AgentCall, 'signal'> }
       | { readonly op: 'wants'; readonly call: Omit<AgentCall, 'signal'> }
       | { readonly op: 'note'; readonly text: string }
+      | ({ readonly op: 'hop' } & OperatorHop)
     ));
+
+/** A hop by the operator. `token`: the operator's token of the repository. */
+export interface OperatorHop {
+  readonly to: string;
+  readonly exit?: string;
+  readonly reason: string;
+  readonly token: string;
+}
 
 /** The answer to a call. A fault of hopgate is reported as such; the result for the agent is in `value`. */
 export type AgentOpAnswer =
@@ -51,6 +60,12 @@ export async function carryOutAgentOp(
       await writeNote(host, op);
       return { ok: true, value: null };
     }
+    if (op.op === 'hop') {
+      const { root, session, token, op: _, ...hop } = op;
+      if (!host.isOperator(root, token)) throw new Error("this is not the operator's token of the repository");
+      const work = (at: Session) => at.hop({ ...hop, by: 'operator' });
+      return { ok: true, value: await host.sessions.use(root, session, 'a hop by the operator', work, WAIT_MS) };
+    }
     if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
     const value = await host.sessions.join(op.root, op.session, async (session) => {
       const answer = await ask(agentSession(session), op);
@@ -64,7 +79,7 @@ export async function carryOutAgentOp(
 }
 
 type Call = Extract<AgentOp, { readonly op: 'call' }>;
-type Asked = Exclude<AgentOp, Call | { readonly op: 'attach' | 'note' }>;
+type Asked = Exclude<AgentOp, Call | { readonly op: 'attach' | 'note' | 'hop' }>;
 
 /** Runs a call of the agent in its session and records it in the transcript. */
 async function carryOutCall(

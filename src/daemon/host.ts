@@ -1,6 +1,8 @@
 import { deniedByParent } from '../adapters/core/calls/parent-denial.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
+import { usableToken } from '../operator/token.ts';
+import { ensureStateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';
 import type { LineStatus } from '../view/status-line.ts';
@@ -96,6 +98,11 @@ export class SessionHost {
     const other = this.sessions.files(root).takeExpected(sessionId, call);
     if (other === null || (await this.sessions.join(root, other, async ({ state }) => state.closed))) return sessionId;
     return other;
+  }
+
+  /** True if a token is the operator's of a repository. */
+  isOperator(root: string, token: string): boolean {
+    return usableToken(ensureStateDir(root, this.#options.env)) === token;
   }
 
   /** The refusal of a sub-agent's call by the parent's current envelope; null if there is none, or no parent. */

@@ -58,20 +58,15 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
   };
 }
 
-/** Writes a note of the operator to the agent of a session. @throws Error if it cannot be written */
-export async function sendNote({
-  env,
-  ...note
-}: {
-  readonly root: string;
-  readonly session: string;
-  readonly text: string;
-  readonly env: Env;
-}): Promise<void> {
-  const options = { root: note.root, agent: 'operator', env };
+/** An act of the operator in a session. */
+type OperatorAct = Extract<AgentOp, { readonly op: 'note' | 'hop' }>;
+
+/** Acts as the operator in a session. Returns the answer of the session. @throws Error if it cannot be reached */
+export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown> {
+  const options = { root: act.root, agent: 'operator', env };
   const { perform, close } = daemonWanted(env) ? overDaemon(options) : inProcess(options);
   try {
-    await perform({ op: 'note', ...note });
+    return await perform(act);
   } finally {
     await close();
   }
@@ -85,7 +80,7 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): { perform: Perfo
         return outcomeOf(JSON.parse(bytes.toString()) as AgentOpAnswer);
       } catch (error) {
         const again =
-          error instanceof NoDaemon && (!error.asked || (op.op !== 'call' && op.op !== 'note')) && attempt < 3;
+          error instanceof NoDaemon && (!error.asked || !['call', 'note', 'hop'].includes(op.op)) && attempt < 3;
         if (!again) throw error;
         await ensureDaemon(env);
       }

@@ -1,10 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { ownCommand } from '../../src/cli/world/story-people.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
+import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import { acceptConfig } from '../../src/project/trust.ts';
 import { serveWorld as serveHouse } from '../../src/world/serve/server.ts';
 import { type Served, serveWorld } from './kit.ts';
@@ -18,9 +20,10 @@ async function midGame() {
   ];
   const served = await serveWorld({ 'hopgate.yaml': 'specs: specs\n', [`specs/${file}`]: text });
   const [node = '', ...args] = ownCommand();
-  const env = { ...process.env, ...served.env };
-  const hopgate = (...words: string[]) =>
-    spawnSync(node, [...args, ...words, '--root', served.root], { env, encoding: 'utf8' });
+  const env = { ...process.env, ...served.env, HOPGATE_DAEMON: 'off' };
+  // Without the daemon, which would keep the session for a while. Asynchronous: the server of this process releases the session meanwhile.
+  const run = promisify(execFile);
+  const hopgate = (...words: string[]) => run(node, [...args, ...words, '--root', served.root], { env });
   await acceptConfig(served.root, served.env);
   const body = { root: served.root, agent: 'builder', peripheral: 'alfworld' };
   const { json } = await served.ask('POST /v1/sessions', { token: served.agent, body });
@@ -34,6 +37,7 @@ async function midGame() {
   return {
     served,
     id,
+    house: async () => (await fetch(`${house.address}/state`)).text(),
     post,
     play,
     hopgate,
@@ -44,6 +48,34 @@ async function midGame() {
     },
   };
 }
+
+/** Runs a command of hopgate.el in Emacs, once a message has arrived. */
+async function emacs({ root, env }: Served, command: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const words = ownCommand()
+    .map((word) => JSON.stringify(word))
+    .join(' ');
+  writeFileSync(
+    join(folder, 'ask.el'),
+    `(load ${JSON.stringify(resolve('src/adapters/emacs/hopgate.el'))} nil t)
+(setq hopgate-command (list ${words}))
+(defvar said nil)
+(advice-add 'hopgate--say :before (lambda (text) (setq said text)))
+(defun wait (done) (let ((end (+ (float-time) 20))) (while (and (< (float-time) end) (not (funcall done))) (accept-process-output nil 0.05))))
+(hopgate-start ${JSON.stringify(root)})
+(wait (lambda () hopgate-messages))
+${command}
+(wait (lambda () said))
+(hopgate-stop)
+(unless said (kill-emacs 1))
+`,
+  );
+  const started = { env: { ...process.env, ...env, HOPGATE_DAEMON: 'off' }, timeout: 60_000 };
+  await promisify(execFile)('emacs', ['-Q', '--batch', '-l', join(folder, 'ask.el')], started);
+}
+
+const hasEmacs = spawnSync('emacs', ['--version']).status === 0;
 
 const peripheral = async ({ ask }: Served, id: string) => (await ask(`GET /v1/sessions/${id}`)).json.peripheral;
 
@@ -66,38 +98,49 @@ it('the operator calls an agent out in the middle of a game, and the agent retur
   expect(back.result.text).toContain('your 2 commands had the same answers');
 });
 
+it.each(['hopgate hop', 'Emacs'])(
+  'the operator moves an agent out of its game by %s, and the game is kept',
+  async (by) => {
+    if (by === 'Emacs' && !hasEmacs) return;
+    const { served, id, post, play, hopgate, house } = await midGame();
+    await post('step', { tool: 'bell', args: { to: 'person:operator', text: 'I am in the house.' } });
+    const before = await house();
+    if (by === 'Emacs') await emacs(served, '(hopgate-move "chat" "user-request" "I need you")');
+    else {
+      await expect(hopgate('hop', id, 'reflect', '--exit', 'no-such-exit')).rejects.toMatchObject({ code: 1 });
+      const { stdout } = await hopgate('hop', id, 'chat', '--exit', 'user-request', '--reason', 'I need you');
+      expect(stdout).toBe('builder is in chat now.\n');
+    }
+    expect(await peripheral(served, id)).toBe('chat');
+    expect(await house()).toBe(before);
+    const hop = (await served.ask(`GET /v1/sessions/${id}/evidence`)).text;
+    expect(hop).toContain('I need you');
+    expect((await post('hop', { to: 'alfworld', reason: 'back' })).json).toMatchObject({ ok: true });
+    expect(await play('look')).toMatchObject({ ok: true, result: { step: 3 } });
+  },
+);
+
+it("a hop by the operator needs the operator's token of the repository", async () => {
+  const { served, id } = await midGame();
+  const hop = { op: 'hop', root: served.root, session: id, to: 'chat', exit: 'user-request', reason: 'out' } as const;
+  const act = { ...hop, token: served.agent };
+  expect(await carryOutAgentOp(served.host(), served.nobody, act, new AbortController().signal)).toMatchObject({
+    ok: false,
+    why: expect.stringContaining("not the operator's token"),
+  });
+  expect(await peripheral(served, id)).toBe('alfworld');
+});
+
 it.each(['hopgate bell', 'Emacs'])(
   'a request to hop by %s leaves the decision and the state to the agent',
   async (from) => {
     const { served, id, post, play, hopgate } = await midGame();
     if (from === 'Emacs') {
-      if (spawnSync('emacs', ['--version']).status !== 0) return;
+      if (!hasEmacs) return;
       // The person answers a message of the agent by asking it to hop.
       await post('step', { tool: 'bell', args: { to: 'person:operator', text: 'I am in the house.' } });
-      const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
-      const words = ownCommand()
-        .map((word) => JSON.stringify(word))
-        .join(' ');
-      writeFileSync(
-        join(folder, 'ask.el'),
-        `(load ${JSON.stringify(resolve('src/adapters/emacs/hopgate.el'))} nil t)
-(setq hopgate-command (list ${words}))
-(defvar said nil)
-(advice-add 'hopgate--say :before (lambda (text) (setq said text)))
-(defun wait (done) (let ((end (+ (float-time) 20))) (while (and (< (float-time) end) (not (funcall done))) (accept-process-output nil 0.05))))
-(hopgate-start ${JSON.stringify(served.root)})
-(wait (lambda () hopgate-messages))
-(hopgate-ask-to-hop "chat" "dinner")
-(wait (lambda () said))
-(hopgate-stop)
-`,
-      );
-      const env = { ...process.env, ...served.env };
-      expect(spawnSync('emacs', ['-Q', '--batch', '-l', join(folder, 'ask.el')], { env, timeout: 60_000 }).status).toBe(
-        0,
-      );
-    } else expect(hopgate('bell', `session:${id}`, 'Please hop to chat: dinner', '--act', 'request').status).toBe(0);
+      await emacs(served, '(hopgate-ask-to-hop "chat" "dinner")');
+    } else await hopgate('bell', `session:${id}`, 'Please hop to chat: dinner', '--act', 'request');
     await play('inventory');
     expect(await peripheral(served, id)).toBe('alfworld');
     const after = await served.ask(`GET /v1/sessions/${id}/evidence`);

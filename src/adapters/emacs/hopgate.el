@@ -17,6 +17,7 @@
 ;;   C-c h a   answer a message (by default the last one)
 ;;   C-c h b   ring an agent
 ;;   C-c h h   ask the sender of the last message to hop
+;;   C-c h o   move the sender of the last message out, as the operator
 ;;   C-c h y   approve a request, with the operator's token
 ;;   C-c h n   refuse a request
 ;;   C-c h i   show the messages
@@ -166,6 +167,13 @@ The agent hops itself, through the gate."
   (hopgate--run #'hopgate--say "bell" "--as" hopgate-person "--act" "request" "--"
                 (alist-get 'from (hopgate--last)) (format "Please hop to %s: %s" peripheral reason)))
 
+(defun hopgate-move (peripheral exit reason)
+  "Move the session of the newest message to PERIPHERAL by EXIT because of REASON.
+This is the operator's own act; the gate judges it."
+  (interactive (list (read-string "Move to: ") (read-string "Exit: " "user-request") (read-string "Reason: ")))
+  (hopgate--run #'hopgate--say "hop" "--exit" exit "--reason" reason "--"
+                (string-remove-prefix "session:" (alist-get 'from (hopgate--last))) peripheral))
+
 (defun hopgate--verdict (id verdict)
   "Answer the approval request ID with VERDICT, by the operator's token."
   (when (and hopgate-token-file (not (file-readable-p hopgate-token-file)))
@@ -195,6 +203,7 @@ The agent hops itself, through the gate."
     (define-key map (kbd "C-c h a") #'hopgate-answer)
     (define-key map (kbd "C-c h b") #'hopgate-bell)
     (define-key map (kbd "C-c h h") #'hopgate-ask-to-hop)
+    (define-key map (kbd "C-c h o") #'hopgate-move)
     (define-key map (kbd "C-c h y") #'hopgate-approve)
     (define-key map (kbd "C-c h n") #'hopgate-refuse)
     (define-key map (kbd "C-c h i") #'hopgate-show)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { sendNote } from '../../../daemon/remote.ts';
+import { actAsOperator } from '../../../daemon/remote.ts';
 import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
@@ -23,7 +23,7 @@ async function send(io: Io, id: string, text: string, options: { readonly root: 
   const root = rootOf(io, options);
   const [session] = (await withStore(root, io.env, null, (store) => chosenSessions(store, [id]))) ?? [];
   if (!session) throw noSessions(root);
-  await sendNote({ root, session: session.sessionId, text, env: io.env });
+  await actAsOperator({ op: 'note', root, session: session.sessionId, text }, io.env);
   if (io.json) printJson(io, { session: session.sessionId, text });
   else print(io, `Written to ${session.agent}; it reads the note with its next call or turn.`);
 }

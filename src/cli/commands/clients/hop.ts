@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { actAsOperator } from '../../../daemon/remote.ts';
+import { ownToken } from '../../../operator/token.ts';
+import { ensureStateDir } from '../../../project/state-dir.ts';
+import type { Session } from '../../../session/session.ts';
+import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
+import { type Io, print, printJson } from '../../io.ts';
+import { withStore } from '../../open-store.ts';
+import { examples, rootOf, rootOption } from '../../options.ts';
+import { describeResultRefusal } from '../../run/show-result.ts';
+
+interface Options {
+  readonly root: string;
+  readonly exit?: string;
+  readonly reason: string;
+}
+
+export function register(command: Command, io: Io): void {
+  command
+    .description(
+      'Moves a session to another peripheral as the operator. The gate judges the hop; a running Claude Code or Codex reads of it with its next call or turn. Its world and its backpack are kept.',
+    )
+    .argument('<session>', 'its id, or the first characters of it')
+    .argument('<peripheral>', 'where it goes')
+    .addOption(rootOption())
+    .option('--exit <exit>', 'the exit to take; needed if several lead there')
+    .option('--reason <text>', 'the reason, which the evidence keeps', 'the operator asked')
+    .addHelpText('after', examples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
+    .action((session: string, to: string, options: Options) => hop(io, session, to, options));
+}
+
+async function hop(io: Io, id: string, to: string, { exit, reason, ...options }: Options): Promise<void> {
+  const root = rootOf(io, options);
+  const [chosen] = (await withStore(root, io.env, null, (store) => chosenSessions(store, [id]))) ?? [];
+  if (!chosen) throw noSessions(root);
+  const { sessionId: session } = chosen;
+  const token = ownToken(ensureStateDir(root, io.env));
+  const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };
+  const answer = (await actAsOperator(act, io.env)) as Awaited<ReturnType<Session['hop']>>;
+  if (!answer.ok) io.exitCode = 1;
+  if (io.json) printJson(io, { session, ...answer, evidence: answer.evidence.map(({ id: entry }) => entry) });
+  else if (answer.ok) print(io, `${chosen.agent} is in ${to} now.`);
+  else print(io, describeResultRefusal(io, answer.denial, ''));
+}

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitAll, machine, put, spawnCli } from './run.ts';
@@ -57,6 +57,8 @@ describe('check', () => {
     ]);
     renameSync(join(root, 'specs/scenarios'), join(root, 'specs/scenario'));
     expect((await run('check', 'specs')).err).toMatch(/specs\/scenario\n.*nothing in it is read\n.*"scenarios"/);
+    mkdirSync(join(root, 'specs/peripherial'));
+    expect((await run('check', 'specs')).err).toMatch(/specs\/peripherial\n.*nothing in it is read\n.*"peripherals"/);
   });
 
   it('warns of masked files that git tracks', async () => {

@@ -71,7 +71,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   for (const name of entries.map((entry) => entry.name).sort()) {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
-    else if (folders.includes(name)) issues.push(...strayFolder(join(path, name), name, folders));
+    else if (folders.includes(name)) issues.push(...strayFolder(join(path, name), name));
     else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) issues.push(strayFile(join(path, name), name));
   }
   for (const name of (await readdir(join(path, 'peripherals')).catch(() => [])).sort()) {
@@ -85,10 +85,10 @@ async function readSet(path: string): Promise<SetOnDisk> {
 
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
-/** A folder whose name is nearly one of a spec set's, which is missing: nothing in it would be read. */
-function strayFolder(file: string, name: string, folders: readonly string[]): SpecIssue[] {
+/** A folder whose name is nearly one of a spec set's: nothing in it would be read. */
+function strayFolder(file: string, name: string): SpecIssue[] {
   const meant = FOLDERS.includes(name) ? null : nearest(name, FOLDERS);
-  if (meant === null || folders.includes(meant)) return [];
+  if (meant === null) return [];
   const message = 'is not a folder of a spec set, so nothing in it is read';
   return [{ file, path: '', message, suggestion: `did you mean "${meant}"?` }];
 }

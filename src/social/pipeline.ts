@@ -1,93 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { fieldsOf, isObject } from '../base/json.ts';
-import { bodyOf } from '../evidence/bodies.ts';
-import type { EntryDraft, Subject } from '../evidence/entry.ts';
-import type { Denial } from '../gate/denial.ts';
+import { isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
 import { checkPost, ring } from '../messages/post.ts';
-import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
-import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
-import { getPin } from '../session/pin.ts';
-import type { GateSpec, Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
-import { type Classified, classify, type Talk } from './classify.ts';
+import type { Message, MessageDraft } from '../ports/message-store.ts';
+import { classify } from './classify.ts';
+import { about, dispatchOf, gateOf, record, recordedModeOf, socialOutcome } from './message-evidence.ts';
+import {
+  type Connection,
+  type Incoming,
+  type SocialFailure,
+  type SocialReceipt,
+  type SocialServices,
+  subjectOf,
+  type Travelling,
+} from './pipeline-types.ts';
 import { type FailureCode, STAGES, type StageId } from './stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
-
-/** The connection over which a message came. Its surface knows who holds it; the message cannot say so. */
-export interface Connection {
-  readonly transport: 'cli' | 'http' | 'timer';
-  readonly principal: Principal;
-  /** The session of an agent, the name of a person; ignored for the clock. */
-  readonly name: string;
-}
-
-/** A message as it comes in. */
-export interface Incoming {
-  /** Unique; the same id never sends twice. */
-  readonly id: string;
-  /** `session:<id>`, `agent:<id>` or `person:<name>`; null opens a session. */
-  readonly to: string | null;
-  /** A text, or a typed payload. */
-  readonly payload: Json;
-}
-
-/** The services of the surface that a message came through. */
-export interface SocialServices {
-  readonly store: EvidenceStore;
-  readonly messages: MessageStore;
-  /** Opens a session for a message to nobody, and returns its id; null: this surface cannot. */
-  readonly openSession: (() => Promise<string>) | null;
-  readonly now: () => number;
-  /** Sends a message of an agent as a step of its session, so that the session's own gate decides it too. */
-  readonly ringAs?: (
-    session: string,
-    draft: MessageDraft,
-  ) => Promise<{ readonly ok: true; readonly message: string } | { readonly ok: false; readonly denial: Denial }>;
-}
-
-/** A kind of outcome: work was submitted, coordination arrived, or nothing arrived. */
-export type OutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
-
-export interface SocialOutcome {
-  readonly type: OutcomeType;
-  readonly valid: boolean;
-  /** The last receipt of the message. */
-  readonly state: ReceiptState | null;
-}
-
-export interface SocialReceipt {
-  readonly ok: true;
-  readonly message: string;
-  readonly from: string;
-  readonly to: string;
-  readonly seq: number;
-  readonly talk: Talk;
-  readonly asks: ToolEffect;
-  /** The rule that classified the message. */
-  readonly classifiedBy: string;
-  /** The mode of the recipient that gated it; null for people. */
-  readonly mode: Mode | null;
-  /** True if a session was opened for it. */
-  readonly opened: boolean;
-  /** The evidence of the dispatch and of the outcome is about this. */
-  readonly subject: Subject;
-  readonly outcome: SocialOutcome;
-}
-
-export interface SocialFailure {
-  readonly ok: false;
-  readonly message: string;
-  readonly stage: StageId;
-  readonly code: FailureCode;
-  readonly reason: string;
-  readonly remedy: string;
-  /** The recipient's address, as far as it is known. */
-  readonly to: string | null;
-  readonly subject: Subject;
-}
-
-/** The subject of everything that is recorded about a message. */
-export const subjectOf = (message: string): Subject => ({ type: 'evidence', id: message });
 
 class StageFailure extends Error {
   readonly code: FailureCode;
@@ -97,21 +25,6 @@ class StageFailure extends Error {
     this.code = code;
     this.remedy = remedy;
   }
-}
-
-/** A message on its way; each stage adds a part. */
-interface Travelling {
-  readonly connection: Connection;
-  readonly incoming: Incoming;
-  from?: string;
-  sender?: string;
-  classified?: Classified;
-  to?: string;
-  mode?: Mode | null;
-  opened?: boolean;
-  sent?: Message;
-  root?: string;
-  outcome?: SocialOutcome;
 }
 
 type Run = (at: Travelling, services: SocialServices) => Promise<void>;
@@ -252,7 +165,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
   const session = at.to.startsWith('session:') ? at.to.slice('session:'.length) : null;
   if (session !== null) {
     const gate = await gateOf(store, session);
-    at.mode = gate && (await modeOf(store, session, gate));
+    at.mode = gate && (await recordedModeOf(store, session, gate));
     const refused = refuseMessage(gate, at.mode, { asks, by: at.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   } else {
@@ -307,83 +220,4 @@ async function persist(at: Travelling, services: SocialServices): Promise<void> 
   const found = await about(services.store, id);
   if (!found.some(({ event }) => event === 'outcome'))
     throw new StageFailure('not-kept', 'the store did not keep the outcome', 'Check the disk, then send it again.');
-}
-
-/** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
-export async function socialOutcome(
-  store: EvidenceStore,
-  messages: MessageStore,
-  id: string,
-  sent?: string,
-): Promise<SocialOutcome | null> {
-  const dispatched = await dispatchOf(store, id);
-  if (!dispatched) return null;
-  const message = await messages.find(sent ?? dispatched.sent ?? id);
-  if (!message) return { type: 'coordination-failed', valid: false, state: null };
-  const type = dispatched.talk === 'action' ? 'task-submission' : 'coordination-complete';
-  return { type, valid: true, state: message.state };
-}
-
-interface DispatchBody {
-  readonly talk: Talk;
-  readonly mode: Mode | null;
-  readonly opened: boolean;
-  /** The id of the message in the inbox. */
-  readonly sent?: string;
-}
-
-async function about(store: EvidenceStore, id: string): Promise<readonly { readonly [field: string]: unknown }[]> {
-  const { entries } = await store.query({ subject: subjectOf(id), ephemeral: true, limit: 100 });
-  return entries.map(({ entry }) => fieldsOf(entry.body));
-}
-
-async function dispatchOf(store: EvidenceStore, id: string): Promise<DispatchBody | null> {
-  const found = await about(store, id);
-  const body = found.find(({ event }) => event === 'dispatch') as DispatchBody | undefined;
-  const sent = found.find(({ event }) => event === 'outcome')?.['sent'];
-  return body ? { ...body, ...(typeof sent === 'string' ? { sent } : {}) } : null;
-}
-
-/** The mode gate of a session's pinned spec. */
-async function gateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {
-  const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
-  return found ? (await getPin(store, found.pin)).specs.modeGate : null;
-}
-
-/** The mode of a session, from its last mode change. */
-async function modeOf(store: EvidenceStore, sessionId: string, gate: GateSpec): Promise<Mode> {
-  const { entries } = await store.query({ sessionId, tags: ['mode'], limit: 1 });
-  const body = entries[0] && bodyOf(entries[0].entry.body);
-  return body?.event === 'mode' ? body.to : gate.initial;
-}
-
-/** Records a fact about a message, once for each id, as an ephemeral entry. */
-async function record(
-  { store, now }: SocialServices,
-  at: Travelling,
-  id: string,
-  claim: EntryDraft['claim'],
-  body: { readonly [field: string]: unknown },
-  inReplyTo?: string,
-): Promise<void> {
-  const sessionId = [at.to, at.from].find((each) => each?.startsWith('session:'))?.slice('session:'.length) ?? 'social';
-  const draft: EntryDraft = {
-    id,
-    at: new Date(now()).toISOString(),
-    type: 'coordination',
-    claim,
-    subject: subjectOf(at.incoming.id),
-    author: at.from?.slice(at.from.indexOf(':') + 1) || at.connection.principal,
-    sessionId,
-    peripheral: null,
-    mode: null,
-    body: body as unknown as Json,
-    tags: ['social', String(body['event'])],
-    ...(inReplyTo === undefined ? {} : { inReplyTo }),
-  };
-  try {
-    await store.appendEphemeral(sessionId, [draft]);
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== 'duplicate-id') throw error;
-  }
 }

@@ -4,6 +4,7 @@ import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } fr
 import { subjectKey, wantedFacets } from './facets.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 import type { Placed } from './rules/query-rules.ts';
+import type { Statements as Prepared, STORE_SQL } from './statements.ts';
 
 type Value = string | number | null;
 
@@ -149,6 +150,21 @@ export function readEphemeral(row: { readonly [column: string]: unknown }): Foun
   const body = String(row['body']);
   const entry: EphemeralEntry = { ...JSON.parse(String(row['head'])), body: JSON.parse(body), ephemeral: true };
   return { entry, head: null, body };
+}
+
+const PAGE_ENTRIES = 256;
+const PAGE_CHARACTERS = 1 << 20;
+
+/** Reads a page at once, so that no cursor stays open while the caller works. Large bodies make the page shorter. */
+export function pageFrom(sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>, sessionId: string, from: number) {
+  const page = [];
+  let characters = 0;
+  for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {
+    page.push(row);
+    characters += String(row['head']).length + String(row['body'] ?? '').length;
+    if (characters >= PAGE_CHARACTERS) break;
+  }
+  return page;
 }
 
 /** Statements by their text, prepared once. */

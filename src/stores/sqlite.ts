@@ -28,10 +28,10 @@ import {
   takeoverNote,
 } from './rules/append-rules.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
-import { readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
+import { pageFrom, readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase, openReadOnly, schemaObjects } from './sqlite-schema.ts';
-import { type Statements as Prepared, STORE_SQL, statementsOf } from './statements.ts';
+import { STORE_SQL, statementsOf } from './statements.ts';
 import { summarise } from './summary.ts';
 import { type Last, WriteCache } from './write-cache.ts';
 
@@ -56,8 +56,6 @@ export interface SqliteStoreOptions {
 }
 
 const NAME = 'sqlite';
-const PAGE_ENTRIES = 256;
-const PAGE_CHARACTERS = 1 << 20;
 
 /**
  * Evidence store in one SQLite file (WAL, synchronous FULL): acknowledged entries survive a crash and a power cut.
@@ -337,16 +335,4 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 function openToWrite(file: string, busyMs: number): ReturnType<typeof openReadOnly> {
   const db = openDatabase(NAME, file, busyMs);
   return { db, close: () => db.close() };
-}
-
-/** Reads a page at once, so that no cursor stays open while the caller works. Large bodies make the page shorter. */
-function pageFrom(sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>, sessionId: string, from: number) {
-  const page = [];
-  let characters = 0;
-  for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {
-    page.push(row);
-    characters += String(row['head']).length + String(row['body'] ?? '').length;
-    if (characters >= PAGE_CHARACTERS) break;
-  }
-  return page;
 }

@@ -2,13 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
 import { realRoot } from '../../project/root.ts';
-import {
-  type Connection,
-  type Incoming,
-  type SocialServices,
-  sendSocial,
-  socialOutcome,
-} from '../../social/pipeline.ts';
+import { socialOutcome } from '../../social/message-evidence.ts';
+import { sendSocial } from '../../social/pipeline.ts';
+import type { Connection, Incoming, SocialServices } from '../../social/pipeline-types.ts';
 import { ApiError } from '../api-error.ts';
 import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
 import { MessagePath, PersonName } from '../messages/schemas.ts';

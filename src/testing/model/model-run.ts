@@ -81,7 +81,7 @@ export class ModelRun {
   }
 
   get session(): Session {
-    if (!this.#session) throw new Error('the trial has not begun: call open first');
+    if (!this.#session) throw new Error('the model run has no session: call open first');
     return this.#session;
   }
 

@@ -1,0 +1,92 @@
+import { fieldsOf } from '../base/json.ts';
+import { bodyOf } from '../evidence/bodies.ts';
+import type { EntryDraft } from '../evidence/entry.ts';
+import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
+import type { MessageStore } from '../ports/message-store.ts';
+import { getPin } from '../session/pin.ts';
+import type { GateSpec, Json, Mode } from '../spec/types.ts';
+import type { Talk } from './classify.ts';
+import { type SocialOutcome, type SocialServices, subjectOf, type Travelling } from './pipeline-types.ts';
+
+/** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
+export async function socialOutcome(
+  store: EvidenceStore,
+  messages: MessageStore,
+  id: string,
+  sent?: string,
+): Promise<SocialOutcome | null> {
+  const dispatched = await dispatchOf(store, id);
+  if (!dispatched) return null;
+  const message = await messages.find(sent ?? dispatched.sent ?? id);
+  if (!message) return { type: 'coordination-failed', valid: false, state: null };
+  const type = dispatched.talk === 'action' ? 'task-submission' : 'coordination-complete';
+  return { type, valid: true, state: message.state };
+}
+
+interface DispatchBody {
+  readonly talk: Talk;
+  readonly mode: Mode | null;
+  readonly opened: boolean;
+  /** The id of the message in the inbox. */
+  readonly sent?: string;
+}
+
+/** The bodies of everything that is recorded about a message. */
+export async function about(
+  store: EvidenceStore,
+  id: string,
+): Promise<readonly { readonly [field: string]: unknown }[]> {
+  const { entries } = await store.query({ subject: subjectOf(id), ephemeral: true, limit: 100 });
+  return entries.map(({ entry }) => fieldsOf(entry.body));
+}
+
+export async function dispatchOf(store: EvidenceStore, id: string): Promise<DispatchBody | null> {
+  const found = await about(store, id);
+  const body = found.find(({ event }) => event === 'dispatch') as DispatchBody | undefined;
+  const sent = found.find(({ event }) => event === 'outcome')?.['sent'];
+  return body ? { ...body, ...(typeof sent === 'string' ? { sent } : {}) } : null;
+}
+
+/** The mode gate of a session's pinned spec. */
+export async function gateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {
+  const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
+  return found ? (await getPin(store, found.pin)).specs.modeGate : null;
+}
+
+/** The mode of a session, from its last mode change. */
+export async function recordedModeOf(store: EvidenceStore, sessionId: string, gate: GateSpec): Promise<Mode> {
+  const { entries } = await store.query({ sessionId, tags: ['mode'], limit: 1 });
+  const body = entries[0] && bodyOf(entries[0].entry.body);
+  return body?.event === 'mode' ? body.to : gate.initial;
+}
+
+/** Records a fact about a message, once for each id, as an ephemeral entry. */
+export async function record(
+  { store, now }: SocialServices,
+  at: Travelling,
+  id: string,
+  claim: EntryDraft['claim'],
+  body: { readonly [field: string]: unknown },
+  inReplyTo?: string,
+): Promise<void> {
+  const sessionId = [at.to, at.from].find((each) => each?.startsWith('session:'))?.slice('session:'.length) ?? 'social';
+  const draft: EntryDraft = {
+    id,
+    at: new Date(now()).toISOString(),
+    type: 'coordination',
+    claim,
+    subject: subjectOf(at.incoming.id),
+    author: at.from?.slice(at.from.indexOf(':') + 1) || at.connection.principal,
+    sessionId,
+    peripheral: null,
+    mode: null,
+    body: body as unknown as Json,
+    tags: ['social', String(body['event'])],
+    ...(inReplyTo === undefined ? {} : { inReplyTo }),
+  };
+  try {
+    await store.appendEphemeral(sessionId, [draft]);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'duplicate-id') throw error;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Subject } from '../evidence/entry.ts';
+import type { Denial } from '../gate/denial.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
+import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
+import type { Classified, Talk } from './classify.ts';
+import type { FailureCode, StageId } from './stages.ts';
+
+/** The connection over which a message came. Its surface knows who holds it; the message cannot say so. */
+export interface Connection {
+  readonly transport: 'cli' | 'http' | 'timer';
+  readonly principal: Principal;
+  /** The session of an agent, the name of a person; ignored for the clock. */
+  readonly name: string;
+}
+
+/** A message as it comes in. */
+export interface Incoming {
+  /** Unique; the same id never sends twice. */
+  readonly id: string;
+  /** `session:<id>`, `agent:<id>` or `person:<name>`; null opens a session. */
+  readonly to: string | null;
+  /** A text, or a typed payload. */
+  readonly payload: Json;
+}
+
+/** The services of the surface that a message came through. */
+export interface SocialServices {
+  readonly store: EvidenceStore;
+  readonly messages: MessageStore;
+  /** Opens a session for a message to nobody, and returns its id; null: this surface cannot. */
+  readonly openSession: (() => Promise<string>) | null;
+  readonly now: () => number;
+  /** Sends a message of an agent as a step of its session, so that the session's own gate decides it too. */
+  readonly ringAs?: (
+    session: string,
+    draft: MessageDraft,
+  ) => Promise<{ readonly ok: true; readonly message: string } | { readonly ok: false; readonly denial: Denial }>;
+}
+
+/** A kind of outcome: work was submitted, coordination arrived, or nothing arrived. */
+export type OutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
+
+export interface SocialOutcome {
+  readonly type: OutcomeType;
+  readonly valid: boolean;
+  /** The last receipt of the message. */
+  readonly state: ReceiptState | null;
+}
+
+export interface SocialReceipt {
+  readonly ok: true;
+  readonly message: string;
+  readonly from: string;
+  readonly to: string;
+  readonly seq: number;
+  readonly talk: Talk;
+  readonly asks: ToolEffect;
+  /** The rule that classified the message. */
+  readonly classifiedBy: string;
+  /** The mode of the recipient that gated it; null for people. */
+  readonly mode: Mode | null;
+  /** True if a session was opened for it. */
+  readonly opened: boolean;
+  /** The evidence of the dispatch and of the outcome is about this. */
+  readonly subject: Subject;
+  readonly outcome: SocialOutcome;
+}
+
+export interface SocialFailure {
+  readonly ok: false;
+  readonly message: string;
+  readonly stage: StageId;
+  readonly code: FailureCode;
+  readonly reason: string;
+  readonly remedy: string;
+  /** The recipient's address, as far as it is known. */
+  readonly to: string | null;
+  readonly subject: Subject;
+}
+
+/** The subject of everything that is recorded about a message. */
+export const subjectOf = (message: string): Subject => ({ type: 'evidence', id: message });
+
+/** A message on its way; each stage adds a part. */
+export interface Travelling {
+  readonly connection: Connection;
+  readonly incoming: Incoming;
+  from?: string;
+  sender?: string;
+  classified?: Classified;
+  to?: string;
+  mode?: Mode | null;
+  opened?: boolean;
+  sent?: Message;
+  root?: string;
+  outcome?: SocialOutcome;
+}

@@ -22,7 +22,64 @@ describe('a household', () => {
       '-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see a cabinet 10, a cabinet 9, a cabinet 8, a cabinet 7, a cabinet 6, a cabinet 5, a cabinet 4, a cabinet 3, a cabinet 2, a cabinet 1, a fridge 1, a microwave 1, a shelf 1, a sidetable 1, and a sinkbasin 1.\n\nYour task is to: look at book under the desklamp.',
     ));
 
-  it.each<readonly [commands: string, answer: string]>([
+  /** Each row of ALFWorld's table of commands: its last command decides to which row a case belongs. */
+  const ROWS = {
+    look: /^look$/,
+    inventory: /^inventory$/,
+    help: /^help$/,
+    'go to R': /^\s*go to /i,
+    'examine R': /^examine (?:fridge|sidetable|cabinet) /,
+    'examine O': /^examine /,
+    'open R': /^open /,
+    'close R': /^close /,
+    'take O from R': /^take /,
+    'move O to R': /^(?:move|put) /,
+    'heat O with R': /^heat /,
+    'cool O with R': /^cool /,
+    'clean O with R': /^clean /,
+    'use O': /^use /,
+    'slice O with K': /^slice /,
+    'any other text': /^/,
+  };
+  const rowOf = (commands: string): string =>
+    Object.entries(ROWS).find(([, last]) => last.test(commands.split('; ').at(-1)!))![0];
+  const APPLE = 'go to sidetable 1; take apple 2 from sidetable 1';
+  const COLD = `${APPLE}; go to fridge 1; cool apple 2 with fridge 1`;
+  const HOT = `${APPLE}; go to microwave 1; heat apple 2 with microwave 1`;
+  const CLEAN = 'go to sinkbasin 1; clean apple 2 with sinkbasin 1';
+  const SLICED =
+    'go to sidetable 1; take knife 1 from sidetable 1; slice apple 2 with knife 1; move knife 1 to sidetable 1; take apple 2 from sidetable 1';
+  const CASES: readonly (readonly [commands: string, answer: string])[] = [
+    ['look at fridge 1', 'Nothing happens.'],
+    ['go to sidetable 1; examine sidetable 1', 'On the sidetable 1, you see a apple 2, a desklamp 1, and a knife 1.'],
+    ['go to fridge 1; open fridge 1; examine fridge 1', 'The fridge 1 is open. In it, you see a apple 1.'],
+    ['examine fridge 1', 'Nothing happens.'],
+    ['go to sidetable 1; examine desklamp 1', 'Nothing happens.'],
+    ['go to fridge 1; open fridge 1; open fridge 1', 'Nothing happens.'],
+    ['open fridge 1', 'Nothing happens.'],
+    ['go to fridge 1; close fridge 1', 'Nothing happens.'],
+    ['go to fridge 1; take apple 1 from fridge 1', 'Nothing happens.'],
+    [HOT, 'You heat the apple 2 using the microwave 1.'],
+    [`${HOT}; heat apple 2 with microwave 1`, 'You heat the apple 2 using the microwave 1.'],
+    [`${APPLE}; go to fridge 1; heat apple 2 with fridge 1`, 'Nothing happens.'],
+    ['go to microwave 1; cool apple 2 with microwave 1', 'Nothing happens.'],
+    [`${COLD}; cool apple 2 with fridge 1`, 'You cool the apple 2 using the fridge 1.'],
+    [`${APPLE}; ${CLEAN}`, 'You clean the apple 2 using the sinkbasin 1.'],
+    ['go to sinkbasin 1; clean apple 2 with sinkbasin 1', 'Nothing happens.'],
+    [`${APPLE}; ${CLEAN}; examine apple 2`, 'This is a clean apple 2.'],
+    [`${HOT}; ${CLEAN}; examine apple 2`, 'This is a hot and clean apple 2.'],
+    [`${SLICED}; ${CLEAN}; examine apple 2`, 'This is a clean sliced apple 2.'],
+    [`${SLICED}; go to fridge 1; cool apple 2 with fridge 1; examine apple 2`, 'This is a cool sliced apple 2.'],
+    [
+      `${SLICED}; go to fridge 1; cool apple 2 with fridge 1; ${CLEAN}; examine apple 2`,
+      'This is a cool and clean sliced apple 2.',
+    ],
+    [
+      `${SLICED}; go to microwave 1; heat apple 2 with microwave 1; ${CLEAN}; examine apple 2`,
+      'This is a hot and clean sliced apple 2.',
+    ],
+    ['use desklamp 1', 'Nothing happens.'],
+    ['go to sidetable 1; slice apple 2 with knife 1', 'Nothing happens.'],
     ['inventory', 'You are not carrying anything.'],
     [
       'go to sidetable 1',
@@ -96,7 +153,30 @@ describe('a household', () => {
     ['Go to sidetable 1', 'Nothing happens.'],
     ['  go to cabinet 1 \n', 'You arrive at cabinet 1. On the cabinet 1, you see nothing.'],
     ['', 'Nothing happens.'],
-  ])('answers %j', (commands, answer) => expect(answerTo(commands.split('; '))).toBe(answer));
+  ];
+  it.each(CASES.map(([commands, answer]) => [rowOf(commands), commands, answer] as const))(
+    '%s: answers %j',
+    (_, commands, answer) => expect(answerTo(commands.split('; '))).toBe(answer),
+  );
+
+  it('help: lists the commands', () => expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
+
+  it('has cases for every row of the table, answered and refused', () => {
+    const rows = (refused: boolean) => [
+      ...new Set(CASES.filter(([, answer]) => (answer === 'Nothing happens.') === refused).map(([of]) => rowOf(of))),
+    ];
+    // `look`, `inventory` and `help` are always possible, any other text never.
+    expect(rows(false).toSorted()).toEqual(
+      Object.keys(ROWS)
+        .filter((row) => !['help', 'any other text'].includes(row))
+        .toSorted(),
+    );
+    expect(rows(true).toSorted()).toEqual(
+      Object.keys(ROWS)
+        .filter((row) => !['look', 'inventory', 'help'].includes(row))
+        .toSorted(),
+    );
+  });
 
   it('sorts admissible commands as text, so that "cabinet 10" is before "cabinet 2"', () =>
     expect(new Household(kitchen()).turn().admissible).toEqual([

@@ -565,5 +565,7 @@ it('the proofs, notes and reasons agree with a search over every agent, mode, co
     }),
     { numRuns: depth(300, 10_000) },
   );
-  expect(Math.min(...Object.values(count)), JSON.stringify(count)).toBeGreaterThan(2);
+  const { several, ...often } = count;
+  expect(Math.min(...Object.values(often)), JSON.stringify(count)).toBeGreaterThan(20);
+  expect(several).toBeGreaterThan(depth(-1, 20));
 }, 600_000);

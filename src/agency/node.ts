@@ -5,7 +5,7 @@ import { own, suggest } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './driver.ts';
 import { RunFailure, type RunReply, replyOf } from './reply.ts';
-import { promptOf, type RunRequest } from './request.ts';
+import { type ContextRequest, promptOf, type RunRequest } from './request.ts';
 import { CANCELLED, runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Passage, SendRun } from './transport.ts';
@@ -25,6 +25,17 @@ export interface NodeOptions {
   readonly nodeOf: (agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }) => SendRun;
   readonly journal: RunJournal;
 }
+
+/** Replaces `context-from` of a request by the text of the session. @throws RunFailure */
+export type AddContext = (request: RunRequest, from: ContextRequest) => Promise<RunRequest>;
+
+const withoutSession: AddContext = async () => {
+  throw new RunFailure(
+    'context-unavailable',
+    'no session can be read here',
+    'Start "hopgate serve" on the machine of the session, then run the agent again.',
+  );
+};
 
 interface RunningRun {
   readonly reply: Promise<RunReply>;
@@ -60,8 +71,10 @@ export class AgencyNode {
   /**
    * Runs an agent once for each key. The same key joins a run that works, and gets the reply of one that ended. Never
    * throws for a refused or failed run.
+   *
+   * @param addContext called once before the agent starts, if the request names a session
    */
-  async run(request: RunRequest, passage: Passage): Promise<RunReply> {
+  async run(request: RunRequest, passage: Passage, addContext: AddContext = withoutSession): Promise<RunReply> {
     const agent = request['agent-id'];
     const refused = refusalOf(this.#options.id, passage);
     if (refused) return replyOf(agent, () => Promise.reject(refused));
@@ -71,7 +84,7 @@ export class AgencyNode {
       return replyOf(agent, async () => {
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
       });
-    return waitFor(agent, (running ?? this.#begin(request, digest, passage)).reply, passage.budgetMs);
+    return waitFor(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
   }
 
   /** Ends a run of this node; false if no such run works here. */
@@ -88,7 +101,7 @@ export class AgencyNode {
     this.#options.journal.close();
   }
 
-  #begin(request: RunRequest, digest: string, passage: Passage): RunningRun {
+  #begin(request: RunRequest, digest: string, passage: Passage, addContext: AddContext): RunningRun {
     const { journal } = this.#options;
     const { key } = passage;
     const cancel = new AbortController();
@@ -101,7 +114,7 @@ export class AgencyNode {
         await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
       }
       try {
-        const reply = await this.#carryOut(request, passage, cancel.signal);
+        const reply = await this.#carryOut(request, passage, cancel.signal, addContext);
         // The other node may have run it; the next request with this key asks there again.
         if (!reply.ok && reply.error.code === 'agent-unreachable') journal.forget(key);
         else journal.finish(key, reply);
@@ -125,8 +138,14 @@ export class AgencyNode {
     return !(agent instanceof RunFailure) && agent.location !== 'local';
   }
 
-  #carryOut(request: RunRequest, passage: Passage, cancel: AbortSignal): Promise<RunReply> {
-    const name = request['agent-id'];
+  async #carryOut(asked: RunRequest, passage: Passage, cancel: AbortSignal, addContext: AddContext): Promise<RunReply> {
+    const name = asked['agent-id'];
+    let request = asked;
+    const refused = await replyOf(name, async () => {
+      if (asked['context-from'] !== undefined) request = await addContext(asked, asked['context-from']);
+      return null;
+    });
+    if (!refused.ok) return refused;
     const spec = this.#options.load();
     const agent = routed(spec, request);
     if (agent instanceof RunFailure) return replyOf(name, () => Promise.reject(agent));
@@ -140,12 +159,6 @@ export class AgencyNode {
           suggest(request.peripheral, Object.keys(spec.peripherals)),
         );
       const prompt = promptOf(peripheral, request);
-      if (peripheral.context.length > 0)
-        throw new RunFailure(
-          'context-unavailable',
-          `${peripheral.id} asks for ${peripheral.context.join(', ')}, and no session supplies it`,
-          'Pass the text as an input instead.',
-        );
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
     });
   }

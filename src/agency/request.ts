@@ -1,10 +1,18 @@
 import { z } from 'zod';
-import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
-import { fillTemplate, withUserRequest } from '../spec/agency/placeholders.ts';
+import { type AgencyPeripheral, CONTEXT_BLOCKS } from '../spec/agency/agency-types.ts';
+import { fillTemplate, quotedHeadings, withUserRequest } from '../spec/agency/placeholders.ts';
 import { suggest } from '../spec/names.ts';
 import { RunFailure } from './reply.ts';
 
 const Id = z.string().min(1).max(200);
+
+/** The session whose context a run takes along. */
+export const ContextRequest = z.strictObject({
+  session: Id.describe('The session of the caller.'),
+  files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Paths that this session reads now.'),
+  entries: z.int().min(1).max(200).optional().describe('The number of its last entries (default: 20).'),
+});
+export type ContextRequest = z.output<typeof ContextRequest>;
 
 /** The payload of a run; the same for a local and for a remote agent. */
 export const RunRequest = z.strictObject({
@@ -16,6 +24,11 @@ export const RunRequest = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe("The user's own request; after the template if both are given."),
+  'context-from': ContextRequest.optional().describe('The node of the caller replaces it by "context".'),
+  context: z
+    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(1_000_000))
+    .optional()
+    .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
   route: z
     .union([z.literal('local'), z.url({ protocol: /^https?$/ })])
     .optional()
@@ -26,10 +39,20 @@ export type RunRequest = z.output<typeof RunRequest>;
 /**
  * The prompt of a run.
  *
- * @throws RunFailure `missing-inputs` with all their names, `unknown-inputs`
+ * @throws RunFailure `missing-inputs` with all their names, `unknown-inputs`, `context-unavailable`
  */
-export function promptOf(spec: AgencyPeripheral, { inputs, prompt }: RunRequest): string {
-  if (inputs === undefined && prompt !== undefined) return prompt;
+export function promptOf(spec: AgencyPeripheral, request: RunRequest): string {
+  const { prompt, inputs, context = {} } = request;
+  const absent = spec.context.filter((block) => context[block] === undefined);
+  if (absent.length > 0)
+    throw new RunFailure(
+      'context-unavailable',
+      `${spec.id} asks for the context ${absent.join(', ')}`,
+      'Send "context-from" with a session, and with "files" if it asks for files; or send the text in "context".',
+    );
+  const blocks = spec.context.map((block) => `\n\nContext: ${block}\n${quotedHeadings(context[block]!)}`).join('');
+  if (inputs === undefined && prompt !== undefined)
+    return blocks === '' ? prompt : withUserRequest(blocks.trim(), prompt);
   const given = inputs ?? {};
   const missing = spec.inputs.filter((name) => !Object.hasOwn(given, name));
   const unknown = Object.keys(given).filter((name) => !spec.inputs.includes(name));
@@ -45,9 +68,10 @@ export function promptOf(spec: AgencyPeripheral, { inputs, prompt }: RunRequest)
       `${spec.id} has no input ${unknown.map((name) => JSON.stringify(name)).join(', ')}`,
       unknown.length === 1 ? suggest(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
     );
-  const rendered = fillTemplate(spec.promptTemplate, (name) => {
+  const filled = fillTemplate(spec.promptTemplate, (name) => {
     const value = given[name]!;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });
+  const rendered = `${filled}${blocks}`;
   return prompt === undefined ? rendered : withUserRequest(rendered, prompt);
 }

@@ -5,6 +5,7 @@ import { RunRequest } from '../../agency/request.ts';
 import { HEADERS } from '../../agency/transport.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../route.ts';
+import { addContext, checkReader } from '../session-context.ts';
 
 const Key = z.string().regex(/^[\w.:-]{1,200}$/);
 const Meta = z.object({ 'agent-id': z.string(), 'duration-ms': z.int() });
@@ -43,7 +44,7 @@ const Via = z
 const run = route('POST /agency/run', {
   id: 'agencyRun',
   summary: 'Runs an agent once in an agency peripheral, here or on the node that the registry names.',
-  for: ['operator', 'agent', 'node'],
+  for: ['operator', 'agent', 'session', 'node'],
   body: RunRequest,
   headers: {
     [HEADERS.key]: 'Names the run: the same key never starts the agent again.',
@@ -51,11 +52,13 @@ const run = route('POST /agency/run', {
     [HEADERS.via]: 'The nodes that passed the run on, separated by commas.',
   },
   answer: Reply,
-  run: async ({ body, services, header }) => {
+  run: async ({ body, who, services, header }) => {
     const key = headerAs(HEADERS.key, header(HEADERS.key), Key) ?? randomUUID();
     const budgetMs = headerAs(HEADERS.budget, header(HEADERS.budget), Budget) ?? null;
     const via = headerAs(HEADERS.via, header(HEADERS.via), Via)?.split(',') ?? [];
-    const reply = await services.agency.run(body, { key, budgetMs, via });
+    const from = body['context-from'];
+    if (from !== undefined) checkReader(who, from.session);
+    const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, { status: replyStatus(reply), headers: { [HEADERS.key]: key } });
   },
 });

@@ -14,10 +14,12 @@ export const isReservedHeading = (text: string): boolean => text.search(HEADING)
  * request" is quoted with "> ", so that only {@link withUserRequest} writes that block.
  */
 export function fillTemplate(template: string, valueFor: (name: string) => string): string {
-  return template
-    .replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name))
-    .replaceAll(HEADING, (_whole, start: string, space: string) => `${start}${space}> `);
+  return quotedHeadings(template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name)));
 }
+
+/** Quotes each line that would begin with "User request" with "> ". */
+export const quotedHeadings = (text: string): string =>
+  text.replaceAll(HEADING, (_whole, start: string, space: string) => `${start}${space}> `);
 
 /** Appends the block of the user's own request. */
 export const withUserRequest = (text: string, request: string): string => `${text}\n\nUser request:\n${request}`;

@@ -18,6 +18,8 @@ interface RunOptions {
   readonly agency?: string;
   readonly input: readonly (readonly [string, Json])[];
   readonly prompt?: string;
+  readonly session?: string;
+  readonly file: readonly string[];
   readonly route?: string;
   readonly key?: string;
   readonly wait?: number;
@@ -40,6 +42,16 @@ export function register(command: Command, io: Io): void {
           .argParser(inputOf),
       )
       .option('--prompt <text>', "the user's own request")
+      .option(
+        '--session <id>',
+        'the session whose last turns and evidence go along, if the peripheral asks for context',
+      )
+      .option(
+        '--file <path>',
+        'with --session: a file that this session reads for the agent; may be repeated',
+        (path: string, before: readonly string[]) => [...before, path],
+        [],
+      )
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
       .addOption(
@@ -85,11 +97,16 @@ export function register(command: Command, io: Io): void {
     .action((url: string, options: RunOptions & { readonly tokenFile: string }) => connect(io, url, options));
 }
 
-const requestOf = (agent: string, peripheral: string, { input, prompt, route }: RunOptions): RunRequest => ({
+const requestOf = (
+  agent: string,
+  peripheral: string,
+  { input, prompt, session, file, route }: RunOptions,
+): RunRequest => ({
   'agent-id': agent,
   peripheral,
   ...(input.length > 0 || prompt === undefined ? { inputs: Object.fromEntries(input) } : {}),
   ...(prompt === undefined ? {} : { prompt }),
+  ...(session === undefined ? {} : { 'context-from': { session, ...(file.length === 0 ? {} : { files: [...file] }) } }),
   ...(route === undefined ? {} : { route }),
 });
 

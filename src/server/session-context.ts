@@ -1,0 +1,81 @@
+import type { AddContext } from '../agency/node.ts';
+import { RunFailure } from '../agency/reply.ts';
+import type { ContextRequest } from '../agency/request.ts';
+import { fieldsOf } from '../base/json.ts';
+import { excerpt } from '../base/text.ts';
+import type { Entry } from '../evidence/entry.ts';
+import type { ContextBlock } from '../spec/agency/agency-types.ts';
+import { own } from '../spec/names.ts';
+import { summariseInOneLine } from '../view/entry-summary.ts';
+import type { Who } from './access/tokens.ts';
+import { ApiError } from './api-error.ts';
+import { useSession } from './routes/use-session.ts';
+import type { Services } from './services.ts';
+
+/** The most characters of one entry in the block `evidence`. */
+const ENTRY_CHARACTERS = 1_000;
+
+/** @throws ApiError `forbidden` for the session of somebody else */
+export function checkReader(who: Who, session: string): void {
+  if (who.role === 'operator' || (who.role === 'session' && who.session === session)) return;
+  throw new ApiError(
+    'forbidden',
+    `the ${who.role} may not read session ${session}`,
+    'Use the token of that session, or of the operator.',
+    'body.context-from.session',
+  );
+}
+
+/**
+ * Adds the text of a session to a run. Files are read by steps of that session, so its gate, scope, masks and limits
+ * decide, and each read is in its evidence. A refused read refuses the run: `context-refused`.
+ */
+export const addContext =
+  (services: Services): AddContext =>
+  async ({ 'context-from': _, ...request }, from) => {
+    const { store } = await services.world.ownSession(from.session);
+    const count = from.entries ?? 20;
+    const page = await store.query({ sessionId: from.session, limit: count });
+    const entries = page.entries.map(({ entry }) => entry as Entry).reverse();
+    const turns = entries.map(lineOf);
+    const evidence = entries.map((entry) => excerpt(JSON.stringify(entry), ENTRY_CHARACTERS));
+    const files = await filesOf(services, from);
+    const blocks = {
+      'last-turns': turns.join('\n'),
+      evidence: evidence.join('\n'),
+      ...(files === null ? {} : { files }),
+    };
+    // Another node gets no more than its peripheral asks for, if this node knows that peripheral.
+    const wanted = own(services.agency.spec().peripherals, request.peripheral)?.context;
+    const sent = Object.entries(blocks).filter(([block]) => wanted?.includes(block as ContextBlock) ?? true);
+    return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };
+  };
+
+const lineOf = (entry: Entry): string => {
+  const { event, text } = summariseInOneLine(entry);
+  return `${entry.at} ${entry.peripheral ?? '-'} ${event}: ${text}`;
+};
+
+async function filesOf(services: Services, { session: id, files }: ContextRequest): Promise<string | null> {
+  if (files === undefined) return null;
+  const blocks: string[] = [];
+  for (const path of files) {
+    const read = await useSession(services, id, 'context of a run', (session) =>
+      session.step({ tool: 'read', args: { path } }),
+    );
+    if (!read.ok)
+      throw new RunFailure(
+        'context-refused',
+        `${path}: ${read.denial.code}: ${read.denial.message}`,
+        read.denial.remedy,
+      );
+    if (read.outcome === 'failed')
+      throw new RunFailure(
+        'context-refused',
+        `${path}: ${read.error?.message ?? 'it cannot be read'}`,
+        'Name another file.',
+      );
+    blocks.push(`${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`);
+  }
+  return blocks.join('\n\n');
+}

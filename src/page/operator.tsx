@@ -117,7 +117,7 @@ export function OperatorActs({
           <button
             key={`${to} ${exit}`}
             type="button"
-            onClick={() => act(`now in ${to}`, acts.hop(session.id, to, exit, said()))}
+            onClick={() => act(`hopped to ${to}`, acts.hop(session.id, to, exit, said()))}
           >
             {exit === null ? `Start ${to}` : `Hop to ${to} (${exit})`}
           </button>

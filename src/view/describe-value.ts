@@ -54,6 +54,9 @@ export function describeValue(value: Json): string {
         : `exit ${short(exit)}`;
   if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${short(blob, 12)}`;
   if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
+  // A turn of a world: its own answer, without the parts around it.
+  if (typeof value['observation'] === 'string') return short(value['observation'].replaceAll(/\s+/g, ' '), 160);
+  if (typeof text === 'string' && path === undefined) return short(text.trim(), 160);
   if (typeof text === 'string') return `${short(path)}: ${plural(text.split('\n').length, 'line')}`;
   if (Array.isArray(matches))
     return `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`;

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { describeValue } from '../../src/view/describe-value.ts';
+
+it.each([
+  [
+    { observation: 'You open the fridge 1.\n\nIn it, you see nothing.', text: '[ALFWorld] …' },
+    'You open the fridge 1. In it, you see nothing.',
+  ],
+  [{ text: 'Sent.\n' }, 'Sent.'],
+  [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
+])('describes %j by what it says', (value, line) => expect(describeValue(value)).toBe(line));

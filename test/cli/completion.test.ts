@@ -122,7 +122,7 @@ describe('the manual page', () => {
     const program = await createProgram(processIo());
     const page = manPage(program);
     for (const command of program.createHelp().visibleCommands(program))
-      if (command.name() !== 'help') expect(page).toContain(`.SS hopgate ${command.name()}`);
+      if (command.name() !== 'help') expect(page).toContain(`.SS hopgate ${command.name().replaceAll('-', '\\-')}`);
     expect(page).toContain('.B \\-\\-format <format>');
     expect(page).toContain('\\&Examples:'.slice(2));
     expect(page).toContain('    hopgate graph > hops.mmd');

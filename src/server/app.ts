@@ -1,3 +1,4 @@
+import { deepStrictEqual } from 'node:assert';
 import { upgradeWebSocket } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -108,10 +109,13 @@ function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptio
     const asked = await askedOf(c, route, services, c.req.raw.signal);
     const answer = await route.run(asked);
     if (answer instanceof Response) return answer;
-    if (checkAnswers && !isStreamed(route.answer)) route.answer.parse(answer);
+    if (checkAnswers && !isStreamed(route.answer)) deepStrictEqual(plain(route.answer.parse(answer)), plain(answer));
     return c.json(answer as object, route.status);
   });
 }
+
+/** A value as a client reads it. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** A connection on which both sides send. */
 interface Talk {
@@ -137,6 +141,12 @@ function talking({ onOpen, onMessage, onClose }: Talk) {
 /** Checks who asks and what is asked. @throws ApiError */
 async function askedOf(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
   const who = whoAsks(c, services);
+  if (!who && route.for !== 'public')
+    throw new ApiError(
+      'not-authenticated',
+      'this address needs a token',
+      'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
+    );
   const path = parsed(route.path, c.req.param(), 'path');
   check(route, who, path);
   const query = parsed(route.query, c.req.query(), 'query');
@@ -166,13 +176,7 @@ function whoAsks(c: Context, { tokens, logins }: Services): Who | null {
 }
 
 function check({ for: roles, at }: HttpRoute, who: Who | null, path: unknown): void {
-  if (roles === 'public') return;
-  if (!who)
-    throw new ApiError(
-      'not-authenticated',
-      'this address needs a token',
-      'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
-    );
+  if (roles === 'public' || !who) return;
   if (!roles.includes(who.role))
     throw new ApiError(
       'forbidden',

@@ -109,7 +109,7 @@ function answerOf({ answer, summary }: HttpRoute, schemas: JsonSchemas): Documen
     return { description: summary, content: { 'application/json': { schema: schemas.of(answer, 'output') } } };
   const { type, description } = answer;
   if (type === 'websocket') return { description };
-  return { description, content: { [type]: { schema: { type: 'string' } } } };
+  return { description, content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } } };
 }
 
 const LAST_EVENT_ID = { 'Last-Event-ID': 'The id of the last event that you have; the stream goes on after it.' };

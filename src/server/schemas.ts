@@ -76,6 +76,7 @@ export const Status = z.object({
   fruits: z.record(z.string(), FieldsSchema),
   here: z.object({ steps: z.int(), deadline: Millis.nullable(), observed: FieldsSchema }).nullable(),
   changedFiles: z.array(z.string()),
+  observeOnly: z.boolean().describe('True if calls that would be refused run, and the refusals are recorded.'),
 });
 
 /** A refusal by the gate: an answer with status 200. */

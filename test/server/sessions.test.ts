@@ -2,6 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { serveWorld } from './kit.ts';
 
 describe('a session over HTTP', () => {
+  it('answers a client without a token before it looks at what is asked', async () => {
+    const { ask } = await serveWorld();
+    expect((await ask('GET /v1/approvals/no-such', { token: null })).status).toBe(401);
+    expect((await ask('GET /v1/approvals/no-such')).status).toBe(400);
+    expect((await ask('GET /v1/openapi.json')).json.paths['/v1/openapi.json'].get.responses[200].content).toEqual({
+      'application/json': { schema: { type: 'object' } },
+    });
+  });
+
   it('is opened, works, is refused with a remedy, and is closed', async () => {
     const served = await serveWorld();
     const { id, token } = await served.session();

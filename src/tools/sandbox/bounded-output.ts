@@ -47,7 +47,7 @@ export class BoundedOutput {
     const end = cut.subarray(firstCharacter(cut));
     const dropped = this.total - start.length - end.length;
     return {
-      text: `${start.toString('utf8')}\n[… ${dropped} bytes left out …]\n${end.toString('utf8')}`,
+      text: `${start.toString('utf8')}\n[… ${dropped} bytes left out; print them in parts with grep, head or sed -n …]\n${end.toString('utf8')}`,
       truncated: true,
     };
   }

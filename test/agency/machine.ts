@@ -1,0 +1,44 @@
+/** A process inside a machine of two-machines.test.ts. Each line of stdin is a call, each line of stdout its result. */
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { contributionsOf } from '../../src/agency/par/document.ts';
+import { joinDocument } from '../../src/agency/par/par-bell.ts';
+import { type Cut, openWire } from './breaking-wire.ts';
+import { openCountingAgent } from './counting-agent.ts';
+
+let agent: Awaited<ReturnType<typeof openCountingAgent>> | undefined;
+let wire: Awaited<ReturnType<typeof openWire>> | undefined;
+
+const CALLS = {
+  agent: async (delayMs = 0) => {
+    agent = await openCountingAgent(delayMs);
+    return agent.url;
+  },
+  /** How often the agent was started with a prompt that ends so. */
+  starts: (ending: string) => agent!.prompts.filter((prompt) => prompt.endsWith(ending)).length,
+  wire: async (port: number, host: string) => {
+    wire = await openWire(port, host);
+    return wire.port;
+  },
+  cut: (cut: Cut) => wire!.cut(cut),
+  isBroken: () => wire!.isBroken(),
+  post: async (url: string, token: string, key: string, body: object) => {
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}`, 'Idempotency-Key': key };
+    return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+  },
+  /** The contributions of a document once it has so many. */
+  joined: async (url: string, par: string, token: string, count: number) => {
+    const replica = await joinDocument(url, par, token);
+    while (Object.keys(contributionsOf(replica.doc)).length < count) await sleep(20);
+    replica.leave();
+    return contributionsOf(replica.doc);
+  },
+};
+export type Calls = typeof CALLS;
+
+for await (const line of createInterface(process.stdin)) {
+  const [name, args] = JSON.parse(line) as [keyof Calls, never[]];
+  const result = await (CALLS[name] as (...args: never[]) => unknown)(...args);
+  process.stdout.write(`${JSON.stringify(result ?? null)}\n`);
+}
+process.exit();

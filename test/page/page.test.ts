@@ -220,7 +220,7 @@ describe.skipIf(CHROMIUM === undefined)(
         await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
         await page.getByText('src/n2049.ts').first().waitFor();
         expect(await page.locator('.where .big').textContent()).toBe('explore');
-        expect(asked).toBe(1);
+        await expect.poll(() => asked).toBe(1);
         expect(bytes).toBeLessThan(200_000);
         expect(await page.getByRole('slider').isDisabled()).toBe(true);
         await session.step({ tool: 'read', args: { path: 'src/late.ts' } });

@@ -30,7 +30,7 @@ export interface ShellContext {
   readonly contained: boolean;
   /** Layouts with an overlay work here. */
   readonly overlay: boolean;
-  /** Masked files that failed commands of this call named in their words or output: they were empty there. */
+  /** Masked files in the words of this call's commands, or in the output of a failed one: they were empty there. */
   readonly emptyFiles: Set<string>;
   /** Runs a command within the call's limits, in the layout if the host can contain it, else without a sandbox. */
   run(
@@ -75,9 +75,8 @@ export function shellContext(
       const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
       const result = await run({ ...layout, env }, argv, limited);
       check();
-      if (availability.ok && result.exit !== 0)
-        for (const path of namedFiles(tree.scan.maskedFiles, [...argv, result.stdout, result.stderr]))
-          emptyFiles.add(path);
+      const texts = result.exit === 0 ? argv : [...argv, result.stdout, result.stderr];
+      if (availability.ok) for (const path of namedFiles(tree.scan.maskedFiles, texts)) emptyFiles.add(path);
       return result;
     },
   };

@@ -108,6 +108,12 @@ describe('bash after a failed command', () => {
     );
     expect((await call('0')).result.masked).toBeUndefined();
   });
+
+  test('names a masked file that a command which succeeded was given', async () => {
+    const { result } = await shell(scratch({ 'server.pem': 'SECRET', 'b.txt': 'b' }), 'cat ./server.pem | wc -c');
+    expect(result).toMatchObject({ exit: 0, masked: expect.stringContaining('masked: server.pem.') });
+    expect((await shell(scratch({ 'server.pem': 'SECRET' }), 'ls')).result).not.toHaveProperty('masked');
+  });
 });
 
 describe('bash keeps changes within the scope', () => {

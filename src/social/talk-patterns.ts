@@ -74,7 +74,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   {
     id: 'do-not-forget',
-    when: /^(?:please )?(?:do not|don't|never) (?:forget|neglect|omit|fail|hesitate) to (?<rest>.+)$/,
+    when: /^(?:please )?(?:(?:do not|don't|never) (?:forget|neglect|omit|fail|hesitate)|remember) to (?<rest>(?!be\b).+)$/,
   },
   { id: 'not-just', when: /^(?:please )?(?:do not|don't) (?:just|only) [^,]+,\s*(?:but )?(?<rest>.+)$/, open: true },
   {
@@ -134,7 +134,10 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     when: /^(?:are you (?:able|willing|ready|up)|do you have (?:time|capacity|a moment|a minute|bandwidth)|have you got time) to (?<rest>.+)$/,
   },
   { id: 'how-about-doing', when: /^(?:how|what) about (?:you |we )?(?<rest>\w+ing\b.+)$/ },
-  { id: 'why-not-do', when: /^why (?:don't|do not|not) ?(?:you|we)? ?(?:just |simply |first |also )*(?<rest>\w+ .+)$/ },
+  {
+    id: 'why-not-do',
+    when: /^why (?:(?:don't|do not) (?:you|we)|not(?: you| we)?) (?:just |simply |first |also )*(?<rest>\w+ .+)$/,
+  },
   {
     id: 'allowed',
     when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>.+)$/,

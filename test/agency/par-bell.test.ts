@@ -8,6 +8,7 @@ import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
 import { contribute, contributionsOf } from '../../src/agency/par/document.ts';
 import { type DocumentServer, serveDocument } from '../../src/agency/par/document-server.ts';
 import { joinDocument, parBell } from '../../src/agency/par/par-bell.ts';
+import { depth } from '../depth.ts';
 import { until } from '../server/kit.ts';
 import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './kit.ts';
 
@@ -59,7 +60,7 @@ describe('the shared document of a review', () => {
 
   it('reaches a replica whose connection breaks, wherever it breaks', async () => {
     const server = await served();
-    for (let up = 0; up < 400; up += 37) {
+    for (let up = 0; up < 400; up += depth(97, 7)) {
       const wire = await breakingWire(server.port, { up });
       const replica = await joinDocument(`ws://127.0.0.1:${wire.port}`, 'd1', TOKEN);
       contribute(replica.doc, `agent ${up}`, 'words');
@@ -100,7 +101,7 @@ describe('the shared document of a review', () => {
 
 describe('par-bell', () => {
   const options = (document: DocumentServer, run: Parameters<typeof parBell>[0]['run'], agents = ['x', 'y']) => ({
-    ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, token: TOKEN, run },
+    ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, continued: false, token: TOKEN, run },
   });
 
   it('gives each agent the address of the document, and collects what they say', async () => {
@@ -115,6 +116,29 @@ describe('par-bell', () => {
     expect([all.outcome, document.contributions()]).toEqual(['partial', { x: 'a view', y: 'from y' }]);
     expect(all.replies['z']).toMatchObject({ ok: false, error: { code: 'unknown-agent' } });
     expect(agent.prompts[0]).toContain(`PAR: Debrief\nCRDT: 127.0.0.1:${document.port}\nSession: s1`);
+  });
+
+  it('asks an agent that failed again if the review continues, and no other one', async () => {
+    const document = await served();
+    const asked: string[] = [];
+    const fails = new Set(['y']);
+    const reply = (agent: string) => ({
+      meta: { 'agent-id': agent, 'duration-ms': 1 },
+      ...(fails.has(agent)
+        ? { ok: false as const, error: { code: 'agent-failed' as const, message: 'it crashed', remedy: 'Look.' } }
+        : { ok: true as const, response: `from ${agent}` }),
+    });
+    const known = new Map<string, ReturnType<typeof reply>>();
+    const run: Parameters<typeof parBell>[0]['run'] = async ({ 'agent-id': agent }, key) => {
+      if (!known.has(key)) asked.push(agent);
+      const said = known.get(key) ?? reply(agent);
+      known.set(key, said);
+      return said;
+    };
+    expect((await parBell(options(document, run))).outcome).toBe('partial');
+    fails.clear();
+    expect((await parBell({ ...options(document, run), continued: true })).outcome).toBe('all');
+    expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 
   it('continues after its process was killed: nobody who contributed is asked again', async () => {

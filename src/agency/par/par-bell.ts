@@ -16,6 +16,8 @@ interface ParBellOptions {
   /** The session under review. */
   readonly session: string;
   readonly document: DocumentServer;
+  /** True if this review was rung before: an agent that failed then is started again. */
+  readonly continued: boolean;
   /** The token with which replicas join the document. */
   readonly token: string;
   /** Runs one agent once for each key. */
@@ -35,6 +37,7 @@ export function parBell({
   title,
   session,
   document,
+  continued,
   token,
   run,
   onReply,
@@ -53,8 +56,8 @@ export function parBell({
     const key = `${par}.${agent}.${digest}`;
     const first = await run(request, key);
     // A participant has no tools, so to start it again repeats no effect.
-    const isCutOff = !first.ok && first.error.code === 'run-interrupted';
-    const reply = isCutOff ? await run(request, `${key}.${randomUUID()}`) : first;
+    const again = !first.ok && (continued || first.error.code === 'run-interrupted');
+    const reply = again ? await run(request, `${key}.${randomUUID()}`) : first;
     if (reply.ok) {
       const { response } = reply;
       const text = typeof response === 'string' ? response : JSON.stringify(response);

@@ -78,7 +78,7 @@ async function ring(io: Io, options: Options): Promise<void> {
     note(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
     const all = await withNode(io, options, (send) =>
       parBell({
-        ...{ agents, par, title, session, document },
+        ...{ agents, par, title, session, document, continued: known.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
         run: (request, key) => send(request, { key, budgetMs: null, via: [] }, new AbortController().signal),
         onReply: (agent, reply) => note(io, `${agent}: ${reply.ok ? 'contributed' : visible(reply.error.message)}`),

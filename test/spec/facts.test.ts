@@ -23,7 +23,7 @@ describe('checkCel', () => {
   });
 
   it.each([
-    '('.repeat(3_000) + 'true' + ')'.repeat(3_000),
+    `${'('.repeat(3_000)}true${')'.repeat(3_000)}`,
     `${'!'.repeat(3_000)}true`,
     Array(3_000).fill('visit.steps > 0').join(' && '),
     `1${' + 1'.repeat(3_000)} > 0`,

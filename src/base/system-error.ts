@@ -1,4 +1,4 @@
-/** A sentence and a remedy for each error of the operating system; `%` is replaced by the path. */
+/** A sentence and a remedy for each error of the operating system; `%` is replaced by the path or the address. */
 const SENTENCES: { readonly [code: string]: readonly [message: string, remedy: string] } = {
   EACCES: ['no permission to open %', 'Change its permissions, or run hopgate as its owner.'],
   EPERM: ['the system does not permit this on %', 'Run hopgate as the owner of the file.'],
@@ -12,14 +12,17 @@ const SENTENCES: { readonly [code: string]: readonly [message: string, remedy: s
   ENAMETOOLONG: ['the path % is too long', 'Use a shorter path.'],
   ENOSPC: ['no space is left on the disk of %', 'Free some space, then try again.'],
   EDQUOT: ['your disk quota is used up at %', 'Free some space, then try again.'],
+  EADDRINUSE: ['% is in use', 'Name another port.'],
+  EADDRNOTAVAIL: ['this machine has no address %', 'Name an address of this machine.'],
   EMFILE: ['this process has too many open files', 'Raise the limit ("ulimit -n"), then try again.'],
 };
 
-/** Explains a file system error in a sentence with a remedy; null for any other error. */
+/** Explains a file or network error in a sentence with a remedy; null for any other error. */
 export function explainSystemError(error: unknown): { readonly message: string; readonly remedy: string } | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   const sentence = Object.hasOwn(SENTENCES, error.code) ? SENTENCES[error.code] : undefined;
   if (sentence === undefined) return null;
-  const path = 'path' in error && typeof error.path === 'string' ? error.path : 'the file';
-  return { message: sentence[0].replace('%', () => path), remedy: sentence[1] };
+  const { path, address, port } = error as { path?: unknown; address?: unknown; port?: unknown };
+  const place = [path, address].find((one) => typeof one === 'string') ?? 'the file';
+  return { message: sentence[0].replace('%', () => `${place}${port ? `:${port}` : ''}`), remedy: sentence[1] };
 }

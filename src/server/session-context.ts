@@ -1,6 +1,6 @@
 import type { AddContext } from '../agency/node.ts';
 import { RunFailure } from '../agency/reply.ts';
-import type { ContextRequest } from '../agency/request.ts';
+import type { ContextRequest, RunRequest } from '../agency/request.ts';
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
@@ -15,15 +15,30 @@ import type { Services } from './services.ts';
 /** The most characters of one entry in the block `evidence`. */
 const ENTRY_CHARACTERS = 1_000;
 
-/** @throws ApiError `forbidden` for the session of somebody else */
-export function checkReader(who: Who, session: string): void {
-  if (who.role === 'operator' || (who.role === 'session' && who.session === session)) return;
-  throw new ApiError(
-    'forbidden',
-    `the ${who.role} may not read session ${session}`,
-    'Use the token of that session, or of the operator.',
-    'body.context-from.session',
-  );
+/**
+ * Checks who may start a run. Only the operator and a session itself may send the context of that session. The agent of
+ * a session runs agents without tools only, so that no run does what its own gate forbids.
+ *
+ * @throws ApiError `forbidden`
+ */
+export function checkCaller({ agency }: Services, who: Who, request: RunRequest): void {
+  const session = request['context-from']?.session;
+  const isOwn = who.role === 'operator' || (who.role === 'session' && who.session === session);
+  if (session !== undefined && !isOwn)
+    throw new ApiError(
+      'forbidden',
+      `the ${who.role} may not read session ${session}`,
+      'Use the token of that session, or of the operator.',
+      'body.context-from.session',
+    );
+  const tools = own(agency.spec().peripherals, request.peripheral)?.tools;
+  if (who.role === 'session' && (!tools || Object.values(tools).includes(true)))
+    throw new ApiError(
+      'forbidden',
+      `the agent of a session may not run "${request.peripheral}", which ${tools ? 'has tools' : 'this node does not know'}`,
+      'Name an agency peripheral of this node whose tools are all off, or ask the operator to run it.',
+      'body.peripheral',
+    );
 }
 
 /**

@@ -10,6 +10,12 @@ const PERIPHERALS = `review:
   prompt-template: Look.
   context: [files, last-turns, evidence]
   response: { type: text }
+worker:
+  entry: Work.
+  inputs: []
+  prompt-template: Work.
+  tools: { shell: true, fs: true, http: true }
+  response: { type: text }
 brief:
   entry: Sum up.
   inputs: []
@@ -94,6 +100,18 @@ describe('the context of a run', () => {
     }
     expect((await run({}, { token: served.operator, peripheral: 'brief' })).status).toBe(200);
     expect((await run({ session: 's-none' }, { token: served.operator })).json.error.code).toBe('unknown-session');
+  });
+
+  it('gives the agent of a session no agent with tools, so that its own gate holds', async () => {
+    const { served, token, agent, id } = await world();
+    for (const peripheral of ['worker', 'elsewhere']) {
+      const body = { 'agent-id': 'x', peripheral, inputs: {} };
+      const { status, json } = await served.ask('POST /agency/run', { token, body });
+      expect([status, json.error.code, json.error.path]).toEqual([403, 'forbidden', 'body.peripheral']);
+    }
+    expect(agent.prompts).toEqual([]);
+    const own = { 'agent-id': 'x', peripheral: 'brief', inputs: {}, 'context-from': { session: id } };
+    expect((await served.ask('POST /agency/run', { token, body: own })).status).toBe(200);
   });
 
   it('is read once for each key', async () => {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { contribute, contributionsOf } from '../../src/agency/par/document.ts';
 import { type DocumentServer, serveDocument } from '../../src/agency/par/document-server.ts';
 import { joinDocument, parBell } from '../../src/agency/par/par-bell.ts';
 import { depth } from '../depth.ts';
-import { until } from '../server/kit.ts';
+import { serveWorld, until } from '../server/kit.ts';
 import { breakingWire, countingAgent, folder, nodeWith, PAR_PARTICIPANT } from './kit.ts';
 
 const TOKEN = 'secret';
@@ -172,5 +172,13 @@ describe('par-bell', () => {
     expect(await new Promise((resolve) => again.on('exit', resolve)), err).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ title: 'Debrief', contributions: { x: 'from x', y: 'from y' } });
     expect(err).not.toContain('x: contributed');
+  });
+
+  it('adds nothing to a session of hopgate', async () => {
+    const served = await serveWorld();
+    const { id } = await served.session();
+    const args = ['par-bell', '--root', served.root, '--agents', 'x', '--par', id];
+    const ran = spawnSync(process.execPath, ['src/cli/main.ts', ...args], { env: served.env, encoding: 'utf8' });
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(`Use --session ${id} to review it`)]);
   });
 });

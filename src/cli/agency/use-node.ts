@@ -49,7 +49,7 @@ export async function withNode<T>(io: Io, options: AgencyOptions, work: (send: S
 
 /** A reply as text for a person. */
 export function shownReply(reply: RunReply): string {
-  if (!reply.ok) return `${reply.error.code}: ${visible(reply.error.message)}`;
+  if (!reply.ok) return `${reply.error.code}: ${visible(reply.error.message)} (${visible(reply.error.remedy)})`;
   const text = typeof reply.response === 'string' ? reply.response : JSON.stringify(reply.response, null, 2);
   return text.split('\n').map(visible).join('\n');
 }

@@ -9,8 +9,8 @@ export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;
 export type FileRole = (typeof FILE_ROLES)[number];
 
 /**
- * The sender of a request. `agent`: a program that may only open sessions. `session`: the agent of one session, which
- * reaches nothing else. `node`: another node of the agency.
+ * The sender of a request. `agent`: a program that may open sessions and run agents. `session`: the agent of one
+ * session, which reaches that session, and agents without tools. `node`: another node of the agency.
  */
 export type Who =
   | { readonly role: FileRole }

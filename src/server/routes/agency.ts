@@ -5,7 +5,7 @@ import { RunRequest } from '../../agency/request.ts';
 import { HEADERS } from '../../agency/transport.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../route.ts';
-import { addContext, checkReader } from '../session-context.ts';
+import { addContext, checkCaller } from '../session-context.ts';
 
 const Key = z.string().regex(/^[\w.:-]{1,200}$/);
 const Meta = z.object({ 'agent-id': z.string(), 'duration-ms': z.int() });
@@ -56,8 +56,7 @@ const run = route('POST /agency/run', {
     const key = headerAs(HEADERS.key, header(HEADERS.key), Key) ?? randomUUID();
     const budgetMs = headerAs(HEADERS.budget, header(HEADERS.budget), Budget) ?? null;
     const via = headerAs(HEADERS.via, header(HEADERS.via), Via)?.split(',') ?? [];
-    const from = body['context-from'];
-    if (from !== undefined) checkReader(who, from.session);
+    checkCaller(services, who, body);
     const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, { status: replyStatus(reply), headers: { [HEADERS.key]: key } });
   },

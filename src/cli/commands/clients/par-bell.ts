@@ -14,8 +14,8 @@ import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { sqliteStore } from '../../../stores/sqlite.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
-import { type Io, note, print, printJson } from '../../io.ts';
-import { evidenceFile } from '../../open-store.ts';
+import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { evidenceFile, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
@@ -60,6 +60,13 @@ async function ring(io: Io, options: Options): Promise<void> {
   const { agents, listen } = options;
   const root = rootOf(io, options);
   const par = options.par ?? `par-${randomUUID().slice(0, 8)}`;
+  const known = await withStore(root, io.env, [], (store) => store.sessions());
+  if (known.some(({ sessionId, pin }) => sessionId === par && pin !== ''))
+    throw new CliError(
+      'own-session',
+      `${par} is a session; a review needs a name of its own`,
+      `Use --session ${par} to review it, and another name for --par.`,
+    );
   ensureStateDir(root, io.env);
   const tokens = new Tokens(io.env);
   mkdirSync(stateHome(io.env), { recursive: true, mode: 0o700 });
@@ -71,14 +78,14 @@ async function ring(io: Io, options: Options): Promise<void> {
     admits: (token) => ['operator', 'agent', 'node'].includes(tokens.holder(token)?.role ?? ''),
   });
   try {
-    const known = document.facts();
-    const title = options.title ?? known.title ?? 'Post-action review';
-    const session = options.session ?? known.session ?? par;
+    const facts = document.facts();
+    const title = options.title ?? facts.title ?? 'Post-action review';
+    const session = options.session ?? facts.session ?? par;
     document.keepFacts({ title, session });
     note(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
     const all = await withNode(io, options, (send) =>
       parBell({
-        ...{ agents, par, title, session, document, continued: known.title !== undefined },
+        ...{ agents, par, title, session, document, continued: facts.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
         run: (request, key) => send(request, { key, budgetMs: null, via: [] }, new AbortController().signal),
         onReply: (agent, reply) => note(io, `${agent}: ${reply.ok ? 'contributed' : visible(reply.error.message)}`),

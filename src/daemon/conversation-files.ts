@@ -71,7 +71,7 @@ export class ConversationFiles {
       (name) => readRecord<StoredConversation>(join(this.#folder, name)) ?? [],
     );
     const last = ({ events }: StoredConversation): string => events.at(-1)?.at ?? '';
-    return records.sort((a, b) => (last(a) < last(b) ? 1 : -1));
+    return records.sort((a, b) => last(b).localeCompare(last(a)));
   }
 
   owner(sessionId: string): SessionOwner | null {

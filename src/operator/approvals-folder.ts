@@ -74,7 +74,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
     pending: () =>
       hashes(pendingFolder)
         .flatMap((hash) => pendingOf(hash) ?? [])
-        .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1)),
+        .sort((a, b) => a.askedAt - b.askedAt),
     keepPending(request) {
       const { hash } = request.request;
       const text = JSON.stringify(request, null, 2);

@@ -124,7 +124,8 @@ function keep(folder: ApprovalsFolder, request: ApprovalRequest, root: string, n
     version: 1,
     id: shortId(all.map(({ id }) => id)),
     root,
-    askedAt: now,
+    // Later than each request that waits, so that requests of one millisecond keep their order.
+    askedAt: all.reduce((last, { askedAt }) => Math.max(last, askedAt + 1), now),
     expiresAt: now + REQUEST_LIFETIME,
     request: { sessionId, agent, action, reason, view, hash },
   });

@@ -14,7 +14,7 @@ export interface PendingRequest {
   readonly id: string;
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds; no two waiting requests of one repository have the same. */
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly request: ApprovalRequest;

@@ -146,7 +146,7 @@ export class World {
         found.push({ repository, summary, root: await this.rootOf(summary.sessionId) });
       }
     }
-    return found.sort((a, b) => (a.summary.openedAt < b.summary.openedAt ? 1 : -1));
+    return found.sort((a, b) => b.summary.openedAt.localeCompare(a.summary.openedAt));
   }
 
   async close(): Promise<void> {

@@ -38,6 +38,13 @@ describe('a pending request', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
+  it('is listed after those that were asked before, also in the same millisecond', async () => {
+    const { stateDir, ask } = world();
+    const ids: string[] = [];
+    for (let nth = 0; nth < 10; nth += 1) ids.push(await pendingId(ask({ reason: `request ${nth}` })));
+    expect(pendingRequests(stateDir).map(({ pending }) => pending.id)).toEqual(ids);
+  });
+
   it('keeps its id when it is repeated, here or in another process', async () => {
     const { stateDir, ask, clock } = world();
     const id = await pendingId(ask());

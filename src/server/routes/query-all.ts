@@ -23,9 +23,7 @@ export async function queryAll(
     }),
   );
   const all = pages.flatMap(({ key, found }) => found.map((one, index) => ({ key, index, one })));
-  const taken = all
-    .sort((a, b) => (a.one.entry.at === b.one.entry.at ? 0 : a.one.entry.at < b.one.entry.at ? 1 : -1))
-    .slice(0, limit);
+  const taken = all.sort((a, b) => b.one.entry.at.localeCompare(a.one.entry.at)).slice(0, limit);
   const next: { [key: string]: string | null } = {};
   for (const { key, store, query, found, next: last } of pages) {
     const count = taken.filter((one) => one.key === key).length;

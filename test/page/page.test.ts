@@ -12,6 +12,7 @@ import { recordingPage, recordSessions, type SessionToShow } from '../../src/vie
 import { exploringAt } from '../bench/gated-steps.ts';
 import { isDeep, sample } from '../depth.ts';
 import { serveWorld } from '../server/kit.ts';
+import { midGame } from '../server/mid-game.ts';
 import { stage } from '../session/sessions.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -190,6 +191,24 @@ describe.skipIf(CHROMIUM === undefined)(
         .filter({ hasText: /execute/i })
         .waitFor();
       expect(faults).toEqual([]);
+    });
+
+    it('calls an agent out in the middle of a game, and the game is kept', async () => {
+      const { served, post, play, house } = await midGame();
+      const before = await house();
+      const page = await browser.newPage();
+      page.setDefaultTimeout(10_000);
+      open.push(page);
+      await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
+      await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
+      await page.locator('.where .big').filter({ hasText: 'alfworld' }).waitFor();
+      await page.locator('.operator summary').click();
+      await page.getByLabel('Reason, note or message').fill('I need you');
+      await page.getByRole('button', { name: 'Hop to chat (user-request)' }).click();
+      await page.locator('.where .big').filter({ hasText: 'chat' }).waitFor();
+      expect(await house()).toBe(before);
+      expect((await post('hop', { to: 'alfworld', reason: 'back' })).json).toMatchObject({ ok: true });
+      expect(await play('look')).toMatchObject({ ok: true, result: { step: 3 } });
     });
 
     // It writes two thousand entries to a real disk.

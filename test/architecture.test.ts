@@ -45,7 +45,7 @@ const ARROWS: { readonly [folder: string]: readonly string[] } = {
   page: ['base', 'view', 'spec', 'evidence'],
   '': [...BELOW_SRC, 'audit', 'compile', 'telemetry', 'testing', 'world'],
   trajectories: ['base', 'spec', 'gate', 'ports', 'session', ''],
-  daemon: [...BELOW_SRC, 'adapters', 'compile', 'view', ''],
+  daemon: [...BELOW_SRC, 'adapters', 'compile', 'telemetry', 'view', ''],
   server: [...BELOW_SRC, 'agency', 'compile', 'daemon', 'view', ''],
   cli: [
     ...BELOW_SRC,

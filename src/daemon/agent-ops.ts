@@ -102,7 +102,7 @@ async function carryOutCall(
         if (above) await at.admit({ ...own, above });
         const answer = above
           ? { ...describeDenialFor(at, above), toolsChanged: false }
-          : await agentSession(at).call({ ...call, signal });
+          : await host.inTrace(call.trace, () => agentSession(at).call({ ...call, signal }));
         transcript.add(toolAnswer(id, answer, reportsSituation(call.name, answer) ? situationOf(at) : null));
         return answer;
       },

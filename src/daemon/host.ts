@@ -1,3 +1,4 @@
+import type { AgentCall } from '../adapters/core/agent-session.ts';
 import { deniedByParent } from '../adapters/core/calls/parent-denial.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
@@ -41,6 +42,13 @@ export class SessionHost {
     this.sessions = new OwnedSessions(options, this.#open);
     this.conversations = new Conversations(env, this.sessions, this.#transcripts);
     this.runs = new StoredRuns(options);
+  }
+
+  /** Does a call under the trace context of its client, if the spans of the sessions are sent. */
+  async inTrace<T>(trace: AgentCall['trace'], work: () => Promise<T>): Promise<T> {
+    if (trace === undefined || !this.#options.telemetry) return work();
+    const { inTrace } = await import('../telemetry/index.ts');
+    return inTrace(trace, work);
   }
 
   /** The services for hook handlers, for one caller. */

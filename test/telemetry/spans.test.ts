@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { trace } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
+import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import { openSession } from '../../src/open-session.ts';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
 import { openFace } from '../../src/server/face.ts';
@@ -131,6 +132,22 @@ it('is a child of the span that is active in the program', async () => {
   const sent = await spans();
   const turn = sent.find(({ name }) => name === 'turn')!;
   expect(sent.find(({ name }) => name === 'execute_tool grep')).toMatchObject({ parentSpanId: turn.spanId });
+});
+
+it('continues the trace of an MCP request to a session of the daemon', async () => {
+  const { spans } = await otlpReceiver();
+  const world = makeWorld();
+  const host = world.host({ telemetry: true });
+  const signal = new AbortController().signal;
+  const caller = { env: world.env, pid: process.pid };
+  const at = { root: world.root, agent: 'claude-code' };
+  const attached = await carryOutAgentOp(host, caller, { op: 'attach', ...at }, signal);
+  const session = (attached as { value: string }).value;
+  const call = { name: 'edit', input: {}, trace: { traceparent: PARENT } };
+  await carryOutAgentOp(host, caller, { op: 'call', root: world.root, session, call }, signal);
+  await host.close();
+  const from = { traceId: '0af7651916cd43dd8448eb211c80319c', parentSpanId: 'b7ad6b7169203331' };
+  expect((await spans()).find(({ name }) => name.startsWith('denial'))).toMatchObject(from);
 });
 
 it('sends spans of the sessions that a daemon runs', async () => {

@@ -31,12 +31,15 @@ export async function carryOut(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { session, progressMs = 5000, relistMs = 500, waitSeconds = 45, inTrace = (_, work) => work() } = host.options;
   const { signal } = ctx.mcpReq;
-  const callId = params._meta?.['claudecode/toolUseId'];
+  const { 'claudecode/toolUseId': callId, traceparent, tracestate } = params._meta ?? {};
   const called: AgentCall = {
     name: params.name,
     input: params.arguments ?? {},
     signal,
     ...(typeof callId === 'string' ? { callId } : {}),
+    ...(typeof traceparent === 'string'
+      ? { trace: { traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) } }
+      : {}),
   };
   const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
   try {

@@ -12,9 +12,10 @@ const TITLE = document.title || 'hopgate';
 
 /**
  * The live view of sessions as one element. With the attribute `live` it shows the sessions of the server that the page
- * comes from, else the recording in its `<script type="text/plain">`.
+ * comes from. With `src` it shows the recording at this URL, a file of `hopgate record`. Without both it shows the
+ * recording in its `<script type="text/plain">`.
  *
- * @example <hopgate-view live></hopgate-view>
+ * @example <hopgate-view src="demo.html" style="height: 600px"></hopgate-view>
  */
 class HopgateView extends HTMLElement {
   #stop: readonly (() => void)[] = [];
@@ -24,20 +25,25 @@ class HopgateView extends HTMLElement {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(PAGE_STYLE);
     root.adoptedStyleSheets = [sheet];
-    const source = await this.#source();
+    const source = await this.#source().catch((error: unknown) => {
+      render(<p role="alert">hopgate-view: {error instanceof Error ? error.message : String(error)}</p>, root);
+    });
+    if (!source) return;
     const timer = setInterval(() => {
       clock.value = Date.now();
     }, 1000);
-    const title = tellWaiting(source, TITLE);
+    const title = this.hasAttribute('live') ? tellWaiting(source, TITLE) : () => {};
     render(<App source={source} />, root);
     // `a` goes to the first request that waits, where Enter approves it; `m` to the answer of the first message.
     const keys = (event: KeyboardEvent) => {
       const [target] = event.composedPath();
-      const isTyping = target instanceof HTMLElement && target.matches('input:not([type=range]),select,textarea');
-      const place = KEYS[event.key];
+      const isTyping =
+        target instanceof HTMLElement &&
+        (target.isContentEditable || target.matches('input:not([type=range]),select,textarea'));
+      const place = KEYS[event.key] && root.querySelector<HTMLElement>(KEYS[event.key]!);
       if (!place || isTyping || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      root.querySelector<HTMLElement>(place)?.focus();
+      place.focus();
     };
     document.addEventListener('keydown', keys);
     this.#stop = [
@@ -54,7 +60,11 @@ class HopgateView extends HTMLElement {
 
   async #source(): Promise<Source> {
     if (this.hasAttribute('live')) return liveSource(chosen);
-    return recordingIn(this.querySelector('script[type="text/plain"]')?.textContent ?? '');
+    const url = this.getAttribute('src');
+    if (url === null) return recordingIn(this.querySelector('script[type="text/plain"]')?.textContent);
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url}: HTTP ${response.status}`);
+    return recordingIn(/<script type="text\/plain">([^<]*)/.exec(await response.text())?.[1]);
   }
 }
 

@@ -3,8 +3,9 @@ import type { Recording } from '../view/state.ts';
 import { SessionStore } from './session-store.ts';
 import type { Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
-/** Reads the recording in a page: base64 of deflated JSON. */
-export async function recordingIn(text: string): Promise<Source> {
+/** Reads a recording: base64 of deflated JSON. @throws Error without one */
+export async function recordingIn(text: string | null | undefined): Promise<Source> {
+  if (!text) throw new Error('there is no recording; make one with "hopgate record"');
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return sourceOf((await new Response(inflated).json()) as Recording);

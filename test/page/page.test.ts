@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../src/view/recording.ts';
@@ -100,6 +102,31 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.keyboard.press('ArrowRight');
       expect(await answer('doing')).not.toContain('refused');
       expect(faults).toEqual([]);
+    });
+
+    it('is an element of a foreign page, which keeps its title, its keys and its size', async () => {
+      writeFileSync(
+        join(folder, 'foreign.html'),
+        '<!doctype html><title>mine</title><div contenteditable>note</div><script type="module" src="page.js"></script>' +
+          '<hopgate-view src="one.html" style="height:500px"></hopgate-view><hopgate-view src="none.html"></hopgate-view>',
+      );
+      const server = createServer((request, response) => {
+        const file = join(folder, basename(request.url!));
+        response.statusCode = existsSync(file) ? 200 : 404;
+        response.setHeader('content-type', file.endsWith('.js') ? 'text/javascript' : 'text/html');
+        response.end(existsSync(file) ? readFileSync(file) : '');
+      });
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      onTestFinished(() => void server.close());
+      const page = await browser.newPage();
+      open.push(page);
+      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/foreign.html`);
+      await page.locator('.where .big').filter({ hasText: 'test' }).waitFor();
+      await page.getByText('hopgate-view: none.html: HTTP 404').waitFor();
+      await page.locator('[contenteditable]').press('a');
+      expect(await page.locator('[contenteditable]').textContent()).toContain('a');
+      expect(await page.title()).toBe('mine');
+      expect((await page.locator('hopgate-view').first().boundingBox())?.height).toBe(500);
     });
 
     it('moves by the keyboard from row to row, and shows a change as a diff', async () => {

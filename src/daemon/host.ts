@@ -30,7 +30,7 @@ export class SessionHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    const { env, keepOpenMs, backends, checkpointPages, telemetry = false } = options;
+    const { env, keepOpenMs, backends, checkpointPages, telemetry = false, onHeldElsewhere } = options;
     this.#transcripts = new Transcripts(env);
     this.#open = new OpenSessions({
       env,
@@ -38,6 +38,7 @@ export class SessionHost {
       telemetry,
       ...(backends ? { backends } : {}),
       ...(checkpointPages === undefined ? {} : { checkpointPages }),
+      ...(onHeldElsewhere ? { onHeldElsewhere } : {}),
     });
     this.sessions = new OwnedSessions(options, this.#open);
     this.conversations = new Conversations(env, this.sessions, this.#transcripts);

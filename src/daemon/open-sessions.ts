@@ -20,6 +20,8 @@ export interface OpenSessionsOptions {
   readonly backends?: OpenOptions['backends'];
   /** Spans of every session. */
   readonly telemetry?: OpenOptions['telemetry'];
+  /** See `HostOptions`. */
+  readonly onHeldElsewhere?: () => Promise<void>;
 }
 
 /** The options for opening a session. */
@@ -106,7 +108,7 @@ export class OpenSessions {
       held.busy = { what, since: Date.now() };
       try {
         const session = await held.session;
-        await attach(session, deadline);
+        await this.#attach(session, deadline);
         return await work(session);
       } catch (error) {
         this.#giveUpIfFailed(opening.root, error);
@@ -130,7 +132,7 @@ export class OpenSessions {
     const held = this.#take(opening);
     try {
       const session = await held.session;
-      if (!held.busy) await attach(session, deadline);
+      if (!held.busy) await this.#attach(session, deadline);
       return await work(session);
     } catch (error) {
       this.#giveUpIfFailed(opening.root, error);
@@ -181,6 +183,16 @@ export class OpenSessions {
     held.idle = null;
     held.users++;
     return held;
+  }
+
+  /** Takes the lease, with retries until the deadline. After it the session's own error says that it is busy. */
+  async #attach(session: Session, deadline: number): Promise<void> {
+    for (;;) {
+      const attached = await session.attach();
+      if (attached.ok || attached.denial.code !== 'session-busy' || Date.now() >= deadline) return;
+      await this.#options.onHeldElsewhere?.();
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
   }
 
   #hold(session: Promise<Session>, root: string): Held {
@@ -235,15 +247,6 @@ export class OpenSessions {
     await held.queue.catch(() => {});
     const session = await held.session.catch(() => null);
     await session?.detach();
-  }
-}
-
-/** Takes the lease, with retries until the deadline. After it the session's own error says that it is busy. */
-async function attach(session: Session, deadline: number): Promise<void> {
-  for (;;) {
-    const attached = await session.attach();
-    if (attached.ok || attached.denial.code !== 'session-busy' || Date.now() >= deadline) return;
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 

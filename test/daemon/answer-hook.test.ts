@@ -63,6 +63,19 @@ describe('the answer to a hook', () => {
     expect(answer.stderr).toMatch(/longer than/);
   });
 
+  it('is noted as given only if it was not too late', async () => {
+    const given: string[] = [];
+    const answer = (name: string) => ({ exit: 0, stdout: '', stderr: '', given: async () => void given.push(name) });
+    expect(await ask(async () => answer('in time'))).toEqual({ exit: 0, stdout: '', stderr: '' });
+    let end = () => {};
+    const late = new Promise<void>((resolve) => (end = resolve));
+    expect(await ask(() => late.then(() => answer('late')), '{}', 10)).toMatchObject({ exit: 2 });
+    end();
+    await late;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(given).toEqual(['in time']);
+  });
+
   it('is a refusal if the real handlers get an unreadable event', async () => {
     for (const client of ['claude-code', 'codex'])
       for (const raw of ['null', '[]', '1', '"x"', '{}', '{"hook_event_name":"PreToolUse"}', '{"session_id":1}'])

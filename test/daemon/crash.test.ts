@@ -6,6 +6,7 @@ import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { withStore } from '../../src/cli/open-store.ts';
 import { askDaemon } from '../../src/daemon/hook/ask.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
+import { entryFile } from '../../src/daemon/own-files.ts';
 import { ensureDaemon } from '../../src/daemon/start.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -102,6 +103,18 @@ describe('a daemon that is killed with kill -9', () => {
     }
     const { events } = await evidenceOf(world);
     expect(new Set(events.slice(events.lastIndexOf('start') + 1))).toEqual(new Set(['denial']));
+  });
+
+  it('answers for a hook that began without it, once it holds the session', async () => {
+    const world = await editing();
+    await startDaemon(world);
+    const read = { file_path: join(world.root, 'src/a.ts') };
+    expect(await hook(world, preToolUse(world, 'Read', read))).toMatchObject({ exit: 0 });
+    const alone = [entryFile(), 'alone', 'hook', 'claude-code'];
+    const start = JSON.stringify({ session_id: 'c1', cwd: world.root, hook_event_name: 'SessionStart' });
+    const said = await runProgram(process.execPath, alone, world.env, start);
+    expect(said).toMatchObject({ exit: 0, stderr: '' });
+    expect(said.stdout).toContain('In the peripheral');
   });
 
   it('is started again by the next hook', async () => {

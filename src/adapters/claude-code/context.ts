@@ -36,8 +36,7 @@ export async function tellContext(at: HookCall): Promise<Reply> {
   const about = `${section}\n${toolNames(event.agentId !== null, claudeToolName(host))}`;
   const text = messages === null ? about : `${about}\n${messages}`;
   host.recordTranscript(record, delivered(text, situation, event.name));
-  await noteShown(at, key);
-  return { kind: 'tell', event: event.name, text };
+  return { kind: 'tell', event: event.name, text, shown: key };
 }
 
 /** Notes that the answer to a hop, a mode change or a status call has shown the model where it is. */
@@ -58,7 +57,8 @@ function placeKey(session: Session): string {
   ]);
 }
 
-async function noteShown(at: HookCall, shown: string): Promise<void> {
+/** Notes the place that the model has been shown. A note about an answer that came too late would hide the place. */
+export async function noteShown(at: HookCall, shown: string): Promise<void> {
   const record = await at.host.conversation(at.record.conversation);
   const event = { ...at.event, toolUseId: null };
   await recordHookEvent({ ...at, record, event }, 'situation shown', { ...record.notes, shown });

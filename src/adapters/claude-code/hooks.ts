@@ -35,13 +35,11 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: Ho
     });
     const noticed = await notice({ event, record, host, env });
     const reply = await answer({ event, record: noticed, host, env });
-    return await finish(
-      { event, record: noticed, host, env },
-      await withMessages(
-        { event, record: noticed, host, env },
-        await withNews({ event, record: noticed, host, env }, reply),
-      ),
-    );
+    const at = { event, record: noticed, host, env };
+    const finished = await finish(at, await withMessages(at, await withNews(at, reply)));
+    const shown = reply.kind === 'tell' ? reply.shown : undefined;
+    if (shown === undefined) return finished;
+    return { ...finished, given: async () => (await import('./context.ts')).noteShown(at, shown) };
   } catch (error) {
     const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
     if (record && call) {

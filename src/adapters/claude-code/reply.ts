@@ -19,8 +19,8 @@ export type Reply =
       readonly decision?: 'allow' | 'ask';
       readonly why?: string;
     }
-  /** The model reads `text`. */
-  | { readonly kind: 'tell'; readonly event: string; readonly text: string }
+  /** The model reads `text`, which shows it the place `shown`. */
+  | { readonly kind: 'tell'; readonly event: string; readonly text: string; readonly shown?: string }
   /** The agent must not stop yet; it reads why. */
   | { readonly kind: 'go-on'; readonly why: string }
   /** The person at the client reads `text`. */

@@ -82,7 +82,7 @@ async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answ
   const said = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as Said);
   if (stops)
     return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: joined(said.reason, news.text) }) };
-  return context(event, joined(said.hookSpecificOutput?.additionalContext, news.text));
+  return { ...answer, ...context(event, joined(said.hookSpecificOutput?.additionalContext, news.text)) };
 }
 
 /** Events whose answer can carry words to the model. */
@@ -126,9 +126,9 @@ async function tell(
   host.recordTranscript(record, delivered(told, situation, event.hook_event_name));
   if (known) return context(event, told);
   // Codex silently skips hooks that it does not trust. The `begun` note shows that the hooks were active at the start.
-  const begun: ConversationRecord['notes'] = event.hook_event_name === 'SessionStart' ? begin(event, record) : {};
-  await note(host, record, event, { shown: text, ...begun });
-  return context(event, told);
+  if (event.hook_event_name === 'SessionStart') await note(host, record, event, begin(event, record));
+  const given = async () => note(host, await host.conversation(record.conversation), event, { shown: text });
+  return { ...context(event, told), given };
 }
 
 /** The texts that there are, one after the other; null if there is none. */

@@ -91,4 +91,6 @@ export interface HookAnswer {
   readonly exit: 0 | 2;
   readonly stdout: string;
   readonly stderr: string;
+  /** Called once if the answer is given in time: notes what the client has been shown. */
+  readonly given?: () => Promise<unknown>;
 }

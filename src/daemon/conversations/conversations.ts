@@ -124,7 +124,8 @@ export class Conversations {
     const known = new Set(
       [...files.all().filter(ours), ...files.owners().filter(ours)].map(({ sessionId }) => sessionId),
     );
-    for (const id of known) if (!(await this.#owned.join(root, id, async ({ state }) => state.closed))) return id;
+    // Under the lock, so without a wait: a process that holds the session may wait for the lock. It has not closed it.
+    for (const id of known) if (!(await this.#owned.join(root, id, async ({ state }) => state.closed, 0))) return id;
     return null;
   }
 

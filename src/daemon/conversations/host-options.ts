@@ -8,6 +8,8 @@ export interface HostOptions {
   readonly keepOpenMs: number;
   /** How long a call waits for a busy session, in milliseconds. Default 6000. */
   readonly waitMs?: number;
+  /** Called before a call waits for a session that another process writes. The call waits until it settles. */
+  readonly onHeldElsewhere?: () => Promise<void>;
   /** The command line that runs a ticket, up to the ticket itself. */
   readonly runCommand?: string;
   readonly backends?: OpenOptions['backends'];

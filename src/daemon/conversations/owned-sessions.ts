@@ -36,8 +36,8 @@ export class OwnedSessions {
   }
 
   /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
-  async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(), work);
+  async join<T>(root: string, sessionId: string, work: (session: Session) => Promise<T>, waitMs?: number): Promise<T> {
+    return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(waitMs), work);
   }
 
   /** Calls `work` with a session whose lease is held; one caller at a time. `what`: the work, for waiting callers. */

@@ -38,7 +38,9 @@ export async function answerHook(
     timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s; try again`)), deadlineMs);
   });
   try {
-    return await Promise.race([handled(client, rawStdin, env, context, handlers), late]);
+    const { given, ...answer } = await Promise.race([handled(client, rawStdin, env, context, handlers), late]);
+    await given?.().catch(() => {});
+    return answer;
   } finally {
     clearTimeout(timer);
   }
@@ -64,8 +66,8 @@ async function handled(
 }
 
 /** Returns an answer that the hook process and the client interpret in the same way. */
-function checked({ exit, stdout, stderr }: HookAnswer): HookAnswer {
-  if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '' };
+function checked({ exit, stdout, stderr, given }: HookAnswer): HookAnswer {
+  if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '', ...(given && { given }) };
   if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };
   return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer is invalid');
 }

@@ -32,7 +32,8 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   // A process that exits early has not answered: the launcher turns any status except 0 and 2 into a refusal.
   process.exitCode = 1;
   const limit = Number(env['HOPGATE_DEADLINE_MS']) || DEADLINE_MS;
-  setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit);
+  // The limit counts from the start of this process.
+  setTimeout(() => refuse(`it took longer than ${limit / 1000} s; try again`), limit - performance.now());
   process.on('uncaughtException', (error) => refuse(error.message));
   process.on('unhandledRejection', (error) => refuse(String(error)));
   try {
@@ -56,9 +57,15 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
     waitMs: limit / 2,
     runCommand: runCommand(env),
     checkpointPages: CHECKPOINT_PAGES,
+    // A daemon that has started meanwhile may hold the session for as long as its client runs.
+    onHeldElsewhere: async () => {
+      const asked = env['HOPGATE_DAEMON'] === 'off' ? null : await askRunning(`/hook/${client}`, env, input);
+      if (asked) end(asked);
+    },
   });
   const context = host.hookContext({ env, pid: process.pid });
-  const answer = await answerHook(client, input.toString('utf8'), env, context, { deadlineMs: limit - 500 });
+  const deadlineMs = limit - 500 - performance.now();
+  const answer = await answerHook(client, input.toString('utf8'), env, context, { deadlineMs });
   await host.releaseAll();
   return { exit: answer.exit, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(answer.stderr) };
 }
@@ -101,6 +108,13 @@ async function runAlone(ticket: string, env: Env): Promise<Framed> {
 
 /** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
 async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
+  const answer = await askRunning(path, env, input);
+  if (answer === null && !path.startsWith('/line/')) (await import('../start.ts')).startDetached(env);
+  return answer;
+}
+
+/** Asks the daemon; null if none is running. */
+async function askRunning(path: string, env: Env, input: Buffer): Promise<Framed | null> {
   const { askDaemon, NoDaemon } = await import('./ask.ts');
   try {
     const onPart = (bytes: Buffer) => writeAll(1, bytes);
@@ -111,9 +125,6 @@ async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | n
       throw new Error('the daemon stopped during the command, and its result is unknown', {
         cause: error,
       });
-    if (path.startsWith('/line/')) return null;
-    const { startDetached } = await import('../start.ts');
-    startDetached(env);
     return null;
   }
 }

@@ -354,7 +354,12 @@ test('every event is written to the conversation record', async () => {
   await send({ hook_event_name: 'SessionStart', source: 'startup' });
   await call('Bash', { command: 'ls' }, { tool_use_id: 'c' });
   const events = records.get('main')?.events ?? [];
-  expect(events.map(({ name }) => name)).toEqual(['SessionStart', 'SessionStart answered', 'PreToolUse']);
+  expect(events.map(({ name }) => name)).toEqual([
+    'SessionStart',
+    'SessionStart answered',
+    'SessionStart answered',
+    'PreToolUse',
+  ]);
   expect(events.at(-1)).toMatchObject({ toolUseId: 'c' });
 });
 

@@ -118,12 +118,15 @@ export async function world(options: StageOptions = {}): Promise<World> {
     skillProblem: async () => 'is unknown to Codex',
     expectSubAgentCall: () => {},
   };
-  const send: World['send'] = (event, env = {}) =>
-    handleCodexEvent(
+  const send: World['send'] = async (event, env = {}) => {
+    const { given, ...answer } = await handleCodexEvent(
       { session_id: 'thread-1', turn_id: 'turn-1', cwd: root, model: 'm', permission_mode: 'default', ...event },
       host,
       env,
     );
+    await given?.();
+    return answer;
+  };
   let calls = 0;
   return {
     root,

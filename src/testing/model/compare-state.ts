@@ -4,14 +4,16 @@ import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Json } from '../../spec/types.ts';
 
+/** The answer that the spec requires, and the different one of the session. */
+export interface Difference {
+  readonly due: string;
+  readonly said: string;
+}
+
 type Facts = { readonly [name: string]: Json };
 
 /** Describes the difference between a session's status and its evidence; null if there is none. */
-export function compareState(
-  { specs }: Pinned,
-  state: AuditState,
-  status: SessionStatus,
-): { readonly due: string; readonly said: string } | null {
+export function compareState({ specs }: Pinned, state: AuditState, status: SessionStatus): Difference | null {
   const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   const due: Facts = {

@@ -1,6 +1,4 @@
 import { apply } from '../../audit/rules/apply.ts';
-import { firstProblem } from '../../audit/rules/problems.ts';
-import type { AuditRequest } from '../../audit/rules/request.ts';
 import { type AuditState, beginState, copyState, type Pinned } from '../../audit/rules/state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
@@ -19,19 +17,17 @@ import { type Death, Died, MortalProcess } from '../doubles/mortal-store.ts';
 import { offerProblem } from '../plan/check-available.ts';
 import { type Move, SEEN } from '../plan/moves.ts';
 import { predict } from '../plan/predict.ts';
-import { dryRun, request } from '../plan/request.ts';
+import { request } from '../plan/request.ts';
 import { compareState } from './compare-state.ts';
+import { Expectations, type ExpectedRefusal } from './expectations.ts';
 import { forgeApprovals } from './forge-approvals.ts';
 import type { ModelClock } from './model-clock.ts';
-
-/** The refusal that a session must answer a move with; null if it must allow the move. */
-type Refusal = { readonly code: string; readonly constraint: string } | null;
 
 /** One move, the refusal that the spec demands, and the session's answer. */
 export interface Taken {
   readonly move: Move;
   readonly before: AuditState;
-  readonly refusal: Refusal;
+  readonly refusal: ExpectedRefusal;
   readonly denial: Denial | null;
 }
 
@@ -51,8 +47,6 @@ export interface ModelRunOptions {
   readonly onTaken?: (taken: Taken) => void;
 }
 
-const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
-
 /**
  * Runs moves on a real session. Every request is judged twice: by the session, and by the audit's rules over the
  * session's own evidence. The two must agree, each refusal must be recorded, and in the end the round trip must find no
@@ -60,6 +54,7 @@ const REFUSED_BY_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', '
  */
 export class ModelRun {
   readonly #options: ModelRunOptions;
+  readonly #expectations: Expectations;
   readonly #ids = countingIds();
   readonly #way: string[] = [];
   #process: MortalProcess;
@@ -72,6 +67,7 @@ export class ModelRun {
 
   constructor(options: ModelRunOptions) {
     this.#options = options;
+    this.#expectations = new Expectations(options);
     this.#process = new MortalProcess(options.store);
     this.#state = beginState(options.pinned);
   }
@@ -109,10 +105,11 @@ export class ModelRun {
   async make(move: Move): Promise<Taken> {
     this.#way.push(move.name);
     this.#advanceClock(move);
-    await this.#tryDry(move);
+    const differs = await this.#expectations.dryRunProblem(this.session, move, this.#state);
+    if (differs) this.#fail(move, differs.due, differs.said);
     if (move.wait) await this.#settle();
     const before = this.#state;
-    const want = this.#expects(move);
+    const want = this.#expectations.refusal(move, this.#state);
     const denial = await this.#request(move);
     await this.#read();
     // A closed session is released, so later requests come from a process that opens it again.
@@ -127,15 +124,15 @@ export class ModelRun {
   async takeBoth(first: Move, second: Move): Promise<void> {
     this.#way.push(`${first.name} and ${second.name} at once`);
     const wants = [
-      this.#expects(first),
-      this.#expects(second, predict(this.#options.pinned, this.#state, first)),
+      this.#expectations.refusal(first, this.#state),
+      this.#expectations.refusal(second, predict(this.#options.pinned, this.#state, first)),
     ] as const;
     const answers = await Promise.all([this.#request(first), this.#request(second)]);
     await this.#read();
     for (const [index, want] of wants.entries()) {
       const move = [first, second][index]!;
       const denial = answers[index] ?? null;
-      if (!want && denial && this.#mayRefuse(move, denial)) continue;
+      if (!want && denial && this.#expectations.mayRefuse(move, denial)) continue;
       const got = denial?.code ?? 'allowed';
       const due = want?.code ?? 'allowed';
       if (got !== due) this.#fail(move, due, got);
@@ -221,54 +218,6 @@ export class ModelRun {
     this.#options.clock.pass(wait * 60_000);
   }
 
-  /** The refusal that the spec requires for a move. An expired approval, and a refusal by a tool, come last. */
-  #expects({ asked, report, approvalMinutes }: Move, state = this.#state): Refusal {
-    const want = firstProblem(state, asked, this.#options.clock.now());
-    if (want) return want;
-    if (approvalMinutes === 0 && this.#wantsApproval(asked, state))
-      return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
-    const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
-    return outcome && outcome.status === 'refused' ? { code: outcome.code, constraint: 'the tool itself' } : null;
-  }
-
-  /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */
-  #isTheirs(tool: string): boolean {
-    return this.#options.backends?.some(({ tools }) => tools.includes(tool)) ?? false;
-  }
-
-  #mayRefuse({ asked }: Move, { code }: Denial): boolean {
-    return asked.kind === 'step' && this.#isTheirs(asked.tool) && REFUSED_BY_TOOLS.includes(code);
-  }
-
-  #wantsApproval(asked: AuditRequest, state: AuditState): boolean {
-    if (!('approves' in asked)) return false;
-    const want = firstProblem(state, { ...asked, approves: false }, this.#options.clock.now());
-    return want?.code === 'approval-required';
-  }
-
-  /** Checks that a dry run gives the same answer as the move itself, including events since the last entry. */
-  async #tryDry(move: Move): Promise<void> {
-    const { asked } = move;
-    const now = this.#options.clock.now();
-    const state = this.#state;
-    if (asked.kind === 'step') {
-      const want = firstProblem(state, { ...asked, approves: false }, now);
-      const said = this.session.why(asked);
-      const due = want?.code ?? 'it would be allowed';
-      if ((said?.code ?? 'it would be allowed') !== due)
-        this.#fail(move, `asked beforehand: ${due}`, said ? `${said.code}: ${said.message}` : 'it would be allowed');
-    } else if ('approves' in asked && !move.wait) {
-      const wants = this.#wantsApproval(asked, state);
-      const said = await dryRun(this.session, asked);
-      if ((said !== null) !== wants)
-        this.#fail(
-          move,
-          `asked beforehand: ${wants ? 'it wants an approval' : 'only an approval is missing'}`,
-          said ? 'it wants one' : 'it wants none',
-        );
-    }
-  }
-
   /** Lets the session record events that happened without the agent, before the next request is judged. */
   async #settle(): Promise<void> {
     if (!this.#state.closed) await this.session.settle();
@@ -296,9 +245,9 @@ export class ModelRun {
     this.#state = state;
   }
 
-  #compare(move: Move, want: Refusal, denial: Denial | null): void {
+  #compare(move: Move, want: ExpectedRefusal, denial: Denial | null): void {
     if (!want) {
-      if (denial && this.#mayRefuse(move, denial)) return this.#compareState(move);
+      if (denial && this.#expectations.mayRefuse(move, denial)) return this.#compareState(move);
       if (denial) this.#fail(move, 'it is allowed', `it was refused: ${denial.code}: ${denial.message}`);
       return this.#compareState(move);
     }

@@ -7,11 +7,14 @@ const [MODE_AT, NAME_AT] = [24, 40];
 const EXTENDED = 0x4000;
 const ASSUME_UNCHANGED = 0x8000;
 const STAGE = 0x3000;
+const NOTHING = Buffer.of();
 
+/** A file in the index. Its path is `before`, in version 4 from the previous path, and the bytes from `pathAt`. */
 interface IndexRow {
   readonly at: number;
   readonly flagsAt: number;
   readonly flags: number;
+  readonly before: Buffer;
   readonly pathAt: number;
   /** Offset of the NUL after the path. */
   readonly end: number;
@@ -22,7 +25,7 @@ interface IndexRow {
  * empty if there is no index.
  *
  * @param path the index, which is not trusted
- * @returns null for a format that is not known here (version 4, or damaged)
+ * @returns null for a format that is not known here, such as a damaged one
  */
 export function stagedEntries(path: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -30,10 +33,11 @@ export function stagedEntries(path: string): string | null {
   const index = readIndex(path);
   if (index === null) return null;
   const { bytes, rows } = index;
-  const seen = rows.flatMap(({ at, flagsAt, flags, pathAt, end }) => [
+  const seen = rows.flatMap(({ at, flagsAt, flags, before, pathAt, end }) => [
     bytes.subarray(at + MODE_AT, at + MODE_AT + 4),
     bytes.subarray(at + NAME_AT, flagsAt),
     Buffer.from([(flags & STAGE) >> 8]),
+    before,
     bytes.subarray(pathAt, end + 1),
   ]);
   return hash('sha256', Buffer.concat(seen), 'hex');
@@ -65,7 +69,7 @@ function copyAssuming(path: string, isCovered: (path: string) => boolean): Buffe
   const index = readIndex(path);
   if (index === null) return null;
   const { bytes, rows, nameBytes } = index;
-  const covered = rows.filter(({ pathAt, end }) => isCovered(bytes.toString('utf8', pathAt, end)));
+  const covered = rows.filter((row) => isCovered(pathOf(bytes, row).toString('utf8')));
   if (covered.length === 0) return null;
   for (const { flagsAt, flags } of covered) bytes.writeUInt16BE(flags | ASSUME_UNCHANGED, flagsAt);
   const end = bytes.length - nameBytes;
@@ -77,6 +81,9 @@ function copyAssuming(path: string, isCovered: (path: string) => boolean): Buffe
       .copy(bytes, end);
   return bytes;
 }
+
+const pathOf = (bytes: Buffer, { before, pathAt, end }: IndexRow): Buffer =>
+  before.length === 0 ? bytes.subarray(pathAt, end) : Buffer.concat([before, bytes.subarray(pathAt, end)]);
 
 function readIndex(path: string) {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -92,20 +99,32 @@ function readIndex(path: string) {
 
 function rowsOf(index: Buffer, nameBytes: number): readonly IndexRow[] | null {
   if (index.length < 12 + nameBytes || index.toString('latin1', 0, 4) !== 'DIRC') return null;
-  if (![2, 3].includes(index.readUInt32BE(4))) return null;
+  const version = index.readUInt32BE(4);
+  if (![2, 3, 4].includes(version)) return null;
+  let previous: Buffer = NOTHING;
   const rows: IndexRow[] = [];
   let at = 12;
   for (let left = index.readUInt32BE(8); left > 0; left -= 1) {
     const flagsAt = at + NAME_AT + nameBytes;
     if (flagsAt + 2 > index.length) return null;
     const flags = index.readUInt16BE(flagsAt);
-    const pathAt = flagsAt + (flags & EXTENDED ? 4 : 2);
+    let pathAt = flagsAt + (flags & EXTENDED ? 4 : 2);
+    let before: Buffer = NOTHING;
+    if (version === 4) {
+      // The number of bytes to drop from the end of the previous path, seven bits in each byte.
+      let drop = (index[pathAt] ?? 0) & 0x7f;
+      while ((index[pathAt++] ?? 0) & 0x80) drop = (drop + 1) * 128 + ((index[pathAt] ?? 0) & 0x7f);
+      if (drop > previous.length) return null;
+      before = previous.subarray(0, previous.length - drop);
+    }
     const end = index.indexOf(0, pathAt);
     const length = flags & 0xfff;
     // A wrong size of names shows in a path of another length.
-    if (end === -1 || (length < 0xfff && end - pathAt !== length)) return null;
-    rows.push({ at, flagsAt, flags, pathAt, end });
-    at += (end - at + 8) & ~7;
+    if (end === -1 || (length < 0xfff && before.length + end - pathAt !== length)) return null;
+    const row = { at, flagsAt, flags, before, pathAt, end };
+    rows.push(row);
+    if (version === 4) previous = pathOf(index, row);
+    at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7);
   }
   return rows;
 }

@@ -86,5 +86,8 @@ export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv
       operator[`GIT_AUTHOR_${what.toUpperCase()}`] || settings.get(`author.${what}`) || settings.get(`user.${what}`);
     return text ? [`\t${what} = "${text.replace(/\p{Cc}/gu, '').replace(/["\\]/g, '\\$&')}"\n`] : [];
   });
-  return lines.length > 0 ? `[user]\n${lines.join('')}` : '';
+  return `${lines.length > 0 ? `[user]\n${lines.join('')}` : ''}${STAT}`;
 }
+
+/** In an overlay, files have other inode numbers and change times than in git's index, but the same content. */
+const STAT = '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n';

@@ -6,6 +6,7 @@ import { gitRunner } from '../git-objects/list-objects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';
 import type { ShellContext } from './context.ts';
+import { isCover, isOfGit } from './git/report-git.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 
 /**
@@ -26,12 +27,20 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
 const CACHE = /(?:^|\/)(?:__pycache__|\.[\w-]*cache|[^/]+\.(?:pyc|tsbuildinfo))$/;
 
 /**
- * All files, links and folders that a command made, changed or deleted on its overlay, without caches and what git
- * ignores. A new folder is listed once. Root-relative paths.
+ * All files, links and folders that a command made, changed or deleted on its overlay, without caches, what git
+ * ignores and git's own. A new folder is listed once. Root-relative paths.
  */
-export async function discardedFiles(context: ShellContext, view: OverlayView): Promise<string[]> {
+export async function discardedFiles(
+  context: ShellContext,
+  view: OverlayView,
+  masked: ReadonlySet<string>,
+): Promise<string[]> {
   const changed = realChanges(context, view).filter(
-    ({ kind, path }) => ['file', 'folder', 'link', 'delete', 'permissions'].includes(kind) && !CACHE.test(path),
+    (change) =>
+      ['file', 'folder', 'link', 'delete', 'permissions'].includes(change.kind) &&
+      !CACHE.test(change.path) &&
+      !isOfGit(change.path) &&
+      !isCover(change, masked),
   );
   return withoutIgnored(context, changed);
 }

@@ -1,9 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { fieldsOf } from '../../base/json.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings.ts';
-import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
@@ -13,14 +11,14 @@ import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { editLayout } from '../sandbox/mounts/layouts.ts';
 import { ownGit } from '../sandbox/mounts/open-git.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { shellCommand } from './command-argument.ts';
-import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './context.ts';
-import { type GitChanges, gitChanges } from './git/git-changes.ts';
+import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
+import type { GitChanges } from './git/git-changes.ts';
+import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
-import { type Change, overlayChanges } from './overlay-changes.ts';
+import { overlayChanges } from './overlay-changes.ts';
 import { commandReport, notKept } from './report.ts';
 
 const MAX_TEXT = 256 << 20;
@@ -80,39 +78,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
     ...notKept(dropped),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
   });
-  return withGit(report, git);
-}
-
-/** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
-function gitOf(root: string, { outer: [outer] }: CallTree['scan'], view: OverlayView): GitChanges | null {
-  const own = ownGit(root);
-  if (own) return gitChanges(own, root, view);
-  return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
-}
-
-/** The root's own `.git`, which is writable in the overlay and always discarded. */
-const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
-
-/** A masked file that is still empty, as a command sees it: git wrote it back, as `git stash` does. */
-const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
-  change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
-
-const COMMITS = 'Commits, branches and tags are made with bash-git where the scope ships.';
-
-/** The report of a command that changed the overlay of `.git`. */
-function withGit({ outcome, effects }: ToolReport, git: GitChanges | null): ToolReport {
-  if (git === null || outcome.status !== 'ok') return { outcome, effects };
-  const { spoils, lost, staged } = git;
-  const { result } = outcome;
-  const failed = (message: string): ToolReport => ({
-    outcome: { status: 'failed', code: 'git-not-kept', message, result },
-    effects,
-  });
-  if (spoils !== null) return failed(`No change of this command was kept: ${spoils}.`);
-  if (lost.length > 0) return failed(`Changes of files were kept, but not ${namesOf(lost)}. ${COMMITS}`);
-  if (!staged) return { outcome, effects };
-  const note = 'What was staged is not kept after the command; changed files are. A commit stages them again.';
-  return { outcome: { status: 'ok', result: { ...fieldsOf(result), git: note } }, effects };
+  return withGit(report, git, 'files');
 }
 
 /** The text of a file that a command wrote; empty for files above the size limit. */

@@ -28,7 +28,7 @@ export interface Covered {
  */
 export function watchCovered({ root, masks, scan }: Covered, { mounts }: SandboxLayout): () => void {
   const before = mounts.flatMap((mount) =>
-    mount.kind === 'empty-file' || mount.kind === 'text-file'
+    mount.kind === 'empty-file' || (mount.kind === 'text-file' && mount.isOpen !== true)
       ? [{ path: mount.target, identity: identityOf(mount.target) }]
       : [],
   );

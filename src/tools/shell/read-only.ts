@@ -6,6 +6,8 @@ import { isStop, type Stop } from '../workspace/outcome.ts';
 import { discardedFiles } from './changed-code.ts';
 import { shellCommand } from './command-argument.ts';
 import { type ShellContext, treeOf } from './context.ts';
+import type { GitChanges } from './git/git-changes.ts';
+import { gitOf, withGit } from './git/report-git.ts';
 import { commandReport, notKept } from './report.ts';
 
 const WHY = 'this tool keeps no change of the tree';
@@ -16,14 +18,17 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   if (isStop(argv)) return argv;
   const tree = await treeOf(context);
   let discarded: readonly string[] = [];
+  let git: GitChanges | null = null;
   const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
     onOutput: context.call.onOutput,
     inspect: async (view) => {
-      discarded = await discardedFiles(context, view);
+      git = gitOf(context.call.grant.root, tree.scan, view);
+      discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
     },
   });
-  return commandReport(context, result, [], {
+  const report = commandReport(context, result, [], {
     ...notKept(discarded.map((path) => ({ path, why: WHY }))),
     ...tree.said,
   });
+  return withGit(report, git, 'nothing');
 }

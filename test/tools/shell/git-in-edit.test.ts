@@ -285,6 +285,53 @@ it('a tracked masked file counts as unchanged', async () => {
   expect(git(root, 'ls-files', '-v')).not.toMatch(/^[a-z]/m);
 });
 
+it('git says of a clean tree with a submodule and masked files the same as outside', async () => {
+  const [root, other] = [repository(), repository()];
+  for (const each of [other, root]) {
+    writeFileSync(join(each, '.env'), 'S3CRET\n');
+    git(each, 'add', '-f', '.');
+    git(each, 'commit', '-q', '-m', 'keys');
+  }
+  git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', other, 'lib/sub');
+  git(root, 'commit', '-q', '-m', 'sub');
+  const linked = join(root, '../linked');
+  git(root, 'worktree', 'add', '-q', linked, '-b', 'other');
+  const asked =
+    'git status --short; git stash; git submodule status; git -C lib/sub status --short 2>/dev/null; git diff-files; git diff';
+  for (const version of ['2', '4'])
+    for (const place of [root, linked]) {
+      git(place, 'update-index', '--index-version', version);
+      const outside = execFileSync('bash', ['-c', asked], { cwd: place, encoding: 'utf8', env });
+      expect(outside).toContain('No local changes to save');
+      for (const tool of ['bash-readonly', 'bash'])
+        expect((await ok(place, tool, { command: asked })).result, `${tool} ${version}`).toMatchObject({
+          exit: 0,
+          stdout: outside,
+        });
+    }
+});
+
+it('git in explore keeps nothing, and says so', async () => {
+  const root = repository();
+  const before = git(root, 'log', '--oneline', '--all');
+  const status = git(root, 'status', '--short');
+  for (const [command, why] of [
+    ['echo x > src/a.txt && git commit -qam x', /^Not kept: the commits on main/],
+    ['echo x > src/a.txt && git stash', /it left changes in a stash/],
+    ['git branch new', /^Not kept: the branch new/],
+  ] as const)
+    expect((await run(root, 'bash-readonly', { command })).outcome, command).toMatchObject({
+      status: 'failed',
+      code: 'git-not-kept',
+      message: expect.stringMatching(why),
+    });
+  const staged = (
+    await ok(root, 'bash-readonly', { command: 'echo x > src/a.txt; git add -A; git stash; git stash pop' })
+  ).result;
+  expect(staged.warning).toContain('src/a.txt');
+  expect([git(root, 'log', '--oneline', '--all'), git(root, 'status', '--short')]).toEqual([before, status]);
+});
+
 it('git in a test’s own repository commits with the operator’s name', async () => {
   const root = repository();
   const command = 'cd /tmp && git init -q t && cd t && git commit -q --allow-empty -m x && git log --format="%an %ae"';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { builtOnce } from '../../built-once.ts';
 import { sample } from '../../depth.ts';
-import { ok, scratch } from './support.ts';
+import { ok, run, scratch } from './support.ts';
 
 // Time never decides here, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -73,8 +73,9 @@ describe.each(KINDS)('git in the shell, in %s', (_, make) => {
       done; git config user.name evil; true`;
     const root = make();
     const before = git(root, 'config', '--list');
-    const { result } = await ok(root, 'bash-readonly', { command });
-    expect(`${result.stdout}${result.stderr}`).not.toContain('S3CRET');
+    const { outcome } = await run(root, 'bash-readonly', { command });
+    expect(outcome).toMatchObject({ status: 'failed', code: 'git-not-kept' });
+    expect(JSON.stringify(outcome)).not.toContain('S3CRET');
     expect(git(root, 'config', '--list')).toBe(before);
     expect(git(root, 'status', '--short')).toBe('');
   });

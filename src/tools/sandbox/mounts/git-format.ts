@@ -29,9 +29,10 @@ const ADDRESS = new RegExp(
   `^(?:https?://${HOST}/${PATH}|ssh://(?:[\\w.-]+@)?${HOST}/${PATH}|[\\w.-]+@[\\w.-]+:/?${PATH}|/?${PATH})$`,
 );
 
-/** The settings of each remote and each branch with which git compares a branch with the one it follows. */
+/** The settings of remotes and branches with which git compares a branch with the one it follows, and of submodules. */
 const KEPT_BY_NAME: typeof KEPT = {
   remote: { url: ADDRESS, fetch: /^\+?refs\/[\w./*-]+:refs\/[\w./*-]+$/ },
+  submodule: { active: /^(?:true|false)$/ },
   branch: { remote: /^[\w.-]+$/, merge: /^refs\/heads\/[\w./-]+$/ },
 };
 

@@ -72,7 +72,7 @@ const treeLayout = (
   name: string,
   request: TreeRequest & { readonly scan: TreeScan },
   mounts: readonly Mount[],
-  outer: readonly Mount[] = outerGitMounts(request.scan),
+  outer: readonly Mount[] = outerGitMounts(request.root, request.scan),
 ): SandboxLayout => ({
   ...withMounts(baseLayout(name, request), [
     // The git folder of a bare repository may contain the work tree.
@@ -90,18 +90,19 @@ const treeLayout = (
  * Protected paths are read-only in the sandbox too, so that a command fails at once. The repository's git folder is
  * writable, and all changes of it are discarded. Outside of the root it stays read-only if an overlay cannot show it.
  */
-export function editLayout(request: TreeRequest): SandboxLayout {
+export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
   const folders = ownGit(root);
   const git = folders && openGit(root, folders, request.objects ?? []);
   const [first] = scan.outer;
-  const outer = first && isPlain(first.folder) ? openOuterGit(first, scan, OVERLAY_BYTES, request.objects ?? []) : null;
+  const outer =
+    first && isPlain(first.folder) ? openOuterGit(first, { root, scan }, OVERLAY_BYTES, request.objects ?? []) : null;
   const { layer, mounts } = maskOverlay(root, scan, git?.layer);
   const sealed = scan.protectedPaths.filter((path) => !git || path !== '.git');
   const objects = (git ?? outer)?.objects ?? request.objects ?? [];
   return treeLayout(
-    'edit',
+    name,
     { ...request, scan, objects },
     [
       { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
@@ -114,20 +115,11 @@ export function editLayout(request: TreeRequest): SandboxLayout {
 }
 
 /**
- * The tree on a throwaway overlay, so that linters and builds can write their caches and outputs; protected paths are
- * read-only. Where an overlay cannot show the whole tree, it is read-only.
+ * The layout of edit, so that linters and builds can write their caches and outputs, and git its index. Where an
+ * overlay cannot show the whole tree, it is read-only.
  */
-export function exploreLayout(request: TreeRequest): SandboxLayout {
-  const { root, overlay } = request;
-  if (!overlay || !isPlain(root)) return readOnlyLayout(request);
-  const scan = request.scan ?? scanTree(root, request.masks);
-  const { layer, mounts } = maskOverlay(root, scan);
-  return treeLayout('explore', { ...request, scan }, [
-    { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
-    ...scan.protectedPaths.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
-    ...mounts,
-  ]);
-}
+export const exploreLayout = (request: TreeRequest): SandboxLayout =>
+  request.overlay && isPlain(request.root) ? editLayout(request, 'explore') : readOnlyLayout(request);
 
 /** The tree on a throwaway overlay, so that builds and tests can write anywhere; `.git` is read-only. */
 export function testLayout(request: TreeRequest): SandboxLayout {

@@ -75,7 +75,7 @@ export const isComplete = ({ emptyFile, overlayBase, etc, filters }: SupportFile
   );
 
 /** A support file with exactly this text; equal texts share one file. */
-export function textFile({ folder }: SupportFiles, text: string): string {
+export function textFile({ folder }: SupportFiles, text: string | Buffer): string {
   const file = join(folder, `text-${hash('sha256', text, 'hex')}`);
   if (!existsSync(file)) {
     // Write and rename, so that the file is complete or absent.

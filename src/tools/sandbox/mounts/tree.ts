@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { readIfAny, realpathIfAny } from '../../../base/files.ts';
 import { isWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
-import { findRepository } from '../../git/repository.ts';
+import { findRepository, gitFileTarget } from '../../git/repository.ts';
 import { assumeUnchanged } from '../../git-objects/git-index.ts';
 import { isGitFolder, isGitPlace, isObjectStore } from '../../git-place.ts';
 import { isStop } from '../../workspace/outcome.ts';
@@ -13,7 +13,7 @@ import { certificateTest, fileStamp } from './certificates.ts';
 import { withoutCredentials } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
-import { openGit, ownGit, type RepositoryFolders } from './open-git.ts';
+import { openGit, type RepositoryFolders } from './open-git.ts';
 import { isGitOwnFolder, type QuietFindings, quietFolder, searchQuiet } from './quiet-folders.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
@@ -154,11 +154,12 @@ export const isWithinOneOf = (paths: ReadonlySet<string>): ((path: string) => bo
 
 /** Mounts that cover the masked paths of a scan; they must follow the mount of the tree. */
 export function maskMounts(root: string, scan: TreeScan): Mount[] {
-  return [
-    ...scan.maskedFolders.map((path): Mount => ({ kind: 'empty-folder', target: join(root, path) })),
-    ...scan.maskedFiles.map((path) => coverMount(join(root, path))),
-  ];
+  const indexes = indexMounts(root, scan).filter(({ target }) => isWithin(root, target));
+  return [...folderMounts(root, scan), ...scan.maskedFiles.map((path) => coverMount(join(root, path))), ...indexes];
 }
+
+const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
+  maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
 /**
  * The same for an overlay, whose layer covers the files and contains `more`. Git assumes the covered files to be
@@ -170,17 +171,44 @@ export function maskOverlay(
   more: readonly LayerFile[] = [],
 ): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
   const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
-  const masked = [...scan.maskedFiles, ...scan.maskedFolders];
-  const index = ownGit(root) ? assumeUnchanged(join(root, '.git/index'), masked) : null;
+  const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(root, path));
   const files = [
     ...covers,
     ...more.filter(({ path }) => !scan.maskedFiles.includes(path)),
-    ...(index === null ? [] : [{ path: '.git/index', text: index, mode: 0o644 }]),
+    ...indexes.map(({ path, text }) => ({ path: relative(root, path), text, mode: 0o644 })),
   ];
   return {
     layer: files.length > 0 ? { layer: maskLayer(root, files) } : {},
-    mounts: maskMounts(root, { ...scan, maskedFiles: [] }),
+    mounts: folderMounts(root, scan),
   };
+}
+
+/**
+ * Copies of the indexes of all repositories whose work trees are in the root, in which git assumes the covered files to
+ * be unchanged; only those in which that makes a difference.
+ */
+function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; readonly text: Buffer }[] {
+  const covered = [...scan.maskedFiles, ...scan.maskedFolders];
+  const [own] = scan.outer;
+  const trees = [
+    ...(own ? [{ tree: '', gitDir: own.repository.gitDir }] : []),
+    ...scan.repositories.flatMap((path) =>
+      path === '.git' || path.endsWith('/.git') ? [{ tree: path.slice(0, -5), gitDir: join(root, path) }] : [],
+    ),
+    ...scan.gitFiles.flatMap((path) => {
+      const gitDir = gitFileTarget(join(root, path));
+      return gitDir === null ? [] : [{ tree: path.slice(0, -5), gitDir }];
+    }),
+  ];
+  const indexes = trees.flatMap(({ tree, gitDir }) => {
+    const path = join(gitDir, 'index');
+    const inTree = covered.flatMap((each) =>
+      tree === '' ? [each] : each.startsWith(`${tree}/`) ? [each.slice(tree.length + 1)] : [],
+    );
+    const text = assumeUnchanged(path, inTree);
+    return text === null ? [] : [{ path, text }];
+  });
+  return [...new Map(indexes.map((index) => [index.path, index])).values()];
 }
 
 /**
@@ -199,14 +227,19 @@ function coverMount(target: string): Mount {
  * Mounts for the repository of a linked work tree or submodule. It is outside of the root, so it is mounted in
  * addition, read-only, without its credentials. Empty if the root contains its own repository.
  */
-export const outerGitMounts = ({ outer }: TreeScan): Mount[] =>
-  outer.flatMap(({ folder, hits }): Mount[] => [
+export const outerGitMounts = (root: string, scan: TreeScan): Mount[] =>
+  scan.outer.flatMap(({ folder, hits }): Mount[] => [
     { kind: 'read-only', source: folder, target: folder },
     ...hits.map(({ path, entry }): Mount => {
       const target = join(folder, path);
       return entry.isDirectory() ? { kind: 'empty-folder', target } : coverMount(target);
     }),
+    ...indexMounts(root, scan).filter(({ target }) => isWithin(folder, target)),
   ]);
+
+/** Mounts that cover the indexes, where no layer of an overlay does. */
+const indexMounts = (root: string, scan: TreeScan): Mount[] =>
+  maskedIndexes(root, scan).map(({ path, text }) => ({ kind: 'text-file', target: path, text, isOpen: true }));
 
 /**
  * The same as an overlay, where git may write.
@@ -216,20 +249,19 @@ export const outerGitMounts = ({ outer }: TreeScan): Mount[] =>
  */
 export function openOuterGit(
   { folder, repository, hits }: OuterGit,
-  scan: TreeScan,
+  { root, scan }: { readonly root: string; readonly scan: TreeScan },
   bytes: number,
   objects: readonly Mount[],
 ): { readonly mounts: readonly Mount[]; readonly objects: readonly Mount[] } {
   const { sealed, layer, objects: opened } = openGit(folder, repository, objects);
-  const index = join(repository.gitDir, 'index');
-  const assuming = assumeUnchanged(index, [...scan.maskedFiles, ...scan.maskedFolders]);
+  const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(folder, path));
   const [folders, covered] = [true, false].map((isFolder) =>
     hits.filter((hit) => hit.entry.isDirectory() === isFolder),
   );
   const files = new Map(
     [
       ...layer,
-      ...(assuming === null ? [] : [{ path: relative(folder, index), text: assuming, mode: 0o644 }]),
+      ...indexes.map(({ path, text }) => ({ path: relative(folder, path), text, mode: 0o644 })),
       ...covered!.map(({ path }) => ({ path, text: coverText(join(folder, path)) })),
     ].map((file): [string, LayerFile] => [file.path, file]),
   );

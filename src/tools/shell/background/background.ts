@@ -72,7 +72,7 @@ async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | St
   const left = (grant.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
   const seconds = Math.max(1, Math.min(tool.limits.seconds, left / 1000));
   const inspect = async (view: OverlayView) => {
-    about.discarded = await discardedFiles(context, view);
+    about.discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
   };
   const run: RunJob = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
   const { outputBytes } = tool.limits;

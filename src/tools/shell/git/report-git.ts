@@ -1,0 +1,50 @@
+import { fieldsOf } from '../../../base/json.ts';
+import { namesOf } from '../../../gate/scope/tree.ts';
+import type { ToolReport } from '../../../ports/tool-backend.ts';
+import { ownGit } from '../../sandbox/mounts/open-git.ts';
+import type { OverlayView } from '../../sandbox/sandbox.ts';
+import type { CallTree } from '../context.ts';
+import type { Change } from '../overlay-changes.ts';
+import { type GitChanges, gitChanges } from './git-changes.ts';
+
+/** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
+export function gitOf(root: string, { outer: [outer] }: CallTree['scan'], view: OverlayView): GitChanges | null {
+  const own = ownGit(root);
+  if (own) return gitChanges(own, root, view);
+  return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
+}
+
+/** The root's own `.git`, which is writable in the overlay and always discarded. */
+export const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
+
+/** A masked file that is still empty, as a command sees it: git wrote it back, as `git stash` does. */
+export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
+  change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
+
+const COMMITS = 'Commits, branches and tags are made with bash-git where the scope ships.';
+
+/**
+ * The report of a command that changed the overlay of `.git`.
+ *
+ * @param kept `files` if the command's changes of files are kept
+ */
+export function withGit(
+  { outcome, effects }: ToolReport,
+  git: GitChanges | null,
+  kept: 'files' | 'nothing',
+): ToolReport {
+  if (git === null || outcome.status !== 'ok') return { outcome, effects };
+  const { spoils, lost, staged } = git;
+  const { result } = outcome;
+  const failed = (message: string): ToolReport => ({
+    outcome: { status: 'failed', code: 'git-not-kept', message, result },
+    effects,
+  });
+  if (spoils !== null) return failed(`No change of this command was kept: ${spoils}.`);
+  const files = kept === 'files';
+  if (lost.length > 0)
+    return failed(`${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${namesOf(lost)}. ${COMMITS}`);
+  if (!staged) return { outcome, effects };
+  const note = `What was staged is not kept after the command${files ? '; changed files are. A commit stages them again' : ''}.`;
+  return { outcome: { status: 'ok', result: { ...fieldsOf(result), git: note } }, effects };
+}

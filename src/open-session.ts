@@ -11,7 +11,7 @@ import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { realRoot } from './project/root.ts';
 import { ensureStateDir, stateDir } from './project/state-dir.ts';
-import { createSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
+import { createSession, type NewSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
@@ -50,6 +50,8 @@ export interface OpenOptions {
   readonly session?: string;
   /** The session whose sub-agent works in this one; the parent may ship the changes made here. */
   readonly parent?: string;
+  /** The delegation of the parent that started the sub-agent; see `Session.delegate`. */
+  readonly delegation?: NewSession['delegation'];
   /** The operator's environment: the commands' programs and variables. Called for each. Default: this process's. */
   readonly env?: () => NodeJS.ProcessEnv;
   /** Only record what would be refused, as `enforce: false` in hopgate.yaml does. Ignored with `session`. */
@@ -119,6 +121,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
       unsafeNoSandbox,
       version: manifest.version,
       ...(options.parent === undefined ? {} : { parent: options.parent }),
+      ...(options.delegation ? { delegation: options.delegation } : {}),
     });
   } catch (error) {
     await dispose();

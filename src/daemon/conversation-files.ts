@@ -22,6 +22,8 @@ export interface SessionOwner {
   readonly agent: string;
   /** The session whose envelope bounds this one. */
   readonly parent: string | null;
+  /** `own`: the parent's mode bounds this one, and its envelope does not. Absent: its envelope does. */
+  readonly within?: 'parent' | 'own';
   /** Destinations and modes that the operator approved in advance, or `all`. */
   readonly approve: readonly string[];
   /** The client program for which an MCP server opened the session before the first hook. */

@@ -61,8 +61,7 @@ export class SessionHost {
       recordEvent: (record, event, notes) => this.conversations.remember(record, event, notes),
       withSession: (record, work) =>
         this.sessions.use(record.conversation.root, record.sessionId, `a hook of ${record.conversation.client}`, work),
-      withParentSession: async (record, work) =>
-        record.parent === null ? null : this.sessions.join(record.conversation.root, record.parent, work),
+      refusedAbove: (record, call) => this.refusedAbove(record.conversation.root, record.sessionId, call),
       storeForCall: async (record, key, value) => files(record).keep(record, key, value),
       instructionProblem: (record, client, near) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) =>
@@ -120,9 +119,9 @@ export class SessionHost {
     sessionId: string,
     call: { readonly tool: string; readonly args: Json },
   ): Promise<Denial | null> {
-    const parent = this.sessions.files(root).owner(sessionId)?.parent ?? null;
-    const denial =
-      parent === null ? null : await this.sessions.join(root, parent, async (session) => session.why(call));
+    const { parent = null, within = 'parent' } = this.sessions.files(root).owner(sessionId) ?? {};
+    if (parent === null) return null;
+    const denial = await this.sessions.join(root, parent, async (session) => session.refusesBelow(call, within));
     return denial && deniedByParent(denial);
   }
 

@@ -21,6 +21,7 @@ export type Body =
   | ParBody
   | MessageBody
   | ReceiptBody
+  | DelegationBody
   | SessionClosedBody;
 
 type Fields = { readonly [name: string]: Json };
@@ -37,6 +38,8 @@ export interface SessionOpenBody {
   readonly version: string;
   /** The session whose sub-agent works in this one. */
   readonly parent?: string;
+  /** The id of the parent's entry that started the sub-agent here; absent if it works in the parent's peripheral. */
+  readonly delegation?: string;
 }
 export interface StartBody {
   readonly event: 'start';
@@ -216,6 +219,21 @@ export interface ExpiredBody {
   readonly event: 'expired';
   readonly peripheral: string;
   readonly deadline: number;
+}
+/** A sub-agent was started in another peripheral; it works in a session of its own. */
+export interface DelegationBody {
+  readonly event: 'delegation';
+  readonly from: string;
+  readonly to: string;
+  /** `parent`: it is limited to what both peripherals allow; `own`: to what `to` allows. */
+  readonly within: 'parent' | 'own';
+  /** The sub-agent's session; it may never be opened, if the client did not start the sub-agent. */
+  readonly session: string;
+  readonly context: Fields;
+  readonly reason: string;
+  readonly by: Principal;
+  /** Id of the approval that this start used up. */
+  readonly approval: string | null;
 }
 /** A post-action review; see `par.ts`. */
 export interface ParBody {

@@ -7,9 +7,11 @@ import type { ApprovalSubject } from './approval.ts';
 export const approvalTitle = ({ action }: Pick<ApprovalSubject, 'action'>): string =>
   action.kind === 'hop'
     ? `the hop ${visible(action.from)} → ${visible(action.to)} (${visible(action.exit)})`
-    : action.kind === 'mode'
-      ? `mode ${visible(action.from)} → ${visible(action.to)}`
-      : `${visible(action.to)} in ${visible(action.from)}`;
+    : action.kind === 'delegate'
+      ? `the start of a sub-agent in ${visible(action.to)} from ${visible(action.from)}`
+      : action.kind === 'mode'
+        ? `mode ${visible(action.from)} → ${visible(action.to)}`
+        : `${visible(action.to)} in ${visible(action.from)}`;
 
 /** The rows that a person sees of an approval request: titles and texts, in order; a text may have several lines. */
 export function approvalRows({

@@ -46,12 +46,15 @@ function underGrant({ view }: GateContext, id: string | undefined, subject: Appr
 
 function titleOf({ kind, from, to }: ApprovalAction): string {
   if (kind === 'hop') return `the hop from ${from} to ${to}`;
+  if (kind === 'delegate') return `the start of a sub-agent in ${to} from ${from}`;
   return kind === 'mode' ? `mode ${to}` : `${to} in ${from}`;
 }
 
 const actionAbout = (action: ApprovalAction): Denial['about'] =>
   action.kind === 'hop'
     ? { from: action.from, exit: action.exit, to: action.to }
-    : action.kind === 'mode'
-      ? { mode: action.from, to: action.to }
-      : { peripheral: action.from, tool: action.to };
+    : action.kind === 'delegate'
+      ? { from: action.from, to: action.to }
+      : action.kind === 'mode'
+        ? { mode: action.from, to: action.to }
+        : { peripheral: action.from, tool: action.to };

@@ -2,6 +2,7 @@ import { excerpt, isBlank } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { reportedFields } from '../spec/reported-fields.ts';
+import { delegationEdge } from '../spec/resolve/derive-edges.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
@@ -21,7 +22,16 @@ import {
   treeUnknown,
   unknownPeripheral,
 } from './refuse-visit.ts';
-import type { CloseRequest, Decision, GateContext, HopRequest, Refusal, StartRequest, StopRequest } from './request.ts';
+import type {
+  CloseRequest,
+  Decision,
+  DelegateRequest,
+  GateContext,
+  HopRequest,
+  Refusal,
+  StartRequest,
+  StopRequest,
+} from './request.ts';
 import { requirementFacts } from './requirements/facts.ts';
 import { type RequirementFacts, unmet } from './requirements/requirement.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
@@ -167,9 +177,13 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
 }
 
 /** True if the working tree must be observed before a request is decided. */
-export function needsTree({ specs, view }: GateContext, request: HopRequest | StartRequest): boolean {
-  const to = request.kind === 'hop' ? request.to : request.peripheral;
+export function needsTree({ specs, view }: GateContext, request: HopRequest | StartRequest | DelegateRequest): boolean {
+  const to = request.kind === 'start' ? request.peripheral : request.to;
   const from = view.visit?.peripheral;
+  if (request.kind === 'delegate') {
+    const edge = delegationEdge(specs.peripherals, from ?? '', to);
+    return edge !== undefined && dependsOnTree(specs, requirementsOf(specs, edge), to);
+  }
   if (request.kind === 'start') return dependsOnTree(specs, startRequirements(specs, to), to);
   return (
     from !== undefined &&

@@ -9,6 +9,7 @@ import {
   type StartPlan,
   type StopPlan,
 } from './decide-visit.ts';
+import { type DelegatePlan, decideDelegate } from './delegation/decide-delegate.ts';
 import type { Decision, GateContext, Request } from './request.ts';
 
 interface Plans {
@@ -18,6 +19,7 @@ interface Plans {
   stop: StopPlan;
   mode: ModePlan;
   close: null;
+  delegate: DelegatePlan;
 }
 
 /**
@@ -46,6 +48,8 @@ function decideAny(context: GateContext, request: Request): Decision<Plans[keyof
       return decideMode(context, request);
     case 'close':
       return decideClose(context, request);
+    case 'delegate':
+      return decideDelegate(context, request);
     default:
       return request satisfies never;
   }

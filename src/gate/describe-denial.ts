@@ -144,6 +144,11 @@ export function describeDenial(
                 : `there is no peripheral "${to}"`,
           remedy: `${didYouMean(about)}${about['suggestion'] ? '' : exampleHop(available)}${throughWay(way, onward(available))}`,
         };
+      if (Array.isArray(about['delegates']))
+        return {
+          message: `no sub-agent may start in ${to} from ${from}`,
+          remedy: `${from} delegates to: ${list(about['delegates'])}; start it in one of them, or under a name that is no peripheral: it then works in ${from}`,
+        };
       return {
         message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
         remedy: throughWay(way, onward(available)),

@@ -45,7 +45,7 @@ export interface GrantedSession {
  */
 export function boundBy({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
-  if (action.kind === 'step') return { shown: { ...view } };
+  if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_VIEW.ships] as { readonly [name: string]: Json } | undefined;
   const place = PLACE.map((name) => [name, ships?.[name] ?? null] as const);
   return {

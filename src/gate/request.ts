@@ -53,7 +53,23 @@ export interface CloseRequest {
   readonly reason: string;
   readonly by: Principal;
 }
-export type Request = StartRequest | StepRequest | HopRequest | StopRequest | ModeRequest | CloseRequest;
+export interface DelegateRequest {
+  readonly kind: 'delegate';
+  /** The peripheral in which a sub-agent is to start. */
+  readonly to: string;
+  readonly reason: string;
+  readonly by: Principal;
+  /** The approval just given for this very request, if any. */
+  readonly approval?: ApprovalGrant;
+}
+export type Request =
+  | StartRequest
+  | StepRequest
+  | HopRequest
+  | StopRequest
+  | ModeRequest
+  | CloseRequest
+  | DelegateRequest;
 
 /** The inputs of a decision: the trusted spec, the repository's config and the view of the session. */
 export interface GateContext {

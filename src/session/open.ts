@@ -20,20 +20,26 @@ export interface NewSession extends Pin {
   readonly version: string;
   /** Id of the session whose sub-agent works in this one. */
   readonly parent?: string;
+  /** The parent's delegation that this session belongs to: the id of its entry, and the id that it gave the session. */
+  readonly delegation?: { readonly entry: string; readonly session: string };
 }
 
 /** Opens a new session: pins the spec and config, writes the root of its tree. */
 export async function createSession(
   parts: Parts,
-  { specs, config, agent, root, unsafeNoSandbox, version, parent }: NewSession,
+  { specs, config, agent, root, unsafeNoSandbox, version, parent, delegation }: NewSession,
 ): Promise<Session> {
   const pin = await putPin(parts.store, { specs, config });
   const compiled = compileTables(specs);
-  const state = initialState(compiled, parts.ids.next('session'));
+  const state = initialState(compiled, delegation?.session ?? parts.ids.next('session'));
   const observer = await observerOf(parts.inspector, specs, state);
   const writer = new Writer({ ...parts, ...observer, compiled, pin }, state);
   const open = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
-  await writer.append([{ event: 'session-open', ...open, ...(parent === undefined ? {} : { parent }) }]);
+  const above = {
+    ...(parent === undefined ? {} : { parent }),
+    ...(delegation ? { delegation: delegation.entry } : {}),
+  };
+  await writer.append([{ event: 'session-open', ...open, ...above }]);
   return new Session({ ...parts, compiled, config }, writer);
 }
 

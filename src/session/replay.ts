@@ -90,12 +90,14 @@ export async function replay(
 }
 
 const isPart = (body: Body | null): boolean =>
-  body !== null && (['par', 'approval', 'stop', 'hop', 'start', 'mode'].includes(body.event) || isApprovedStep(body));
+  body !== null &&
+  (['par', 'approval', 'stop', 'hop', 'start', 'mode', 'delegation'].includes(body.event) || isApprovedStep(body));
 const isApprovedStep = (body: Body | null): boolean => body?.event === 'intent' && body.approval !== undefined;
 const endsBatch = (body: Body | null): boolean =>
   isApprovedStep(body) ||
   body?.event === 'start' ||
   body?.event === 'mode' ||
+  body?.event === 'delegation' ||
   (body?.event === 'stop' && body.exit === null);
 
 const about = ({ id, seq }: Entry, { facts }: SessionState) => ({
@@ -137,6 +139,8 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
         ...(body.reason === null ? {} : { reason: body.reason }),
         ...(body.exitCriteria === null ? {} : { exitCriteria: body.exitCriteria }),
       });
+    case 'delegation':
+      return allowed({ kind: 'delegate', to: body.to, reason: body.reason, by: body.by });
     case 'denial':
       return [{ request: body.request as unknown as Request, was: body.code }];
     case 'session-closed':
@@ -238,6 +242,8 @@ function inWords(request: Request): string {
       return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(short)].join(' ');
     case 'start':
       return `start ${request.peripheral}`;
+    case 'delegate':
+      return `delegate to ${request.to}`;
     case 'hop':
       return `hop to ${request.to}${request.exit === undefined ? '' : ` (${request.exit})`}`;
     case 'mode':

@@ -36,6 +36,16 @@ export type HopResult =
       readonly context: Fields;
     })
   | Refused;
+export type DelegateResult =
+  | (Done & {
+      /** The id of the sub-agent's session, and of the entry that it must name. */
+      readonly session: string;
+      readonly delegation: string;
+      readonly to: string;
+      readonly within: 'parent' | 'own';
+      readonly context: Fields;
+    })
+  | Refused;
 export type ModeResult = (Done & { readonly mode: Mode }) | Refused;
 export type CloseResult =
   | (Done & {

@@ -2,6 +2,8 @@ import type { Body } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { available, shortestWay } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
+import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
+import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import type { GrantView } from '../gate/grant.ts';
 import type { Request } from '../gate/request.ts';
@@ -9,21 +11,31 @@ import { isObserved } from '../gate/scope/observe-only.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
-import type { Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
+import type { Delegate, Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
 import { asPrincipal, asText } from './as-json.ts';
 import { changeMode } from './calls/change-mode.ts';
+import { type DelegateOptions, delegate } from './calls/delegate.ts';
 import { type ModeOptions, type StepCall, stepRequest } from './calls/move-requests.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { step } from './calls/step.ts';
 import { hop, startVisit, stopVisit } from './calls/visit.ts';
-import { wantedApproval } from './calls/wanted-approval.ts';
+import { type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
-import type { CloseResult, HopResult, ModeResult, Refused, StartResult, StepResult, StopResult } from './results.ts';
+import type {
+  CloseResult,
+  DelegateResult,
+  HopResult,
+  ModeResult,
+  Refused,
+  StartResult,
+  StepResult,
+  StopResult,
+} from './results.ts';
 import type { HopOptions, SeedHop } from './seed-hop.ts';
-import { isSessionClosed } from './state/state.ts';
+import { type Delegation, isSessionClosed } from './state/state.ts';
 import { type SessionStatus, statusOf } from './status.ts';
 import type { Writer } from './writer.ts';
 
@@ -32,6 +44,15 @@ type Fields = { readonly [field: string]: Json };
 /** The approver for this one call; by default the session's approver. */
 export interface Answering {
   readonly approver?: Approver | null;
+}
+
+/** The beginning of a sub-agent's session; see {@link Session.subAgent}. */
+export interface SubAgent {
+  /** null if it works in its parent's peripheral. */
+  readonly delegation: Delegation | null;
+  /** null if its parent is in none. */
+  readonly peripheral: string | null;
+  readonly pin: SubAgentPin;
 }
 
 /**
@@ -130,10 +151,7 @@ export class Session {
    *
    * @param from the mode that the session will be in by then; default: its present mode
    */
-  wants(
-    move: { readonly hop: HopOptions | SeedHop } | { readonly mode: ModeOptions } | { readonly step: StepCall },
-    from?: Mode,
-  ): Promise<ApprovalRequest | null> {
+  wants(move: WantedMove, from?: Mode): Promise<ApprovalRequest | null> {
     return wantedApproval(this.#calls, move, from);
   }
 
@@ -273,6 +291,47 @@ export class Session {
   /** Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
   hop(to: HopOptions | SeedHop, { approver }: Answering = {}): Promise<HopResult> {
     return this.#calls.serially(() => hop(this.#calls, to, approver));
+  }
+
+  /**
+   * Records that a sub-agent starts in another peripheral, if the present one delegates to it; the visit goes on. Open
+   * its session with the returned `session`, `delegation` and `context`.
+   *
+   * @example
+   * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
+   */
+  delegate(options: DelegateOptions, { approver }: Answering = {}): Promise<DelegateResult> {
+    return this.#calls.serially(() => delegate(this.#calls, options, approver));
+  }
+
+  /**
+   * The refusal of a sub-agent's call by this session, which started it, as it is now; null if there is none.
+   *
+   * @param within the limits of the sub-agent: those of both peripherals, or its own
+   */
+  refusesBelow(call: StepCall, within: Delegate['within']): Denial | null {
+    return refusedAbove(this.#calls.context(), stepRequest(call), within);
+  }
+
+  /** The peripheral that a sub-agent of this type asks for; null if it works in the present one. */
+  delegateAsked(type: string): string | null {
+    return delegateAsked(this.#calls.context(), type);
+  }
+
+  /**
+   * The beginning of a sub-agent's session: its pin, its peripheral, and the newest delegation to the peripheral that
+   * its type names; without one it works in the present peripheral.
+   *
+   * @param isTaken true for the id of a sub-agent's session that has begun
+   */
+  subAgent(type: string, isTaken: (session: string) => boolean): SubAgent {
+    const { specs, config, state } = this;
+    const to = this.delegateAsked(type);
+    const { delegations } = this.#calls.writer.state.facts;
+    const delegation = delegations.findLast((each) => each.to === to && !isTaken(each.session)) ?? null;
+    const peripheral = delegation?.to ?? state.peripheral;
+    const parent = { specs, config, mode: state.mode, peripheral: state.peripheral };
+    return { delegation, peripheral, pin: subAgentPin(parent, delegation) };
   }
 
   /** Changes the mode along the gate. */

@@ -169,6 +169,15 @@ export type GateRule =
       readonly is: 'selected' | 'held';
     };
 
+/**
+ * A peripheral in which sub-agents may start. `parent`: such a sub-agent gets what both peripherals allow; `own`: what
+ * the named one allows, which may be wider than the peripheral that its parent is in.
+ */
+export interface Delegate {
+  readonly to: string;
+  readonly within: 'parent' | 'own';
+}
+
 export interface PeripheralSpec {
   readonly id: string;
   readonly purpose: string;
@@ -182,6 +191,8 @@ export interface PeripheralSpec {
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
   /** By destination. */
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
+  /** The peripherals in which sub-agents may start, besides this one. Absent: all work here, whatever their names. */
+  readonly delegates?: readonly Delegate[];
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
   /** Agent ids that may enter; null means any. */
   readonly agents: readonly string[] | null;

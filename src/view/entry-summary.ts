@@ -73,6 +73,10 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     came: text(body['reason']),
     notes: reframe(body['reframe']),
   }),
+  delegation: (body) => ({
+    what: `sub-agent in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${asker(body)}`,
+    came: `session ${text(body['session'])}`,
+  }),
   step: (body, order) => {
     const said = outcome(body);
     return { what: call(body, order), ...said, notes: [...refusalNotes(body), ...(said.notes ?? [])] };

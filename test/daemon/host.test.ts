@@ -253,9 +253,7 @@ describe('a sub-agent’s session', () => {
     });
     // The parent goes where there is less: what it may not do, the sub-agent may not either.
     await context.withSession(parent, (session) => session.stop('enough'));
-    expect(
-      await context.withParentSession(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } })),
-    ).not.toBeNull();
+    expect(await context.refusedAbove(child, { tool: 'read', args: { path: 'src/a.ts' } })).not.toBeNull();
   });
 
   it('opens its parent’s session if that does not exist yet', async () => {
@@ -273,7 +271,7 @@ describe('a sub-agent’s session', () => {
     const child = await context.conversation(conversation('c1', 'a1'));
     const denial = await context.withSession(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } }));
     expect(denial?.code).toBe('no-peripheral');
-    expect(await context.withParentSession(parent, async () => 1)).toBeNull();
+    expect(await context.refusedAbove(parent, { tool: 'read', args: { path: 'src/a.ts' } })).toBeNull();
   });
 });
 

@@ -31,6 +31,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: Ho
       client: 'claude-code',
       id: event.conversation,
       agentId: event.agentId,
+      ...agentTypeOf(event),
       root: rootOf(event, env),
     });
     const noticed = await notice({ event, record, host, env });
@@ -246,6 +247,11 @@ function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
   return refuseCall(
     `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if that fails, ask the operator to run "hopgate doctor". Until then every call is refused.`,
   );
+}
+
+function agentTypeOf({ agentId, fields }: ClaudeHookEvent): { readonly agentType?: string } {
+  const agentType = agentId === null ? null : textOf(fields['agent_type']);
+  return agentType === null ? {} : { agentType };
 }
 
 function rootOf({ fields }: ClaudeHookEvent, env: HookEnv): string {

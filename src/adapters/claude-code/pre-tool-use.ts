@@ -4,7 +4,6 @@ import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { inClaudeCode } from '../core/calls/mcp-name.ts';
-import { deniedByParent } from '../core/calls/parent-denial.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
@@ -101,6 +100,8 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
     case 'inner': {
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
       if (why !== null) return deny(at, skillStays(skillOf(input), why));
+      const started = tool === 'Agent' || tool === 'Task' ? await startSubAgent(at) : null;
+      if (started !== null) return started;
       return allow([innerCall({ id, tool, input, channel: tool })]);
     }
     case 'unmapped':
@@ -108,6 +109,19 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
     default:
       return action satisfies never;
   }
+}
+
+/** Records a sub-agent that starts in another peripheral. null if the client may start it; otherwise the refusal. */
+async function startSubAgent(at: HookCall<ClaudeToolEvent>): Promise<Decided | null> {
+  const { host, record, event } = at;
+  const { input, tool } = event;
+  const type = textOf(input['subagent_type']) ?? '';
+  const reason = textOf(input['description']) ?? '';
+  const started = await host.withSession(record, async (session) => {
+    const to = session.delegateAsked(type);
+    return to === null ? null : session.delegate({ to, reason });
+  });
+  return started === null || started.ok ? null : refused(at, { tool, args: input }, started);
 }
 
 function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
@@ -254,8 +268,8 @@ async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused |
     return judged.ok ? null : judged;
   });
   if (own) return own;
-  const above = await host.withParentSession(record, async (session) => session.why(call));
+  const above = await host.refusedAbove(record, call);
   if (!above) return null;
-  const judged = await host.withSession(record, (session) => session.admit({ ...call, above: deniedByParent(above) }));
+  const judged = await host.withSession(record, (session) => session.admit({ ...call, above }));
   return judged.ok ? null : judged;
 }

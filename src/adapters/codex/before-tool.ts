@@ -4,7 +4,6 @@ import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
-import { deniedByParent } from '../core/calls/parent-denial.ts';
 import { whereOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
@@ -170,10 +169,8 @@ async function dryRun({ host, record }: At, { tool, args }: ToolCallOfOurs): Pro
     session.why(call) === null ? null : refusal(session, call),
   );
   if (own) return own;
-  const above = await host.withParentSession(record, async (parent) => parent.why(call));
-  return above
-    ? host.withSession(record, (session) => refusal(session, { ...call, above: deniedByParent(above) }))
-    : null;
+  const above = await host.refusedAbove(record, call);
+  return above ? host.withSession(record, (session) => refusal(session, { ...call, above })) : null;
 }
 
 /** The refusal as `admit` records it; null if the call is allowed by now. */

@@ -72,7 +72,9 @@ const titleOf = ({ action }: ApprovalRequest): string =>
   visible(
     action.kind === 'hop'
       ? `the hop ${action.from} → ${action.to} (exit ${action.exit})`
-      : action.kind === 'mode'
-        ? `mode ${action.from} → ${action.to}`
-        : `${action.to} in ${action.from}`,
+      : action.kind === 'delegate'
+        ? `the start of a sub-agent in ${action.to} from ${action.from}`
+        : action.kind === 'mode'
+          ? `mode ${action.from} → ${action.to}`
+          : `${action.to} in ${action.from}`,
   );

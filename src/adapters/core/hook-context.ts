@@ -1,3 +1,4 @@
+import type { Denial } from '../../gate/denial.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Item } from './transcript/transcript-items.ts';
@@ -10,6 +11,8 @@ export interface Conversation {
   readonly id: string;
   /** null for the main agent. */
   readonly agentId: string | null;
+  /** The client's name for the kind of a sub-agent, with which it was started; it may name a peripheral. */
+  readonly agentType?: string;
   /** Absolute real path of the repository. */
   readonly root: string;
 }
@@ -40,8 +43,11 @@ export interface HookContext {
   ): Promise<ConversationRecord>;
   /** Runs `work` with the session while its lease is held; one at a time per session. */
   withSession<T>(record: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T>;
-  /** Like `withSession`, for the parent's session; null if there is no parent. */
-  withParentSession<T>(record: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T | null>;
+  /** The refusal of a sub-agent's call by its parent's session, as it is now; null if there is none, or no parent. */
+  refusedAbove(
+    record: ConversationRecord,
+    call: { readonly tool: string; readonly args: Json },
+  ): Promise<Denial | null>;
   /** Stores a value between two events of a call, such as an admitted ticket under the client's tool-use id. */
   storeForCall(record: ConversationRecord, key: string, value: Json): Promise<void>;
   /**

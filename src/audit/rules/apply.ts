@@ -122,6 +122,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
     case 'session-closed':
       state.closed = true;
       return;
+    case 'delegation':
     case 'message':
     case 'receipt':
     case 'approval':

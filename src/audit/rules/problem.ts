@@ -35,6 +35,7 @@ export const RULES = [
   'refusal',
   'reframe',
   'shipped',
+  'delegation',
 ] as const;
 export type Rule = (typeof RULES)[number];
 

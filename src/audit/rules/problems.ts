@@ -1,3 +1,4 @@
+import { delegateProblems } from './delegate.ts';
 import { modeProblems } from './mode.ts';
 import { problem, type RuleProblem } from './problem.ts';
 import type { AuditRequest } from './request.ts';
@@ -37,6 +38,8 @@ function problemsOf(state: AuditState, request: AuditRequest, now: number): read
       return stopProblems(state, request);
     case 'mode':
       return modeProblems(state, request);
+    case 'delegate':
+      return delegateProblems(state, request);
     case 'close':
       return state.visit
         ? [

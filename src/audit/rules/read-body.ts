@@ -32,7 +32,7 @@ const call = { tool: text, args: fields, wouldRefuse };
 
 /** The fields that the audit reads of each body. */
 const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: Check } } = {
-  'session-open': { agent: text, root: text, specHash: text },
+  'session-open': { agent: text, root: text, specHash: text, parent: optional(text), delegation: optional(text) },
   start: { peripheral: text, by, context: fields, deadline: numberOrNull },
   step: { ...call, outcome, effects, ...reported },
   intent: { ...call, approval: optional(text) },
@@ -44,6 +44,10 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
     ended: (value) => value === undefined || (Array.isArray(value) && value.every(text)),
   },
   hop: { from: text, exit: text, to: text, reason: text, by, approval: textOrNull },
+  delegation: {
+    ...{ from: text, to: text, within: oneOf(['parent', 'own']), session: text },
+    ...{ context: fields, reason: text, by, approval: textOrNull },
+  },
   mode: {
     ...{ from: text, to: text, how: oneOf(['transition', 'reset', 'timeout']), by },
     ...{ summary: textOrNull, reason: textOrNull, exitCriteria: textOrNull, approval: textOrNull },

@@ -23,6 +23,13 @@ export type AuditRequest =
       readonly reset?: boolean;
       readonly approves: boolean;
     }
+  | {
+      readonly kind: 'delegate';
+      readonly to: string;
+      readonly by: Principal;
+      readonly reason: string;
+      readonly approves: boolean;
+    }
   | { readonly kind: 'close' };
 
 export type RequestOf<Kind extends AuditRequest['kind']> = Extract<AuditRequest, { kind: Kind }>;

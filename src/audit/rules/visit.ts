@@ -27,7 +27,7 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
   return found;
 }
 
-const noPeripheral = (id: string): RuleProblem =>
+export const noPeripheral = (id: string): RuleProblem =>
   problem('hop-not-allowed', 'edge', 'a peripheral of the spec', `there is no peripheral ${id}`);
 
 /** A stop ends a visit with a fruit of the spec's shape. Nothing else can forbid it. */
@@ -170,7 +170,7 @@ function addExitProblems(moment: Moment, exit: Exit, { reason, by, to }: Request
 }
 
 /** The mode and the peripheral's entry: who may come in, from where, under which conditions. */
-function addEntryProblems(moment: Moment, target: PeripheralSpec, found: RuleProblem[]): void {
+export function addEntryProblems(moment: Moment, target: PeripheralSpec, found: RuleProblem[]): void {
   const { state, by, visit } = moment;
   const { id, agents, entry } = target;
   const { mode, agent, pinned } = state;
@@ -240,7 +240,7 @@ export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: st
   return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
 }
 
-function addGateProblem(moment: Moment, to: string, gate: GateRule, found: RuleProblem[]): void {
+export function addGateProblem(moment: Moment, to: string, gate: GateRule, found: RuleProblem[]): void {
   const shut = (message: string) =>
     found.push(problem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY));
   switch (gate.kind) {
@@ -299,7 +299,7 @@ export const contextRule = ({ context }: PeripheralSpec, field: string): string 
   return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
 };
 
-function addContextProblems(target: PeripheralSpec, missing: readonly string[], found: RuleProblem[]): void {
+export function addContextProblems(target: PeripheralSpec, missing: readonly string[], found: RuleProblem[]): void {
   for (const argument of missing) {
     const message = `${target.id} was entered without ${argument}`;
     const about = { argument, ...NEEDS_HISTORY };

@@ -15,6 +15,7 @@ export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
   'session-open': 'goal',
   start: 'goal',
   hop: 'step',
+  delegation: 'step',
   mode: 'step',
   approval: 'step',
   grant: 'step',
@@ -36,6 +37,7 @@ export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
 function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): EvidenceType {
   switch (event) {
     case 'hop':
+    case 'delegation':
     case 'approval':
     case 'grant':
     case 'grant-end':
@@ -64,6 +66,7 @@ function authorFor(body: Body, agent: string): string {
     case 'start':
     case 'stop':
     case 'hop':
+    case 'delegation':
     case 'mode':
     case 'note':
     case 'session-closed':

@@ -105,7 +105,7 @@ export class Grants {
       if (!sameJson(was, is))
         this.#violation(`${part} granted: ${show(was)}`, `${part} approved under ${id}: ${show(is)}`);
     };
-    if (kind === 'step') differ('call', bound['shown'], view);
+    if (kind === 'step' || kind === 'delegate') differ('call', bound['shown'], view);
     if (kind !== 'hop') return;
     const ships = view[APPROVAL_VIEW.ships];
     const place = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];

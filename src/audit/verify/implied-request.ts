@@ -17,6 +17,10 @@ export function requestOf({ arriving, leaving }: AuditState, body: Body): AuditR
       const { to, exit, reason, by, approval } = body;
       return leaving && { kind: 'hop', to, exit, reason, by, approves: approval !== null };
     }
+    case 'delegation': {
+      const { to, by, reason, approval } = body;
+      return { kind: 'delegate', to, by, reason, approves: approval !== null };
+    }
     case 'mode': {
       const { to, how, by, approval, summary } = body;
       const whose = how === 'timeout' ? 'clock' : by;

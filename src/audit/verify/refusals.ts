@@ -61,6 +61,8 @@ function requestIn(asked: Fields): AuditRequest | null {
       const reset = asked['reset'] === true;
       return { kind: 'mode', to: text('to'), by, reset, approves: false, ...(summary === null ? {} : { summary }) };
     }
+    case 'delegate':
+      return { kind: 'delegate', to: text('to'), reason: text('reason'), by, approves: false };
     case 'close':
       return { kind: 'close' };
     default:
@@ -74,10 +76,10 @@ const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: stri
 
 /** True if somebody else's change of the files may have decided a refusal. */
 function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code: string): boolean {
-  if (code !== 'condition-failed' || (request.kind !== 'hop' && request.kind !== 'start')) return false;
-  const id = request.kind === 'hop' ? request.to : request.peripheral;
+  if (code !== 'condition-failed' || !('to' in request || request.kind === 'start')) return false;
+  const id = 'to' in request ? request.to : request.peripheral;
   const { conditions } = own(pinned.specs.peripherals, id)?.entry ?? { conditions: [] };
-  const gates = request.kind === 'hop' ? gatesOn(pinned, visit?.peripheral ?? '', id) : [];
+  const gates = 'to' in request ? gatesOn(pinned, visit?.peripheral ?? '', id) : [];
   const rules = [
     ...conditions.flatMap((name) => [name, own(pinned.specs.conditions, name) ?? '']),
     ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : '')),

@@ -2,6 +2,7 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { Json } from '../../spec/types.ts';
+import { checkDelegation } from '../delegation/delegation-entry.ts';
 import { apply, recallMode } from '../rules/apply.ts';
 import { show } from '../rules/json.ts';
 import { looksBack } from '../rules/observations.ts';
@@ -165,7 +166,8 @@ export class SessionAudit {
       report.violation('lifecycle', `the hop by ${leaving.exit}`, `${event} came instead`);
     if (arriving && event !== 'start')
       report.violation('lifecycle', `the start of ${arriving.hop.to}`, `${event} came instead`);
-    if (event !== 'stop' && event !== 'hop' && event !== 'mode' && event !== 'intent') this.#approvals.drop();
+    if (event !== 'stop' && event !== 'hop' && event !== 'mode' && event !== 'intent' && event !== 'delegation')
+      this.#approvals.drop();
   }
 
   /** Compares what an entry claims with the entries before it. */
@@ -211,6 +213,9 @@ export class SessionAudit {
       case 'hop':
         this.#counts.hops += 1;
         checkHop(this.#visiting(at), body, this.#thread.headId);
+        return;
+      case 'delegation':
+        checkDelegation(this.#visiting(at), body);
         return;
       case 'mode':
         checkMode(this.#visiting(at), body);

@@ -7,6 +7,7 @@ import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
 import type { Json } from '../../spec/types.ts';
+import { type FindSession, SubAgents } from '../delegation/sub-agents.ts';
 import { fieldsOf, isElsewhere } from '../rules/json.ts';
 import type { Pinned } from '../rules/state.ts';
 import { linkProblems } from './check-links.ts';
@@ -18,6 +19,8 @@ export interface VerifyOptions {
   readonly seal?: { readonly seal: Seal; readonly publicKey: string };
   /** Reads a blob, to check that it exists and is unchanged. */
   readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
+  /** Finds a session that this one's delegations name, or that started this one; without it they are not compared. */
+  readonly find?: FindSession;
   /** Called from time to time with the number of entries read. */
   readonly progress?: (entries: number) => void;
 }
@@ -45,13 +48,14 @@ export async function verifySession(
   sessionId: string,
   pinned: Pinned,
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
-  { seal, getBlob, progress }: VerifyOptions = {},
+  { seal, getBlob, find, progress }: VerifyOptions = {},
 ): Promise<SessionVerdict> {
   const audit = new SessionAudit(pinned);
   const shipments = new Shipments();
   const deploys = (id: string) => pinned.specs.peripherals[id]?.scope.rule.command === 'deploy';
   const findings = new SessionFindings();
   const chain: ChainProblem[] = [];
+  const subAgents = new SubAgents(pinned);
   const sealed = seal ? new SealedPart(seal.seal) : null;
   let head = EMPTY_CHAIN;
   try {
@@ -62,6 +66,7 @@ export async function verifySession(
       audit.add(entry, stored.body === null);
       shipments.add(entry, deploys);
       findings.add(entry);
+      subAgents.add(entry);
       sealed?.add(entry);
       head = { seq: entry.seq, hash: entry.hash };
       if (getBlob) for (const blob of blobsOf(entry.body)) await checkBlob(blob, stored, getBlob, chain);
@@ -72,7 +77,7 @@ export async function verifySession(
     if (!(cause instanceof ChainError)) throw error;
     chain.push({ seq: head.seq + 1, id: '', rule: 'canonical', message: `${cause.message}; reading ended here` });
   }
-  const verdict = audit.verdict();
+  const verdict = find ? withMore(audit.verdict(), await subAgents.judge(find)) : audit.verdict();
   const broken = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;
   return {
     sessionId,
@@ -85,6 +90,22 @@ export async function verifySession(
     shipments: shipments.all,
   };
 }
+
+/** A verdict with what other sessions say about this one. */
+const withMore = (
+  { ok, violations, gaps, counts, ...rest }: AuditVerdict,
+  more: Pick<AuditVerdict, 'violations' | 'gaps'>,
+): AuditVerdict => ({
+  ...rest,
+  ok: ok && more.violations.length === 0,
+  violations: [...violations, ...more.violations],
+  gaps: [...gaps, ...more.gaps],
+  counts: {
+    ...counts,
+    violations: counts.violations + more.violations.length,
+    gaps: counts.gaps + more.gaps.length,
+  },
+});
 
 /** The part of a session that a seal is of. */
 class SealedPart {

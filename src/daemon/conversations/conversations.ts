@@ -36,7 +36,8 @@ export class Conversations {
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
     // Before the lock is taken, because the parent's record is created under the same lock.
-    const parent = conversation.agentId === null ? null : await this.record({ ...conversation, agentId: null }, caller);
+    const { agentType: _, ...main } = { ...conversation, agentId: null };
+    const parent = conversation.agentId === null ? null : await this.record(main, caller);
     return exclusively(files.lock, this.#owned.deadline(), async () => {
       const meanwhile = files.read(conversation);
       if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;

@@ -3,13 +3,12 @@ import { bodyOf } from '../../evidence/bodies.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
-import type { SpecSet } from '../../spec/types.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
 import { exclusively } from '../exclusive.ts';
 import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
 import { type Opening, type OpenSessions, SessionBusy } from '../open-sessions.ts';
 import { operatorOf } from '../operator-of.ts';
-import { subAgentSpecs } from '../sub-agent-spec.ts';
 import type { Caller, HostOptions } from './host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
@@ -89,32 +88,44 @@ export class OwnedSessions {
     opening: Omit<Opening, 'env'>,
     client: ProcessMark | null,
     begin: (session: Session) => Promise<void>,
+    limits: Pick<SessionOwner, 'within'> = {},
   ): Promise<SessionOwner> {
     let id: string | null = null;
     const env = () => (id === null ? process.env : this.#environment(files, id));
     const session = await this.#sessions.open({ ...opening, env }, begin);
     id = session.id;
-    const owner = { sessionId: id, agent: opening.agent, parent: opening.parent ?? null, approve: [], client };
+    const parent = opening.parent ?? null;
+    const owner = { sessionId: id, agent: opening.agent, parent, approve: [], client, ...limits };
     files.setOwner(owner);
     return owner;
   }
 
-  /** Opens a sub-agent's session, limited to its parent's present envelope. */
+  /**
+   * Opens a sub-agent's session: by the newest delegation to the peripheral that its type names and that no session
+   * has taken, else limited to its parent's present envelope.
+   */
   async openSubAgent(
     files: ConversationFiles,
-    { root, agentId }: Conversation,
+    { root, agentId, agentType }: Conversation,
     parent: ConversationRecord,
   ): Promise<SessionOwner> {
-    const { specs, config, agent, peripheral } = await this.join(root, parent.sessionId, async (session) => ({
-      specs: subAgentSpecs(session),
-      config: session.config,
+    const { pin, agent, peripheral, delegation } = await this.join(root, parent.sessionId, async (session) => ({
+      ...session.subAgent(agentType ?? '', (id) => files.owner(id) !== null),
       agent: `${session.state.agent}/${agentId}`,
-      peripheral: session.state.peripheral,
     }));
-    const above = { parent: parent.sessionId, specs, config, trustConfig: true };
-    return this.#open(files, { root, agent, ...above }, null, async (session) => {
-      if (peripheral !== null) await start(session, peripheral);
-    });
+    const opening = {
+      ...{ root, agent, parent: parent.sessionId, ...pin, trustConfig: true },
+      ...(delegation ? { delegation: { entry: delegation.id, session: delegation.session } } : {}),
+    };
+    return this.#open(
+      files,
+      opening,
+      null,
+      async (session) => {
+        if (peripheral !== null) await start(session, peripheral, delegation?.context);
+      },
+      delegation?.within === 'own' ? { within: 'own' } : {},
+    );
   }
 
   /** The facts about an existing session; for one opened elsewhere they are read from its evidence. */
@@ -185,10 +196,12 @@ export class OwnedSessions {
   }
 }
 
-async function start(session: Session, peripheral: string): Promise<void> {
-  const started = await session.start(peripheral);
+async function start(session: Session, peripheral: string, context?: StartContext): Promise<void> {
+  const started = await session.start(peripheral, context ? { context } : {});
   if (!started.ok) throw new Error(`${started.denial.message}; ${started.denial.remedy}`);
 }
+
+type StartContext = { readonly [field: string]: Json };
 
 /** The first peripheral of a conversation; one without tools if no other may be the first. */
 function entrance(specs: SpecSet, asked: string | undefined): string {

@@ -3,15 +3,23 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Mode } from '../../spec/types.ts';
 import { asText } from '../as-json.ts';
 import type { HopOptions, SeedHop } from '../seed-hop.ts';
+import { type DelegateOptions, delegateRequest } from './delegate.ts';
 import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './move-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopRequestFor } from './visit.ts';
 import { treeFor } from './working-tree.ts';
 
+/** A move that may lack an approval. */
+export type WantedMove =
+  | { readonly hop: HopOptions | SeedHop }
+  | { readonly mode: ModeOptions }
+  | { readonly step: StepCall }
+  | { readonly delegate: DelegateOptions };
+
 /** The approval that is the only thing this step, hop or mode change lacks; see `Session.wants`. */
 export async function wantedApproval(
   calls: SessionCalls,
-  move: { readonly hop: HopOptions | SeedHop } | { readonly mode: ModeOptions } | { readonly step: StepCall },
+  move: WantedMove,
   from?: Mode,
 ): Promise<ApprovalRequest | null> {
   await calls.idle;
@@ -20,9 +28,11 @@ export async function wantedApproval(
       ? hopRequestFor(calls, move.hop)
       : 'mode' in move
         ? modeRequest(move.mode)
-        : { ...stepRequest(move.step), ...(await calls.locks(asText(move.step.tool))) };
+        : 'delegate' in move
+          ? delegateRequest(move.delegate)
+          : { ...stepRequest(move.step), ...(await calls.locks(asText(move.step.tool))) };
   const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
-  const tree = request.kind === 'hop' ? await treeFor(calls, request) : undefined;
+  const tree = request.kind === 'hop' || request.kind === 'delegate' ? await treeFor(calls, request) : undefined;
   const context = calls.contextWith(review, tree);
   const { view } = context;
   const decision = decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);

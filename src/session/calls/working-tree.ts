@@ -1,14 +1,17 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { needsTree } from '../../gate/decide-visit.ts';
-import type { HopRequest, StartRequest } from '../../gate/request.ts';
+import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
 import type { TreeNow } from '../../gate/scope/tree.ts';
 import type { Grant, Release } from '../../ports/tool-backend.ts';
 import { changedPaths } from '../state/observe.ts';
 import type { SessionCalls } from './session-calls.ts';
 
-/** The working tree, if a hop or start depends on it and a backend observes it. */
-export async function treeFor(calls: SessionCalls, request: HopRequest | StartRequest): Promise<TreeNow | undefined> {
+/** The working tree, if a hop, a start or a delegation depends on it and a backend observes it. */
+export async function treeFor(
+  calls: SessionCalls,
+  request: HopRequest | StartRequest | DelegateRequest,
+): Promise<TreeNow | undefined> {
   if (!calls.observesTree || !needsTree(calls.context(), request)) return undefined;
   return workingTree(calls, await changedBySession(calls));
 }

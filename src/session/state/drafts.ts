@@ -20,6 +20,7 @@ const CLAIMS: { readonly [event in Body['event']]: ClaimType } = {
   denial: 'observation',
   stop: 'conclusion',
   hop: 'step',
+  delegation: 'step',
   mode: 'step',
   approval: 'step',
   grant: 'step',
@@ -33,7 +34,7 @@ const CLAIMS: { readonly [event in Body['event']]: ClaimType } = {
 };
 
 function typeOf(specs: SpecSet, peripheral: string | null, body: Body): EvidenceType {
-  if (['hop', 'approval', 'grant', 'grant-end'].includes(body.event)) return 'gate-traversal';
+  if (['hop', 'delegation', 'approval', 'grant', 'grant-end'].includes(body.event)) return 'gate-traversal';
   if (body.event === 'mode') return 'mode-transition';
   if (body.event === 'par') return 'reflection';
   return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';

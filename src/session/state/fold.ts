@@ -91,6 +91,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       };
       draft.visits[body.peripheral] = (draft.visits[body.peripheral] ?? 0) + 1;
       pack(draft, body.context);
+      draft.delegations = [];
       draft.hopId = null;
       draft.hopTree = null;
       return;
@@ -178,7 +179,16 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       draft.fruits[body.peripheral] = body.fruit as Draft<{ [field: string]: Json }>;
       pack(draft, backpackOf(body.fruit));
       draft.visit = null;
+      draft.delegations = [];
       return;
+    case 'mode':
+      draft.delegations = [];
+      return;
+    case 'delegation': {
+      const { from, to, within, session, context } = body;
+      draft.delegations.push({ id: entry.id, from, to, within, session, context: context as Draft<typeof context> });
+      return;
+    }
     case 'hop':
       draft.hopId = entry.id;
       draft.hopTree = (body.tree as unknown as Draft<TreeToShip> | undefined) ?? null;

@@ -4,7 +4,7 @@ import type { EvidenceStore, KeptFold } from '../../ports/evidence-store.ts';
 import type { SessionState } from './state.ts';
 
 /** Raise the number if the fold of an entry changes: states stored before are then ignored. */
-const FORMAT = `${manifest.version} 9`;
+const FORMAT = `${manifest.version} 10`;
 
 /** A session's state and its pin. */
 export interface KeptState {

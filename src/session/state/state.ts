@@ -1,5 +1,6 @@
 import { CLOSED, OUTSIDE } from '../../compile/special-states.ts';
 import type { SpecTables } from '../../compile/tables.ts';
+import type { DelegationBody } from '../../evidence/bodies.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/grant.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
@@ -67,11 +68,18 @@ export interface SessionFacts {
   readonly grants: readonly GrantView[];
   /** The `seq` of the last acts and notes of the operator, the newest last; hooks report them to the agent. */
   readonly operatorActs: readonly number[];
+  /** The delegations of the present visit in the present mode, oldest first: a sub-agent may begin with one of them. */
+  readonly delegations: readonly Delegation[];
   /** The last hop's target; its start replies to the hop. */
   readonly hopId: string | null;
   /** The tree that the last hop depended on; the start that follows records it too. */
   readonly hopTree: TreeToShip | null;
 }
+
+/** A recorded start of a sub-agent. `id`: that of its entry; `session`: the sub-agent's. */
+export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'session' | 'context'> & {
+  readonly id: string;
+};
 
 /** A session's state: the states of its machines, the head of its chain, and the fold. Storable as JSON. */
 export interface SessionState {
@@ -120,6 +128,7 @@ export function initialState({ specs }: Pick<SpecTables, 'specs'>, sessionId: st
       usedNonces: [],
       grants: [],
       operatorActs: [],
+      delegations: [],
       hopId: null,
       hopTree: null,
     },

@@ -22,6 +22,7 @@ export interface SpecWarning {
     | 'glob-matches-nothing'
     | 'unused-source'
     | 'unreachable'
+    | 'useless-delegate'
     | 'never-in-mode'
     | 'never-in-scope'
     | 'beside-its-scope'

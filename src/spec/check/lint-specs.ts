@@ -1,4 +1,5 @@
-import { hopTarget } from '../resolve/derive-edges.ts';
+import { own } from '../names.ts';
+import { delegationEdge, hopTarget } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
 import type { SpecWarning } from './issues.ts';
 
@@ -7,6 +8,7 @@ export function lintSpecs(specs: SpecSet): SpecWarning[] {
   return Object.values(specs.peripherals).flatMap((peripheral) => [
     ...lintExits(peripheral, specs),
     ...lintEntry(peripheral, specs),
+    ...lintDelegates(peripheral, specs),
   ]);
 }
 
@@ -51,4 +53,38 @@ function lintEntry({ id, entry }: PeripheralSpec, { edges }: SpecSet): SpecWarni
   const message = `no edge reaches ${id}`;
   const suggestion = `let an exit open ${id}, or add default to its entry`;
   return [...unused, { code: 'unreachable', path: `peripherals.${id}`, message, suggestion }];
+}
+
+/** Delegates that no sub-agent can use, or that are cut down although `own` was probably meant, or the reverse. */
+function lintDelegates(
+  { id, delegates = [], ...here }: PeripheralSpec,
+  { peripherals, modeGate }: SpecSet,
+): SpecWarning[] {
+  return delegates.flatMap(({ to, within }, index): SpecWarning[] => {
+    const path = `peripherals.${id}.delegates.${index}`;
+    const target = own(peripherals, to);
+    const warn = (message: string, suggestion: string): SpecWarning[] => [
+      { code: 'useless-delegate', path, message, suggestion },
+    ];
+    if (!target) return [];
+    const edge = delegationEdge(peripherals, id, to);
+    if (!edge || edge.sources.length === 0)
+      return warn(`no sub-agent can start in ${to}: it does not admit ${id}`, `add from-${id} to the entry of ${to}`);
+    if (target.scope.rule.command === 'deploy')
+      return warn(
+        `a sub-agent in ${to} ships nothing: what ships is approved for the session that hops there`,
+        `take ${to} out, and let the agent itself hop there`,
+      );
+    const modes = modeGate ? Object.values(modeGate.peripherals) : [];
+    if (modes.length > 0 && modes.every((allowed) => allowed !== null && !allowed.includes(to)))
+      return warn(`no sub-agent can start in ${to}: no mode admits it`, `add ${to} to the peripherals of a mode`);
+    if (within === 'own') return [];
+    const lost = target.tools.filter((tool) => !here.tools.includes(tool));
+    return lost.length === 0
+      ? []
+      : warn(
+          `a sub-agent in ${to} has no ${lost.join(', ')}: ${id} does not have ${lost.length === 1 ? 'it' : 'them'}`,
+          `write { to: ${to}, within: own } to give it all that ${to} has, or add the tools to ${id}`,
+        );
+  });
 }

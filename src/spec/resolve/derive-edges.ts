@@ -82,6 +82,19 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
   return edges.sort((a, b) => compare(a.from, b.from) || compare(a.exit, b.exit) || compare(a.to, b.to));
 }
 
+/**
+ * The start of a sub-agent as an edge: a hop's entry rules and gates, without an exit. `sources` is empty if the target
+ * admits nobody from there. undefined if a peripheral of these names does not exist.
+ */
+export function delegationEdge(peripherals: Peripherals, from: string, to: string): Edge | undefined {
+  const [source, target] = [own(peripherals, from), own(peripherals, to)];
+  if (!source || !target) return undefined;
+  const { conditions } = target.entry;
+  const gates = gatesOn(to, source, peripherals);
+  const sources = admittingSources(target, from);
+  return { from, exit: 'delegate', to, when: null, sources, conditions, gates, implies: null };
+}
+
 /** A gate on a destination applies to every exit that opens it, whichever peripheral's file defines the gate. */
 function gatesOn(to: string, source: PeripheralSpec, peripherals: Peripherals): GateRule[] {
   const others = Object.values(peripherals)

@@ -3,7 +3,7 @@ import type { KnownNames } from '../check/known-names.ts';
 import { own, RESERVED_PERIPHERALS, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
-import type { GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
+import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
 import { INLINE_SCOPE, resolveCallGates } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
 import { namesNoSource, resolveEntry } from './resolve-entry.ts';
@@ -37,6 +37,7 @@ export function resolvePeripheral(
     fruit,
     ...(file.calls === undefined ? {} : { calls: resolveCalls(file.calls, file.tools ?? [], known, report) }),
     gates: resolveGates(file.gates, known, report),
+    ...(file.delegates === undefined ? {} : { delegates: resolveDelegates(file.delegates, known, report) }),
     limits: { steps: file.limits?.steps ?? null, minutes: file.limits?.minutes ?? null },
     agents: file.agents ?? null,
     config: (file.config ?? {}) as { [key: string]: Json },
@@ -82,6 +83,23 @@ function resolveCalls(
     resolved[tool] = resolveCallGates(gates ?? [], known.effects[tool], ['calls', tool], report);
   }
   return resolved;
+}
+
+function resolveDelegates(
+  items: NonNullable<PartialParse<PeripheralFile>['delegates']>,
+  known: KnownNames,
+  report: IssueReport,
+): Delegate[] {
+  const all = items.map((item) => (typeof item === 'object' ? item : { to: item }));
+  return all.flatMap(({ to, within = 'parent' }, index): Delegate[] => {
+    if (to === undefined) return [];
+    if (!known.peripherals.has(to))
+      report(['delegates', index], `unknown peripheral "${to}"`, suggest(to, known.peripherals));
+    else if (all.findIndex((other) => other.to === to) !== index)
+      report(['delegates', index], `"${to}" is listed twice`, 'keep one of them');
+    else return [{ to, within }];
+    return [];
+  });
 }
 
 function resolveGates(

@@ -44,6 +44,17 @@ const GateRule = z.union([
   }),
 ]);
 
+const DelegateItem = z.union([
+  Name,
+  z.strictObject({
+    to: Name.describe('The peripheral in which a sub-agent may start.'),
+    within: z
+      .enum(['parent', 'own'])
+      .optional()
+      .describe('parent (default): it gets what both peripherals allow; own: what the named one allows.'),
+  }),
+]);
+
 /** The authored form of `peripherals/<id>.yaml`. */
 export const PeripheralFile = z
   .strictObject({
@@ -93,6 +104,10 @@ export const PeripheralFile = z
       .record(Name, z.array(GateRule).min(1))
       .optional()
       .describe('By destination: additional requirements for any exit to it.'),
+    delegates: z
+      .array(DelegateItem)
+      .optional()
+      .describe('The peripherals in which sub-agents may start: names, or { to, within }.'),
     limits: z
       .strictObject({
         steps: z.int().positive('must be more than 0').optional().describe('Steps in one visit.'),

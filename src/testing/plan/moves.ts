@@ -36,7 +36,9 @@ export function movesFrom(pinned: Pinned, state: AuditState): readonly Move[] {
   if (state.closed) return [];
   const inside = state.visit && own(pinned.specs.peripherals, state.visit.peripheral);
   return [
-    ...(inside ? [...hops(pinned, inside), ...acts(pinned, state, inside), stop(inside)] : starts(pinned)),
+    ...(inside
+      ? [...hops(pinned, inside), ...acts(pinned, state, inside), ...delegations(inside), stop(inside)]
+      : starts(pinned)),
     ...modes(pinned, state),
     ...(inside && /\bdenials\b/.test(rulesOf(pinned.specs)) ? [REFUSED] : []),
   ];
@@ -93,6 +95,15 @@ function hopsWith(
     }),
   );
 }
+
+/** The starts of sub-agents that a peripheral names, by the agent and by the operator. */
+const delegations = ({ delegates = [] }: PeripheralSpec): Move[] =>
+  delegates.flatMap(({ to }) =>
+    (['agent', 'operator'] as const).map((by) => ({
+      name: `delegate.${to}${by === 'operator' ? ' (operator)' : ''}`,
+      asked: { kind: 'delegate' as const, to, by, reason: 'because', approves: true },
+    })),
+  );
 
 const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
 

@@ -40,6 +40,7 @@ export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughne
           named(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
         ),
     ]),
+    ...delegations(specs, spec),
     ...provokeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
     ...withoutEdges(specs, spec, how),
     ...(how === 'whole' ? [] : atEdges(pinned, state, spec)),
@@ -48,6 +49,20 @@ export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughne
 }
 
 const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[0] ?? 'nowhere';
+
+/** Starts of sub-agents in a place that does not exist, in one that is not named, and in each that is. */
+function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpec): readonly Move[] {
+  const unnamed = Object.keys(peripherals).find((id) => !delegates.some(({ to }) => to === id));
+  const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
+  return tried.flatMap((to) =>
+    [true, false].map((approves) =>
+      named(`delegate to ${to}${approves ? '' : ' without approval'}`, {
+        kind: 'delegate',
+        ...{ to, by: 'agent', reason: 'because', approves },
+      }),
+    ),
+  );
+}
 
 /** A hop with everything that a spec may require, overridden by `more`. */
 const hopTo = (

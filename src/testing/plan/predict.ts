@@ -70,6 +70,19 @@ function takeMove(pinned: Pinned, state: AuditState, asked: AuditRequest, report
         facts: {},
       });
       return;
+    case 'delegate':
+      take(state, {
+        event: 'delegation',
+        from: state.visit?.peripheral ?? '',
+        to: asked.to,
+        within: 'parent',
+        session: 'planned',
+        context: {},
+        reason: asked.reason,
+        by: asked.by,
+        approval: null,
+      });
+      return;
     case 'close':
       take(state, { event: 'session-closed', reason: 'done', by: 'agent' });
       return;

@@ -18,6 +18,8 @@ export async function request(session: Session, asked: AuditRequest): Promise<An
       return session.stop('enough', asked);
     case 'mode':
       return session.setMode({ ...asked, to: asked.to as never });
+    case 'delegate':
+      return session.delegate(asked);
     case 'close':
       return session.close();
     default:
@@ -28,7 +30,8 @@ export async function request(session: Session, asked: AuditRequest): Promise<An
 /** Asks a session which approval a request lacks, without taking it. */
 export async function dryRun(
   session: Session,
-  asked: Extract<AuditRequest, { kind: 'hop' | 'mode' }>,
+  asked: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,
 ): Promise<ApprovalRequest | null> {
+  if (asked.kind === 'delegate') return session.wants({ delegate: asked });
   return session.wants(asked.kind === 'hop' ? { hop: asked } : { mode: { ...asked, to: asked.to as never } });
 }

@@ -100,7 +100,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
       return next;
     },
     withSession: async (record, work) => work(sessionOf(record)),
-    withParentSession: async (record, work) => (record.parent === null ? null : work(session)),
+    refusedAbove: async (record, call) => (record.parent === null ? null : session.why(call)),
     storeForCall: async (record, key, value) => void kept.set(`${nameOf(record.conversation)} ${key}`, value),
     async takeForCall(record, key) {
       const name = `${nameOf(record.conversation)} ${key}`;

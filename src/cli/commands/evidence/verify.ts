@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { OtherSession } from '../../../audit/delegation/sub-agents.ts';
 import type { Violation } from '../../../audit/verify/verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';
@@ -147,6 +148,7 @@ async function verifyOne(
   const verdict = await verifySession(sessionId, pin, store.entries(sessionId), {
     ...(seal ? { seal } : {}),
     getBlob: (hash) => store.getBlob(hash),
+    find: (id) => otherSession(store, id),
     ...(shows
       ? {
           progress: (entries) =>
@@ -156,6 +158,13 @@ async function verifyOne(
   });
   if (shows && session.entries >= 10_000) io.stderr.write('\r\u001b[K');
   return verdict;
+}
+
+/** A session that the verified one names; null if the store lacks it or its pin. */
+async function otherSession(store: EvidenceStore, sessionId: string): Promise<OtherSession | null> {
+  const summary = (await store.sessions()).find((each) => each.sessionId === sessionId);
+  const pinned = summary && (await readPin(store, summary));
+  return pinned === undefined || typeof pinned === 'string' ? null : { pinned, entries: store.entries(sessionId) };
 }
 
 /** Verifies only the chain of a session without a pin, because there are no specs to compare its steps with. */

@@ -1,0 +1,137 @@
+import { bodyOf, type DelegationBody, type SessionOpenBody } from '../../evidence/bodies.ts';
+import type { Entry, StoredEntry } from '../../evidence/entry.ts';
+import { own } from '../../spec/names.ts';
+import { sameJson } from '../rules/json.ts';
+import { readBody } from '../rules/read-body.ts';
+import type { Pinned } from '../rules/state.ts';
+import type { Gap, Violation } from '../verify/verdict.ts';
+import { widerThan } from './wider-than.ts';
+
+/** Another session of the same store: its pin and its entries. */
+export interface OtherSession {
+  readonly pinned: Pinned;
+  readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
+}
+
+/** Finds another session; null if it is not at hand. */
+export type FindSession = (sessionId: string) => Promise<OtherSession | null>;
+
+interface Found {
+  readonly violations: Violation[];
+  readonly gaps: Gap[];
+}
+
+type About = Pick<Entry, 'id' | 'seq' | 'mode' | 'sessionId'>;
+
+interface Recorded<Body> {
+  readonly entry: About;
+  readonly body: Body;
+}
+
+/**
+ * Compares a session with those of its sub-agents, and with the one that started it: each delegation and the opening of
+ * its session name each other, and the sub-agent's pin grants no more than the delegation says.
+ */
+export class SubAgents {
+  readonly #pinned: Pinned;
+  #opened: Recorded<SessionOpenBody> | null = null;
+  readonly #delegations: Recorded<DelegationBody>[] = [];
+
+  constructor(pinned: Pinned) {
+    this.#pinned = pinned;
+  }
+
+  add({ id, seq, mode, sessionId, body: raw }: Entry): void {
+    const event = bodyOf(raw)?.event;
+    if (event !== 'session-open' && event !== 'delegation') return;
+    const body = readBody(raw);
+    const entry = { id, seq, mode, sessionId };
+    if (body?.event === 'session-open' && seq === 0) this.#opened = { entry, body };
+    if (body?.event === 'delegation') this.#delegations.push({ entry, body });
+  }
+
+  async judge(find: FindSession): Promise<Found> {
+    const found: Found = { violations: [], gaps: [] };
+    if (this.#opened) await this.#judgeParent(this.#opened, find, found);
+    for (const delegation of this.#delegations) await this.#judgeChild(delegation, find, found);
+    return found;
+  }
+
+  async #judgeParent({ entry, body }: Recorded<SessionOpenBody>, find: FindSession, found: Found) {
+    const { parent, delegation } = body;
+    if (delegation === undefined) return;
+    const above = parent === undefined ? null : await find(parent);
+    if (above === null) {
+      found.gaps.push(gap(entry, `the session that started this one is not at hand: ${parent ?? 'none'}`));
+      return;
+    }
+    for await (const { entry: other } of above.entries) {
+      if (other.id !== delegation) continue;
+      const known = readBody(other.body);
+      if (known?.event === 'delegation' && known.session === entry.sessionId) {
+        judgePin(entry, known, other.mode, { parent: above.pinned, child: this.#pinned }, found);
+        return;
+      }
+    }
+    const message = `session ${parent} has no delegation ${delegation} of this session`;
+    found.violations.push(violation(entry, 'a delegation of the parent', message));
+  }
+
+  async #judgeChild({ entry, body }: Recorded<DelegationBody>, find: FindSession, found: Found) {
+    const child = await find(body.session);
+    if (child === null) {
+      found.gaps.push(gap(entry, `the sub-agent's session ${body.session} is not at hand, or never began`));
+      return;
+    }
+    for await (const { entry: first } of child.entries) {
+      const opened = readBody(first.body);
+      const isOurs =
+        opened?.event === 'session-open' && opened.parent === entry.sessionId && opened.delegation === entry.id;
+      if (!isOurs) {
+        const message = `session ${body.session} does not name this delegation`;
+        found.violations.push(violation(entry, 'a session that names its delegation', message));
+        return;
+      }
+      judgePin(entry, body, entry.mode, { parent: this.#pinned, child: child.pinned }, found);
+      return;
+    }
+  }
+}
+
+/** The sub-agent's pin is one peripheral, in the delegation's mode, that grants no more than the delegation says. */
+function judgePin(
+  entry: About,
+  { from, to, within }: DelegationBody,
+  mode: Entry['mode'],
+  { parent, child }: { readonly parent: Pinned; readonly child: Pinned },
+  { violations }: Found,
+): void {
+  const wrong = (constraint: string, message: string) => violations.push(violation(entry, constraint, message));
+  const only = own(child.specs.peripherals, to);
+  if (!only || Object.keys(child.specs.peripherals).length > 1)
+    return void wrong(`one peripheral: ${to}`, `the sub-agent has ${Object.keys(child.specs.peripherals).join(', ')}`);
+  if (only.exits.length > 0 || child.specs.edges.length > 0) wrong('no exits', `the sub-agent can leave ${to}`);
+  const gate = child.specs.modeGate;
+  if ((gate?.initial ?? null) !== mode || (gate?.transitions.length ?? 0) > 0 || (gate && gate.reset !== mode))
+    wrong(`always in mode ${mode ?? 'none'}`, `the sub-agent begins in ${gate?.initial ?? 'none'}, and may change it`);
+  if (!sameJson(child.specs.tools as never, parent.specs.tools as never))
+    wrong('the same tools', 'the catalogue of tools differs');
+  const settings = ({ config: { scopes: _, ...rest } }: Pinned) => JSON.parse(JSON.stringify(rest)) as never;
+  if (!sameJson(settings(child), settings(parent))) wrong('the same configuration', 'the configuration differs');
+  for (const id of within === 'own' ? [to] : [from, to]) {
+    const outer = own(parent.specs.peripherals, id);
+    if (!outer) continue;
+    const more = widerThan([only, child], [outer, parent]);
+    if (more.length > 0) wrong(`within ${id}`, `the sub-agent has more: ${more.join('; ')}`);
+  }
+}
+
+const violation = ({ id, seq }: About, constraint: string, message: string): Violation => ({
+  rule: 'delegation',
+  entryId: id,
+  seq,
+  constraint,
+  message,
+});
+
+const gap = ({ id, seq }: About, message: string): Gap => ({ kind: 'unknown', entryId: id, seq, message });

@@ -1,0 +1,56 @@
+import { own } from '../../spec/names.ts';
+import type { PeripheralSpec } from '../../spec/types.ts';
+import { filled } from './apply.ts';
+import type { Fields } from './json.ts';
+import { type Moment, momentNow } from './moment.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import type { RequestOf } from './request.ts';
+import type { AuditState } from './state.ts';
+import {
+  addContextProblems,
+  addEntryProblems,
+  addGateProblem,
+  contextFor,
+  fruitNow,
+  gatesOn,
+  noPeripheral,
+} from './visit.ts';
+
+/** A start of a sub-agent: the present peripheral delegates to the target, whose entry and gates hold as for a hop. */
+export function delegateProblems(state: AuditState, request: RequestOf<'delegate'>): readonly RuleProblem[] {
+  const { pinned, visit } = state;
+  const { to, by } = request;
+  const here = visit?.spec;
+  if (!here) return [problem('no-peripheral', 'lifecycle', 'a delegation from a visit', 'outside of any peripheral')];
+  const target = own(pinned.specs.peripherals, to);
+  if (!target) return [noPeripheral(to)];
+  const found: RuleProblem[] = [];
+  const listed = here.delegates?.map((each) => each.to) ?? [];
+  if (!listed.includes(to)) {
+    const constraint = `delegates of ${here.id}: ${listed.join(', ') || 'none'}`;
+    found.push(problem('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`));
+  }
+  const moment: Moment = { ...momentNow(state, by), fruit: fruitNow(state, {}) };
+  addEntryProblems(moment, target, found);
+  const gates = gatesOn(pinned, here.id, to);
+  for (const gate of gates) addGateProblem(moment, to, gate, found);
+  addContextProblems(target, delegatedContext(state, here, target).missing, found);
+  if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
+    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+  return found;
+}
+
+/** The context that a sub-agent's visit begins with, and the fields that nothing fills. */
+export function delegatedContext(
+  state: AuditState,
+  here: PeripheralSpec,
+  target: PeripheralSpec,
+): { readonly context: Fields; readonly missing: readonly string[] } {
+  const fruit = fruitNow(state, {});
+  const carried = {
+    sessionId: state.sessionId,
+    fruits: { ...state.fruits, [here.id]: fruit },
+    backpack: { ...state.backpack, ...filled(fruit) },
+  };
+  return contextFor(target, carried, {});
+}

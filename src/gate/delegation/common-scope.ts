@@ -1,0 +1,55 @@
+import { isExclusion } from '../../spec/paths.ts';
+import type { ScopeRule } from '../../spec/types.ts';
+import { within } from '../scope/paths.ts';
+
+/** From the least to the most; `deploy` has nothing in common with another. */
+const COMMANDS: readonly ScopeRule['command'][] = ['none', 'test', 'read-only', 'contained'];
+const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
+
+/**
+ * A scope that grants nothing that one of the two does not grant. Of two patterns that overlap without one containing
+ * the other, it grants nothing.
+ *
+ * @example commonScope({ ...rule, write: ['src/'] }, { ...rule, write: ['src/a/', 'docs/'] }).write // ['src/a/']
+ */
+export function commonScope(a: ScopeRule, b: ScopeRule): ScopeRule {
+  const resource = commonPatterns(a.resource ?? [], b.resource ?? [], () => false);
+  return {
+    read: least(READS, a.read, b.read) ?? 'none',
+    write: commonPatterns(a.write, b.write, contains),
+    command: a.command === b.command ? a.command : (least(COMMANDS, a.command, b.command) ?? 'none'),
+    url: a.url === b.url ? a.url : 'none',
+    ...(resource.length === 0 ? {} : { resource }),
+  };
+}
+
+/** The lesser of two words of an order; null if one is not in it. */
+function least<Word>(order: readonly Word[], a: Word, b: Word): Word | null {
+  return order.includes(a) && order.includes(b) ? order[Math.min(order.indexOf(a), order.indexOf(b))]! : null;
+}
+
+/** The patterns of each list that the other grants in full, and the exclusions of both. Empty if they grant nothing. */
+function commonPatterns(
+  a: readonly string[],
+  b: readonly string[],
+  holds: (outer: string, inner: string) => boolean,
+): readonly string[] {
+  const granting = (list: readonly string[]) => list.filter((pattern) => !isExclusion(pattern));
+  const inside = (inner: readonly string[], outer: readonly string[]) =>
+    inner.filter((pattern) => outer.some((other) => other === pattern || holds(other, pattern)));
+  const granted = [...inside(granting(a), granting(b)), ...inside(granting(b), granting(a))];
+  return granted.length === 0 ? [] : [...new Set([...granted, ...[...a, ...b].filter(isExclusion)])];
+}
+
+/** True if a path without wildcards contains a path or a glob: up to its first wildcard, the glob is a path. */
+function contains(outer: string, inner: string): boolean {
+  const fixed = inner.split('/').slice(0, firstWild(inner)).join('/');
+  return !WILD.test(outer) && within(fixed === '' ? '.' : fixed, [outer]);
+}
+
+const WILD = /[*?[{(]/;
+
+function firstWild(pattern: string): number | undefined {
+  const at = pattern.split('/').findIndex((name) => WILD.test(name));
+  return at < 0 ? undefined : at;
+}

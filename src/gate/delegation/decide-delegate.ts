@@ -1,0 +1,94 @@
+import { excerpt, isBlank } from '../../base/text.ts';
+import { own } from '../../spec/names.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
+import type { Delegate, Json, ToolSpec } from '../../spec/types.ts';
+import type { ApprovalAction, ApprovalGrant } from '../approval.ts';
+import { checkApproval } from '../check-approval.ts';
+import { transferContext } from '../context.ts';
+import { decideStep } from '../decide-step.ts';
+import { backpackOf } from '../decide-visit.ts';
+import type { Denial } from '../denial.ts';
+import { deny } from '../deny.ts';
+import { prospectiveFruit } from '../fruit.ts';
+import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
+import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
+import { requirementFacts } from '../requirements/facts.ts';
+import { unmet } from '../requirements/requirement.ts';
+import { edgeRequirements } from '../requirements/requirements.ts';
+
+export interface DelegatePlan {
+  readonly from: string;
+  readonly delegate: Delegate;
+  /** The context that the sub-agent's visit starts with. */
+  readonly context: { readonly [field: string]: Json };
+  /** The approval that this start uses up; null if it needs none. */
+  readonly approval: ApprovalGrant | null;
+}
+
+/**
+ * Decides whether a sub-agent may start in a peripheral: the present one lists it in `delegates`, and its entry and the
+ * gates on it hold as for a hop. The visit goes on.
+ */
+export function decideDelegate(context: GateContext, request: DelegateRequest): Decision<DelegatePlan> {
+  const { specs, view } = context;
+  if (view.closed) return deny(context, 'session-closed', {});
+  const here = view.visit && own(specs.peripherals, view.visit.peripheral);
+  if (!here) return deny(context, 'no-peripheral', {});
+  const target = typeof request.to === 'string' ? own(specs.peripherals, request.to) : undefined;
+  if (!target) return unknownPeripheral(context, request.to);
+  const from = here.id;
+  const delegate = here.delegates?.find(({ to }) => to === target.id);
+  const edge = delegationEdge(specs.peripherals, from, target.id);
+  const delegates = here.delegates?.map(({ to }) => to) ?? [];
+  if (!delegate || !edge) return deny(context, 'hop-not-allowed', { from, to: target.id, delegates });
+  const { entry, gates } = edgeRequirements(specs, edge);
+  const { fruit } = prospectiveFruit(here, view.visit?.observed ?? {}, {});
+  const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
+  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmet(entry, facts));
+  if (closed) return closed;
+  const [shut] = unmet(gates, facts).filter(({ kind }) => kind !== 'approval');
+  if (shut) return conditionFailed(context, target, shut);
+  const { context: carried, missing } = transferContext(target, {
+    ...view,
+    fruits: { ...view.fruits, [from]: fruit },
+    backpack: { ...view.backpack, ...backpackOf(fruit) },
+  });
+  if (missing.length > 0) return missingContext(context, target, missing);
+  const needsApproval = gates.some(({ kind }) => kind === 'approval');
+  if (needsApproval) {
+    const action: ApprovalAction = { kind: 'delegate', from, to: target.id };
+    const shown = { [APPROVAL_VIEW.context]: { ...carried }, [APPROVAL_VIEW.changes]: { ...view.changes } };
+    const checked = checkApproval(context, action, request, shown);
+    if (checked) return checked;
+  }
+  const approval = needsApproval ? (request.approval ?? null) : null;
+  return { ok: true, plan: { from, delegate, context: carried, approval } };
+}
+
+/**
+ * The refusal of a sub-agent's call by the session that started it, as it is now; null if there is none. A sub-agent
+ * within its parent's envelope may do what the parent may; one with its `own` needs the parent's mode, and the parent's
+ * session open.
+ */
+export function refusedAbove(context: GateContext, request: StepRequest, within: Delegate['within']): Denial | null {
+  if (within !== 'own') {
+    const decision = decideStep(context, request);
+    return decision.ok ? null : decision.denial;
+  }
+  const { specs, view } = context;
+  if (view.closed) return deny(context, 'session-closed', {}).denial;
+  const tool: ToolSpec | undefined = own(specs.tools, request.tool);
+  const allowed = specs.modeGate && view.mode !== null ? (specs.modeGate.effects[view.mode] ?? []) : null;
+  if (!tool || allowed === null || allowed.includes(tool.effect)) return null;
+  const about = { tool: tool.id, effect: tool.effect, mode: view.mode, allowed };
+  return deny(context, 'mode-forbids', about).denial;
+}
+
+/** The peripheral that a sub-agent of this type asks for; null if the type names none, or nothing is delegated here. */
+export function delegateAsked({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
+  const here = view.visit && own(specs.peripherals, view.visit.peripheral);
+  if (!here?.delegates) return null;
+  const name = excerpt(type, 200).split(':').at(-1) ?? '';
+  return !isBlank(name) && own(specs.peripherals, name) ? name : null;
+}

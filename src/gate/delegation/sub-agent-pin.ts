@@ -1,0 +1,84 @@
+import { hashSpecs } from '../../spec/hash-specs.ts';
+import { own } from '../../spec/names.ts';
+import type { Delegate, GateSpec, Mode, PeripheralSpec, ProjectConfig, SpecSet } from '../../spec/types.ts';
+import { effectiveScope } from '../decide-step.ts';
+import { commonScope } from './common-scope.ts';
+
+/** The spec set and the configuration that a sub-agent's session is pinned to. */
+export interface SubAgentPin {
+  readonly specs: SpecSet;
+  readonly config: ProjectConfig;
+}
+
+/** The session that starts a sub-agent. */
+interface Parent extends SubAgentPin {
+  /** null outside of any peripheral. */
+  readonly peripheral: string | null;
+  readonly mode: Mode | null;
+}
+
+/**
+ * The pin of a sub-agent's session: one peripheral without exits, always in the parent's mode. It is the peripheral of
+ * the delegation, cut to what the parent's peripheral also allows unless it is `own`. Without a delegation it is the
+ * parent's peripheral; without tools if the parent is in none.
+ */
+export function subAgentPin({ specs, config, peripheral, mode }: Parent, delegate: Delegate | null): SubAgentPin {
+  const here = peripheral === null ? undefined : own(specs.peripherals, peripheral);
+  const there = delegate && own(specs.peripherals, delegate.to);
+  const some = there ?? here ?? Object.values(specs.peripherals)[0];
+  if (!some) throw new Error('the spec set has no peripherals');
+  const isCut = there && here && delegate?.within !== 'own';
+  const { delegates: _, ...place } = isCut ? cut(here, there, { specs, config }) : some;
+  const only: PeripheralSpec = {
+    ...place,
+    tools: here ? place.tools : [],
+    entry: { sources: [{ kind: 'default' }], conditions: [] },
+    exits: [],
+    context: {},
+    gates: {},
+    agents: null,
+  };
+  const { properties: __, hash: ___, ...rest } = specs;
+  const narrow = {
+    ...rest,
+    modeGate: specs.modeGate && fixedAt(specs.modeGate, mode ?? specs.modeGate.initial),
+    peripherals: { [only.id]: only },
+    edges: [],
+  };
+  return {
+    specs: { hash: hashSpecs(narrow), ...narrow },
+    config: isCut ? { ...config, scopes: withoutScope(config.scopes, only.id) } : config,
+  };
+}
+
+/** The named peripheral with the tools, the scope and the limits that the parent's peripheral allows too. */
+function cut(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: SubAgentPin): PeripheralSpec {
+  const scopes = [here, there].map(({ id }) => effectiveScope(specs, config, id));
+  const tools = there.tools.filter((tool) => here.tools.includes(tool));
+  const calls = tools.flatMap((tool) => {
+    const gates = [...(own(here.calls ?? {}, tool) ?? []), ...(own(there.calls ?? {}, tool) ?? [])];
+    return gates.length === 0 ? [] : [[tool, gates] as const];
+  });
+  return {
+    ...there,
+    tools,
+    scope: { name: `${there.scope.name} within ${here.id}`, rule: commonScope(scopes[0]!, scopes[1]!) },
+    ...(calls.length === 0 ? {} : { calls: Object.fromEntries(calls) }),
+    limits: {
+      steps: lesser(here.limits.steps, there.limits.steps),
+      minutes: lesser(here.limits.minutes, there.limits.minutes),
+    },
+  };
+}
+
+const lesser = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
+
+/** The paths of the repository are part of the common scope already. */
+const withoutScope = (scopes: ProjectConfig['scopes'], id: string): ProjectConfig['scopes'] =>
+  Object.fromEntries(Object.entries(scopes).filter(([peripheral]) => peripheral !== id));
+
+function fixedAt(gate: GateSpec, mode: Mode): GateSpec {
+  const peripherals = Object.fromEntries(Object.keys(gate.effects).map((each) => [each, null]));
+  return { ...gate, initial: mode, reset: mode, transitions: [], timeoutMinutes: null, peripherals };
+}

@@ -1,0 +1,64 @@
+import { decide } from '../../gate/decide.ts';
+import type { Request } from '../../gate/request.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { Principal } from '../../spec/types.ts';
+import { asPrincipal, asText } from '../as-json.ts';
+import type { DelegateResult } from '../results.ts';
+import { decideWithApproval } from './decide-with-approval.ts';
+import type { SessionCalls } from './session-calls.ts';
+import { treeFor } from './working-tree.ts';
+
+/** A start of a sub-agent in another peripheral. */
+export interface DelegateOptions {
+  readonly to: string;
+  readonly reason: string;
+  readonly by?: Principal;
+}
+
+/** Builds the gate's request. */
+export const delegateRequest = ({ to, reason, by }: DelegateOptions): Extract<Request, { kind: 'delegate' }> => ({
+  kind: 'delegate',
+  to: asText(to),
+  reason: asText(reason),
+  by: asPrincipal(by),
+});
+
+/** Records that a sub-agent starts in another peripheral, and gives it the id of its session. */
+export async function delegate(
+  calls: SessionCalls,
+  options: DelegateOptions,
+  approver?: Approver | null,
+): Promise<DelegateResult> {
+  const request = delegateRequest(options);
+  let tree = await treeFor(calls, request);
+  const context = () => calls.context(tree);
+  const { decision, approval } = await decideWithApproval(
+    calls,
+    {
+      by: request.by,
+      context,
+      decide: (grant) => decide(context(), grant ? { ...request, approval: grant } : request),
+      again: async () => {
+        tree = await treeFor(calls, request);
+      },
+    },
+    approver,
+  );
+  if (!decision.ok) return calls.refuse(request, decision.denial);
+  const { from, delegate, context: carried } = decision.plan;
+  const session = calls.parts.ids.next('session');
+  const evidence = await calls.writer.append([
+    ...(approval?.bodies ?? []),
+    {
+      event: 'delegation',
+      from,
+      ...delegate,
+      session,
+      context: carried,
+      reason: request.reason,
+      by: request.by,
+      approval: approval?.body.record.id ?? null,
+    },
+  ]);
+  return { ok: true, session, delegation: evidence.at(-1)!.id, ...delegate, context: carried, evidence };
+}

@@ -135,7 +135,9 @@ describe('an approval of an install', () => {
   });
 
   it('keeps nothing if another program changes the lock file while the command runs', async () => {
-    const session = await inEdit('mkdir node_modules && touch node_modules/a && echo begun && sleep 1');
+    const session = await inEdit(
+      `mkdir node_modules && touch node_modules/a && echo begun && until grep -q evil ${LOCK}; do sleep 0.05; done`,
+    );
     await approved(session);
     const onOutput = () => writeFileSync(at(LOCK), '{"lock": "evil"}\n');
     const report = await session.step({ tool: 'install', args: {}, onOutput });

@@ -308,11 +308,15 @@ describe('a change of a file by another program', () => {
 
   it('during the tests makes their pass invalid', async () => {
     const here = world();
-    here.put('test.sh', 'sleep 3\n');
+    here.put(
+      'test.sh',
+      'echo begun; n=0; until grep -q editor src/b.txt || [ $((n += 1)) = 200 ]; do sleep 0.05; done\n',
+    );
     git(here.root, 'commit', '-qam', 'slow');
     const session = await edited(here);
-    setTimeout(() => change(here), 1500);
-    const { result } = (await test(session)) as { result?: { reportProblem?: string } };
+    const onOutput = () => change(here);
+    const ended = await must(session.step({ tool: 'bash-test', args: {}, onOutput }));
+    const { result } = ended as { result?: { reportProblem?: string } };
     expect(result?.reportProblem).toContain('src/b.txt changed while the tests ran');
     expect(await refused(toDeploy(session))).toContain('exit-not-met');
     await test(session);

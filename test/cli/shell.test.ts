@@ -202,9 +202,10 @@ describe('Ctrl-C in the shell', () => {
     when('discuss (outside) › ', () => keys.write('mode diagnose\r'));
     when('diagnose (outside) › ', () => keys.write('start explore\r'));
     when('diagnose explore › ', () => {
-      keys.write('bash-readonly echo began; sleep infinity\r');
-      setTimeout(() => keys.write('\u0003'), 100);
+      // The line as typed does not contain the word as printed.
+      keys.write('bash-readonly echo be""gan; sleep infinity\r');
     });
+    when('began', () => keys.write('\u0003'));
     when('aborted: The call was aborted', () => setTimeout(() => keys.write('bash-readonly echo went\r'), 0));
     when('\nwent\n', () => setTimeout(() => keys.write('\u0003'), 0));
     const io = { stdout, stderr: stdout, stdin: keys, isTty: true, env: here.env, cwd: here.root };

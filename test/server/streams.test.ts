@@ -24,7 +24,13 @@ function readEvents(
   {
     after,
     enough,
-  }: { readonly after?: string | undefined; readonly enough: (got: readonly Got[], bytes: number) => boolean },
+    begun = () => {},
+  }: {
+    readonly after?: string | undefined;
+    readonly enough: (got: readonly Got[], bytes: number) => boolean;
+    /** Called with each piece that arrives. The first one arrives when the stream has its place. */
+    readonly begun?: () => void;
+  },
 ): Promise<readonly Got[]> {
   const got: Got[] = [];
   return new Promise((resolve, reject) => {
@@ -49,6 +55,7 @@ function readEvents(
       response.on('error', () => {});
       response.on('close', () => resolve(got));
       response.setEncoding('utf8').on('data', (chunk: string) => {
+        begun();
         bytes += chunk.length;
         text += chunk;
         for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n')) {
@@ -196,15 +203,22 @@ describe('the event stream of a session', () => {
   });
 });
 
-/** Opens a stream and reads nothing of it. */
+/** Opens a stream and stops reading once it has begun. */
 async function stopped(served: Served, path: string): Promise<Socket> {
   const socket = createConnection({ port: served.port, host: '127.0.0.1' });
   served.later(() => socket.destroy());
-  socket.pause();
+  let head = '';
+  const answered = new Promise<void>((resolve) =>
+    socket.on('data', (chunk: Buffer) => {
+      head += chunk;
+      if (head.includes('\r\n\r\n')) resolve();
+    }),
+  );
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\nAuthorization: Bearer ${served.operator}\r\n\r\n`,
   );
-  await sleep(200);
+  await answered;
+  socket.removeAllListeners('data').pause();
   return socket;
 }
 
@@ -216,8 +230,10 @@ describe('the event stream of all sessions', () => {
     const { mkdirSync } = await import('node:fs');
     const other = `${served.root}-other`;
     mkdirSync(other);
-    const cut = readEvents(served, '/v1/events', { enough: (got) => got.length === 2 });
-    await sleep(100);
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const cut = readEvents(served, '/v1/events', { begun: begin, enough: (got) => got.length === 2 });
+    await begun;
     const elsewhere = await openSession({ root: other, agent: 'elsewhere' });
     await elsewhere.start('explore');
     const got = await cut;

@@ -5,15 +5,19 @@ import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 /**
- * Writes a session until it is killed: `node crash-writer.ts DATABASE`. Prints `session ID`, then `ran N` from inside of its tool, and
- * `seq N` for the last entry that each call acknowledged.
+ * Writes a session until it is killed: `node crash-writer.ts DATABASE [PLACE]`. Prints `session ID`, then `ran N` from
+ * inside of its tool, and `seq N` for the last entry that each call acknowledged. At the tenth edit it stops and waits
+ * to be killed: inside of the tool if the place is `inside`, after the answer if it is `between`.
  */
-const [database] = process.argv.slice(2);
+const [database, place] = process.argv.slice(2);
 if (database === undefined) throw new Error('name a database');
 const say = (line: string) => process.stdout.write(`${line}\n`);
+const STOPS_AT = 10;
+const untilKilled = () => new Promise((done) => setTimeout(done, 600_000));
 let ran = 0;
 const edit = async () => {
   say(`ran ${++ran}`);
+  if (place === 'inside' && ran === STOPS_AT) await untilKilled();
   await new Promise((done) => setTimeout(done, Math.random() * 4));
   return {
     outcome: { status: 'ok' as const, result: { n: ran } },
@@ -48,6 +52,7 @@ for (;;) {
   await take(session.hop({ to: 'edit', exit: 'hop-edit', reason: 'there' }));
   for (let n = 0; n < 5; n++) {
     await take(session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
+    if (place === 'between' && ran === STOPS_AT) await untilKilled();
     await take(session.step({ tool: 'read', args: ['src/a.ts'] }));
     await take(session.step({ tool: 'nothing' }));
   }

@@ -1,13 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { specs } from './walk-model.ts';
 import { Tally, type Twist, walk } from './walks.ts';
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
 
 // They take as long as the machine is busy: what is found never depends on it.
 vi.setConfig({ testTimeout: 300_000 });
 
-describe(`random walks (seed ${seed}; SEED=${seed} repeats them)`, () => {
+describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
   it('never show a difference between session and model', async () => {
     const tally = new Tally();
     const { failed, counterexample, errorInstance } = await walk({}, { numRuns: 100, seed }, tally);

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
+import { Job } from '../../../src/tools/shell/background/jobs.ts';
 import { must } from '../../session/sessions.ts';
 import { scratch, sleepers } from './support.ts';
 
@@ -48,6 +49,11 @@ test('a command runs on after its call, is read, and is stopped with all its pro
 });
 
 test('the first answer tells the end of a command that fails at once', async () => {
+  // A busy machine may need longer for the command than the first answer waits.
+  const waiting = vi.spyOn(Job.prototype, 'endedWithin').mockImplementation(function (this: Job) {
+    return this.ended;
+  });
+  onTestFinished(() => waiting.mockRestore());
   const { background } = await exploring();
   expect((await background({ command: 'echo no >&2; exit 3' })).result).toMatchObject({
     running: false,
@@ -68,7 +74,7 @@ test.each([
   const explored = await exploring();
   const name = mark();
   await explored.background({ command: `sleep ${name}` });
-  expect(sleepers(name)).toHaveLength(1);
+  await expect.poll(() => sleepers(name), { timeout: 20_000 }).toHaveLength(1);
   await leave(explored);
   expect(sleepers(name)).toEqual([]);
   expect(await findings(explored)).toEqual([]);

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ok, sandbox, scratch } from './support.ts';
@@ -88,12 +88,14 @@ describe('a socket of the host', () => {
   it('cannot be reached if it is made while a command runs', async () => {
     const { root, name, reached } = await withServices({ ...FILES, 'later/a': '' }, 'src');
     const running = ok(root, 'bash-readonly', {
-      command: `sleep 2; python3 try.py ${name} later`,
+      command: `until grep -q ready later/a; do sleep 0.05; done; python3 try.py ${name}2 later`,
     });
     const more = spawn('python3', ['-c', SERVICES, root, `${name}2`, 'later'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void more.kill('SIGKILL'));
+    await once(more.stdout, 'data');
+    writeFileSync(join(root, 'later/a'), 'ready');
     expect((await running).result.stdout).toMatch(/^(?:Connection refused\n){4}tried\n$/);
     expect(reached()).toBe('');
   });

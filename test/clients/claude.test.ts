@@ -241,6 +241,28 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     expect(run.requests[5]?.texts.join('\n')).toContain('nobody has reviewed the work of this session');
   });
 
+  it('is asked for the review in the turn that worked, once in a conversation of several turns', async () => {
+    const read = call('Read', { file_path: world.path('src/a.js') });
+    const write = (text: string) => call('Write', { file_path: world.path('src/b.js'), content: text });
+    const first = await world.run([...toEdit, read, done, done], approved);
+    const turn = (script: readonly Step[]) =>
+      world.run(script, { own: ['--session', first.session, ...approved.own], args: ['--continue'] });
+    const counts = [first.requests.length];
+    for (const script of [
+      [done, done],
+      [bash('ls'), done, done],
+      [write('b'), done, done],
+      [read, done, done],
+    ])
+      counts.push((await turn(script)).requests.length);
+    counts.push(
+      (await turn([call('Read', { file_path: world.path('src/b.js') }), write('c'), done, done])).requests.length,
+    );
+    // Only the turn that wrote gets one request more than it has calls and an answer.
+    expect(counts).toEqual([toEdit.length + 2, 1, 2, 3, 2, 3]);
+    expect((await world.hopgate('verify', first.session, '--root', world.root)).code).toBe(0);
+  });
+
   it('shows the model its place at the start and after resuming the conversation in the same session', async () => {
     const first = await world.run([mode('diagnose'), done]);
     expect(first.requests[0]?.texts.join('\n')).toMatch(/In the peripheral "explore", in mode discuss[\s\S]*hop/);

@@ -75,8 +75,10 @@ async function answer(at: HookCall): Promise<Reply> {
     case 'UserPromptSubmit': {
       const shown = await at.host.instructionProblem(at.record, 'claude-code');
       if (shown) return { kind: 'deny', why: `hopgate: ${shown.message}.\nWhat to do: ${shown.remedy}` };
-      await recordHookEvent(at, event.name);
-      return (await import('./context.ts')).tellContext(at);
+      const { turnBegins } = await import('../core/unreviewed-work.ts');
+      const turn = await at.host.withSession(at.record, turnBegins);
+      const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
+      return (await import('./context.ts')).tellContext({ ...at, record });
     }
     case 'SubagentStart':
       await recordHookEvent(at, event.name);

@@ -1,4 +1,5 @@
 import type { Session } from '../../session/session.ts';
+import type { ConversationRecord } from '../core/hook-context.ts';
 import { hopCall } from '../core/situation.ts';
 import { userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown } from '../core/turn-messages.ts';
@@ -7,13 +8,15 @@ import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
 import { type ClaudeToolName, claudeToolName } from './names.ts';
 import { NOTHING, type Reply } from './reply.ts';
 
-/** Stop: asks an agent that leaves work unreviewed, once per conversation, to take the exit or to review the work. */
+/** Stop: asks an agent whose turn leaves work unreviewed, once per conversation, to take the exit or to review it. */
 export async function stop(at: HookCall): Promise<Reply> {
   const { host, record, event } = at;
   const notes = recordWords(at);
   await host.withSession(record, (session) => acknowledgeShown(session));
   const mayAsk = event.fields['stop_hook_active'] !== true && record.notes['asked'] !== true;
-  const why = mayAsk ? await host.withSession(record, (session) => reasonToGoOn(session, claudeToolName(host))) : null;
+  const why = mayAsk
+    ? await host.withSession(record, (session) => reasonToGoOn(session, record.notes, claudeToolName(host)))
+    : null;
   await recordHookEvent(at, event.name, why === null ? notes : { ...notes, asked: true });
   if (why === null) return NOTHING;
   host.recordTranscript(record, userMessage('hopgate', why, event.name));
@@ -21,8 +24,12 @@ export async function stop(at: HookCall): Promise<Reply> {
 }
 
 /** The reason not to stop yet; null if no work is left unreviewed. */
-export async function reasonToGoOn(session: Session, own: ClaudeToolName): Promise<string | null> {
-  const work = await unreviewedWork(session);
+export async function reasonToGoOn(
+  session: Session,
+  turn: ConversationRecord['notes'],
+  own: ClaudeToolName,
+): Promise<string | null> {
+  const work = await unreviewedWork(session, turn);
   if (work === null) return null;
   const { peripheral, hop } = work;
   const call = hop ? ` (${own('hop')}(${JSON.stringify(hopCall(hop))}))` : '';

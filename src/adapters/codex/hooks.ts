@@ -4,7 +4,7 @@ import { operatorNews } from '../core/operator-news.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { assistantMessage, delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
-import { unreviewedWork } from '../core/unreviewed-work.ts';
+import { turnBegins, unreviewedWork } from '../core/unreviewed-work.ts';
 import { afterTool } from './after-tool.ts';
 import { assistantMessages } from './assistant-messages.ts';
 import { beforeTool } from './before-tool.ts';
@@ -44,7 +44,9 @@ async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promi
       return tell(event, host, record, { again: true });
     case 'UserPromptSubmit': {
       const shown = await host.instructionProblem(record, 'codex');
-      return shown ? refuse(`hopgate: ${shown.message}. ${shown.remedy}`) : tell(event, host, record, { again: false });
+      if (shown) return refuse(`hopgate: ${shown.message}. ${shown.remedy}`);
+      const turn = await host.withSession(record, turnBegins);
+      return tell(event, host, await note(host, record, event, turn), { again: false });
     }
     case 'PreToolUse': {
       const reason = await beforeTool(event, host, record, env);
@@ -157,7 +159,7 @@ const begin = (
 /** Asks an agent that leaves work unreviewed, once per conversation, to review it. */
 async function askOnce(host: HookContext, record: ConversationRecord): Promise<HookAnswer> {
   if (record.notes['asked'] === true) return SILENCE;
-  const work = await host.withSession(record, unreviewedWork);
+  const work = await host.withSession(record, (session) => unreviewedWork(session, record.notes));
   if (work === null) return SILENCE;
   const question = beforeYouStop(work, codexToolName(host));
   await note(host, record, { hook_event_name: 'Stop' }, { asked: true });

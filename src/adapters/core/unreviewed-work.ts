@@ -1,6 +1,7 @@
 import { fieldsOf } from '../../base/json.ts';
 import type { WayLeg } from '../../gate/denial.ts';
 import type { Session } from '../../session/session.ts';
+import type { ConversationRecord } from './hook-context.ts';
 
 /** Work of a session that nobody has reviewed. */
 export interface UnreviewedWork {
@@ -10,13 +11,26 @@ export interface UnreviewedWork {
   readonly hop: WayLeg | null;
 }
 
+/** The name of the note with the number of entries of the session's evidence when the user's turn began. */
+const TURN = 'turnBegan';
+
+/** The note for a prompt of the user: work before it belongs to earlier turns. */
+export const turnBegins = async (session: Session): Promise<ConversationRecord['notes']> => ({
+  [TURN]: (await session.evidence()).length,
+});
+
 /**
- * The work that is worth a review: an action that succeeded since the last review (PAR). null if there is none, or if
- * the session is closed or in a peripheral that reflects.
+ * The work that is worth a review: something that this turn changed. null if there is none, if the session has been
+ * reviewed (PAR) or is closed, or if it is in a peripheral that reflects.
  */
-export async function unreviewedWork(session: Session): Promise<UnreviewedWork | null> {
+export async function unreviewedWork(
+  session: Session,
+  notes: ConversationRecord['notes'],
+): Promise<UnreviewedWork | null> {
   const { closed, peripheral } = session.state;
-  if (closed || isReflective(session, peripheral) || !(await hasActed(session))) return null;
+  const from = notes[TURN];
+  if (closed || isReflective(session, peripheral)) return null;
+  if (!(await isWorthReview(session, typeof from === 'number' ? from : 0))) return null;
   const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
   // Prefers the exit `hop-…`, which claims nothing but the move.
   return { peripheral, hop: hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null };
@@ -29,10 +43,13 @@ const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
     (field) => field.kind === 'observed' && field.from === 'par',
   );
 
-/** Only tools that act leave an outcome of their own. */
-async function hasActed(session: Session): Promise<boolean> {
+/** Only tools that act leave an outcome of their own. A command that changed nothing only looked. */
+async function isWorthReview(session: Session, from: number): Promise<boolean> {
   const bodies = (await session.evidence()).map(({ body }) => fieldsOf(body));
-  const isAction = (body: ReturnType<typeof fieldsOf>) =>
-    body['event'] === 'outcome' && fieldsOf(body['outcome'])['status'] === 'ok';
-  return bodies.findLastIndex(isAction) > bodies.findLastIndex(({ event }) => event === 'par');
+  if (bodies.some(({ event }) => event === 'par')) return false;
+  return bodies.slice(from).some(({ event, outcome, tool, effects }) => {
+    if (event !== 'outcome' || fieldsOf(outcome)['status'] !== 'ok') return false;
+    const isCommand = session.tool(String(tool))?.parameters.some(({ role }) => role === 'command') === true;
+    return !isCommand || !Array.isArray(effects) || effects.length > 0;
+  });
 }

@@ -130,6 +130,30 @@ describe('Stop', () => {
     expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
   });
 
+  it('does not ask in a later turn that only answered or looked, and asks in the next one that worked', async () => {
+    await work(); // an interrupted turn has no Stop
+    const turn = async (step: { readonly tool: string; readonly args: { [name: string]: string } }) => {
+      await world.hear('UserPromptSubmit', { prompt: 'go on' });
+      await world.session((session) => session.step(step));
+      return (await world.hear('Stop', { stop_hook_active: false })).goOn;
+    };
+    expect(await turn({ tool: 'read', args: { path: 'src/a.js' } })).toBeNull();
+    expect(await turn({ tool: 'bash', args: { command: 'ls' } })).toBeNull();
+    const write = { tool: 'write', args: { path: 'src/a.js', content: 'three' } };
+    expect(await turn(write)).toContain('which is in edit');
+    expect(await turn({ tool: 'write', args: { path: 'src/a.js', content: 'four' } })).toBeNull();
+  });
+
+  it('never asks again after a review, also for later work', async () => {
+    await work();
+    await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));
+    await world.session((session) => session.stop('reviewed'));
+    expect(await world.session((session) => session.start('edit', { by: 'operator' }))).toMatchObject({ ok: true });
+    const write = { tool: 'write', args: { path: 'src/a.js', content: 'more' } };
+    expect(await world.session((session) => session.step(write))).toMatchObject({ ok: true });
+    expect((await world.hear('Stop', { stop_hook_active: false })).goOn).toBeNull();
+  });
+
   it('does not ask after the work was reviewed', async () => {
     await work();
     await world.session((session) => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' }));

@@ -21,7 +21,7 @@ const MOST_CONNECTIONS = 512;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 10_000;
 /** How long running calls have to finish when the server ends, in milliseconds. Their tools are then stopped. */
-const FINISH_MS = 1_200;
+const FINISH_MS = 900;
 
 /** The most sessions whose hop graphs are laid out at the start. */
 const MOST_LAID_OUT = 8;
@@ -98,10 +98,20 @@ export async function openFace(host: SessionHost, options: FaceOptions): Promise
     async close() {
       const servers = forNodes ? [server, forNodes] : [server];
       const closed = Promise.all(servers.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
-      for (const each of servers) each.closeIdleConnections();
-      await Promise.race([closed, sleep(FINISH_MS / 4)]);
+      // A client that sends without pause keeps its connection busy; its next answer ends the connection.
+      for (const each of servers)
+        each.prependListener('request', (_, response) => {
+          response.shouldKeepAlive = false;
+        });
+      // Without a hold on the process, which may end as soon as the servers are closed.
+      const wait = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false });
+      const idle = setInterval(() => {
+        for (const each of servers) each.closeIdleConnections();
+      }, 20);
+      await Promise.race([closed, wait(FINISH_MS / 4)]);
       ending.abort();
-      await Promise.race([closed, sleep(FINISH_MS)]);
+      await Promise.race([closed, wait(FINISH_MS)]);
+      clearInterval(idle);
       for (const each of servers) each.closeAllConnections();
       await services.close();
     },

@@ -24,9 +24,14 @@ export interface Inside {
   readonly advice: string | null;
 }
 
-/** `same`; `said`: the result names what was not kept; `refused`: with a way; `differs`: all else. */
+/**
+ * `same`: also the changed files; `ignored`: the same, and only files that a result need not name were not kept; `said`:
+ * the same, and the result names what was not kept; `refused`: with a way; `differs`: all else.
+ */
+export const VERDICTS = ['same', 'ignored', 'said', 'refused', 'differs'] as const;
+
 export interface Verdict {
-  readonly kind: 'same' | 'said' | 'refused' | 'differs';
+  readonly kind: (typeof VERDICTS)[number];
   readonly why: string;
 }
 
@@ -73,10 +78,11 @@ export function compareRuns(
       ? fields['git'] !== undefined || dropped.length > 0
       : typeof fields['droppedInAll'] === 'number' ||
         dropped.some((each) => path === each.path || path.startsWith(`${each.path.replace(/\/$/, '')}/`));
-  const silent = lost.filter((path) => !isSaid(path) && !mayLose(path));
-  return silent.length > 0
-    ? differs(`the tree differs silently: ${silent.slice(0, 5).join(', ')}`)
-    : { kind: 'said', why: text(fields['warning']).concat(text(fields['git'])).join(' ') };
+  const unnamed = lost.filter((path) => !isSaid(path));
+  const silent = unnamed.filter((path) => !mayLose(path));
+  if (silent.length > 0) return differs(`the tree differs silently: ${silent.slice(0, 5).join(', ')}`);
+  if (unnamed.length === lost.length) return { kind: 'ignored', why: `not kept: ${lost.slice(0, 5).join(', ')}` };
+  return { kind: 'said', why: text(fields['warning']).concat(text(fields['git'])).join(' ') };
 }
 
 const differs = (why: string): Verdict => ({ kind: 'differs', why });

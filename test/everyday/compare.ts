@@ -77,7 +77,7 @@ export function compareRuns(
     path.startsWith('git: ')
       ? fields['git'] !== undefined || dropped.length > 0
       : typeof fields['droppedInAll'] === 'number' ||
-        dropped.some((each) => path === each.path || path.startsWith(`${each.path.replace(/\/$/, '')}/`));
+        dropped.some(({ path: at }) => path === at || path.startsWith(`${at.replace(/\/$/, '')}/`));
   const unnamed = lost.filter((path) => !isSaid(path));
   const silent = unnamed.filter((path) => !mayLose(path));
   if (silent.length > 0) return differs(`the tree differs silently: ${silent.slice(0, 5).join(', ')}`);
@@ -97,6 +97,7 @@ function plain(output: string): readonly string[] {
     .replaceAll('/home/agent', '<home>')
     .replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
     .replaceAll(/\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|seconds?|secs?|s|m)\b/g, '<time>')
+    .replaceAll(/\d+(?:\.\d+)? (?=\w+\/s\b)/g, '<rate> ')
     .replaceAll(/\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b/g, '<clock>')
     .replaceAll(/\b\d{4}-\d{2}-\d{2}(?:[T_]\S+)?/g, '<date>')
     .replaceAll(/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d+ .*?\d{4}/g, '<date>')

@@ -71,9 +71,10 @@ async function judge(
         failure: step.outcome === 'failed' ? (step.error?.message ?? 'failed') : null,
       }
     : { run: null, denial: step.denial, fields: {}, failure: null, advice: null };
-  // explore and test keep nothing by design; explore names what git would show.
+  // explore and test keep nothing by design; explore names what git would show, and git shows no empty folder.
   const mayLose = (path: string) =>
-    place === 'test' || (place === 'explore' && (path.startsWith('git: ') || repository.ignores(path)));
+    place === 'test' ||
+    (place === 'explore' && (path.startsWith('git: ') || path.endsWith('/') || repository.ignores(path)));
   return compareRuns(known.get(key)!, inside, line.compare, mayLose);
 }
 

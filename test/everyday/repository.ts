@@ -31,10 +31,12 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   const [root, kept] = [join(folder, 'repo'), join(folder, 'kept')];
   const temp = `/tmp/hopgate-day-${process.pid}-`;
   fs.mkdirSync(root);
+  // The store of hopgate is no part of an ordinary environment.
+  const { XDG_STATE_HOME: _, ...operator } = env;
   const run = (line: string, more: { readonly [name: string]: string } = {}): Run => {
     const { status, stdout, stderr } = spawnSync('bash', ['-c', line], {
       cwd: root,
-      env: { ...env, ...one.env, ...more },
+      env: { ...operator, ...one.env, ...more },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: SECONDS * 1000,
@@ -93,7 +95,7 @@ function configure(file: string, { tests, config }: Ecosystem): void {
 const DEPENDENCIES = /^(?:node_modules|\.venv)\//;
 const hashOf = (path: string) => createHash('sha256').update(fs.readFileSync(path)).digest('hex');
 
-/** The files with their content, and the facts of the git repository. */
+/** The files with their content, the folders (with a slash at the end), and the facts of the git repository. */
 function treeOf(root: string, env: NodeJS.ProcessEnv): Tree {
   const found = new Map<string, string>();
   const walk = (path: string) => {
@@ -102,8 +104,10 @@ function treeOf(root: string, env: NodeJS.ProcessEnv): Tree {
       const place = join(root, inner);
       // Names in Cargo's folder are random.
       if (inner === '.git' || inner === 'target') continue;
-      if (entry.isDirectory()) walk(inner);
-      else if (entry.isSymbolicLink()) found.set(inner, `-> ${fs.readlinkSync(place)}`);
+      if (entry.isDirectory()) {
+        if (!DEPENDENCIES.test(inner)) found.set(`${inner}/`, 'folder');
+        walk(inner);
+      } else if (entry.isSymbolicLink()) found.set(inner, `-> ${fs.readlinkSync(place)}`);
       else if (entry.isFile())
         found.set(inner, DEPENDENCIES.test(inner) ? `${fs.statSync(place).size}` : hashOf(place));
       else found.set(inner, 'special');

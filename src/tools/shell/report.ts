@@ -52,9 +52,16 @@ export function commandReport(
   return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: seen };
 }
 
-/** The remedy for a command that failed and had tried to reach a network; the kernel counted the tries. */
-function withoutNetwork({ call }: ShellContext, { exit, networkTries = 0 }: CommandResult): { [key: string]: Json } {
-  if (exit === 0 || networkTries === 0) return {};
+/** Name resolution failed, or no network was found: some programs print it and exit with 0. */
+const NO_NETWORK = /name resolution|could not resolve host|network is unreachable|EAI_AGAIN|ENETUNREACH/i;
+
+/**
+ * The remedy for a command that had tried to reach a network, and failed or printed that it reached none; the kernel
+ * counted the tries.
+ */
+function withoutNetwork({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
+  const { exit, networkTries = 0, stdout, stderr } = result;
+  if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};
   const remedy = call.grant.config.install
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';

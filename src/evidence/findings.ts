@@ -26,7 +26,17 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ],
   [
     'a package manager runs its commands',
-    ['setup.py', 'setup.cfg', 'pyproject.toml', 'Cargo.toml', 'build.rs', 'Gemfile', '*.gemspec', '.cargo/**'],
+    [
+      'setup.py',
+      'setup.cfg',
+      'pyproject.toml',
+      'Cargo.toml',
+      'build.rs',
+      'Gemfile',
+      'gems.rb',
+      '*.gemspec',
+      '.cargo/**',
+    ],
   ],
   [
     'it selects packages, and installed packages run code',
@@ -49,6 +59,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
         'Pipfile.lock',
         'requirements*.txt',
         'Gemfile.lock',
+        'gems.locked',
         'composer.lock',
         'go.mod',
         'go.sum',

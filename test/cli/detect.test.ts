@@ -318,6 +318,8 @@ describe('the proposed hopgate.yaml', () => {
     ['Gradle', { 'build.gradle.kts': '', gradlew: '' }, './gradlew --offline test'],
     ['rspec', { '.rspec': '', Gemfile: '' }, 'bundle exec rspec'],
     ['rake', { Rakefile: 'Rake::TestTask.new' }, 'rake test'],
+    ['a quoted task', { Rakefile: 'task "test" do', 'gems.rb': '' }, 'bundle exec rake test'],
+    ['a task of specs', { Rakefile: "desc 'Run specs'\ntask(:spec) do" }, 'rake spec'],
     ['PHPUnit', { 'phpunit.xml.dist': '' }, 'vendor/bin/phpunit --log-junit hopgate-junit.xml'],
     ['mix', { 'mix.exs': '' }, 'mix test'],
     ['bats', { 'lib/a.sh': '', 'tests/a.bats': '' }, 'bats --tap tests'],

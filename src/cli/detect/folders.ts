@@ -25,7 +25,7 @@ const KINDS: readonly Kind[] = [
   kind(/^Cargo\.toml$/, 'src/ tests/ examples/ benches/', 'Cargo.toml Cargo.lock target/'),
   kind(/^(?:CMakeLists\.txt|configure\.ac|meson\.build)$|\.c$/, 'src/ include/ tests/', 'build/'),
   kind(/^(?:pyproject\.toml|setup\.(?:py|cfg))$/, 'tests/', 'pyproject.toml setup.py setup.cfg venv/ __pycache__/'),
-  kind(/^(?:Gemfile|Rakefile)$|\.gemspec$/, 'lib/ spec/', 'Gemfile* *.gemspec Rakefile vendor/'),
+  kind(/^(?:Gemfile|gems\.rb|Rakefile)$|\.gemspec$/, 'lib/ spec/', 'Gemfile* gems.* *.gemspec Rakefile vendor/'),
   kind(/^composer\.json$/, 'src/ tests/', 'composer.json composer.lock vendor/'),
   kind(/^(?:pom\.xml|.*\.gradle(?:\.kts)?)$/, 'src/', 'pom.xml *.gradle *.gradle.kts gradle/ target/ build/'),
   kind(
@@ -50,7 +50,7 @@ const ALL_EXCLUDED = [...new Set([...KINDS.flatMap(({ excludes }) => excludes), 
 const MANIFESTS = (
   'package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock bun.lock* deno.json* ' +
   'deno.lock go.mod go.sum go.work* Cargo.toml Cargo.lock pyproject.toml setup.py setup.cfg requirements*.txt Pipfile* ' +
-  'poetry.lock uv.lock Gemfile* *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts'
+  'poetry.lock uv.lock Gemfile* gems.rb gems.locked *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts'
 ).split(' ');
 /** Files that other agents would obey. */
 const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];

@@ -10,6 +10,12 @@ export const cargoTest = (tree: Tree): FoundTest | null =>
 export const goTest = (tree: Tree): FoundTest | null =>
   tree.read('go.mod') === null ? null : { run: ['go', 'test', './...'], report: 'none', because: 'go.mod' };
 
+/** Tasks of a Rakefile that run tests, and how one sees that it has them. */
+const RAKE_TASKS = [
+  ['test', /\bTestTask\b|\btask[ (]+[:'"]?test\b/],
+  ['spec', /\bRSpec::Core::RakeTask\b|\btask[ (]+[:'"]?spec\b/],
+] as const;
+
 /**
  * Java, Ruby, PHP, Elixir, shell (bats), CMake, Meson and autotools. Commands get no network, so a build tool must not
  * look for newer packages. The last three build in a temporary folder: CMake and Meson keep the path of the folder, and
@@ -20,10 +26,11 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
   const has = (...all: string[]): string | undefined => all.find((name) => names.has(name));
   const found = (because: string | undefined, run: readonly string[], report: FoundTest['report'] = 'none') =>
     because === undefined ? [] : [{ run, report, because }];
-  const bundled = names.has('Gemfile') ? ['bundle', 'exec'] : [];
+  const bundled = names.has('Gemfile') || names.has('gems.rb') ? ['bundle', 'exec'] : [];
   const isTested = /\b(?:enable_testing|include *\( *CTest)\b/i.test(tree.read('CMakeLists.txt') ?? '');
   const bats = ['test', 'tests'].find((folder) => tree.list(folder).some((name) => name.endsWith('.bats')));
-  const usesRake = /\bTestTask\b|\btask +:?test\b/.test(tree.read('Rakefile') ?? '');
+  const rakefile = tree.read('Rakefile') ?? '';
+  const rakeTask = RAKE_TASKS.find(([, sign]) => sign.test(rakefile))?.[0];
   // A repository with several of these builds the same program with each.
   const buildSystems = [
     ...found(isTested ? 'CMakeLists.txt' : undefined, [
@@ -48,7 +55,9 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
       'test',
     ]),
     ...found(has('.rspec'), [...bundled, 'rspec']),
-    ...found(usesRake ? 'Rakefile' : undefined, [...bundled, 'rake', 'test']),
+    ...(rakeTask && !(rakeTask === 'spec' && names.has('.rspec'))
+      ? found('Rakefile', [...bundled, 'rake', rakeTask])
+      : []),
     ...found(has('phpunit.xml', 'phpunit.xml.dist'), ['vendor/bin/phpunit', '--log-junit', JUNIT_FILE], {
       junit: JUNIT_FILE,
     }),

@@ -9,7 +9,8 @@ import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 const LOCKS = [
   ...['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'package.json'],
   ...['uv.lock', 'poetry.lock', 'Pipfile.lock', 'pdm.lock', 'requirements.txt', 'pyproject.toml'],
-  ...['go.sum', 'go.mod', 'Cargo.lock', 'Cargo.toml', 'Gemfile.lock', 'Gemfile', 'composer.lock', 'composer.json'],
+  ...['go.sum', 'go.mod', 'Cargo.lock', 'Cargo.toml'],
+  ...['Gemfile.lock', 'Gemfile', 'gems.locked', 'gems.rb', 'composer.lock', 'composer.json'],
   ...['gradle.lockfile', 'build.gradle', 'build.gradle.kts', 'pom.xml', 'mix.lock', 'deno.lock'],
 ];
 

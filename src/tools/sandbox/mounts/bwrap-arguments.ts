@@ -57,6 +57,8 @@ export function layoutArguments(
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp'],
     ...['--size', `${layout.limits.homeBytes}`, '--tmpfs', SANDBOX_HOME],
+    // Java prints a message if it has to create it.
+    ...['--perms', '0700', '--dir', `${SANDBOX_HOME}/.java/.userPrefs`],
     ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOf(layout), supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
   ];

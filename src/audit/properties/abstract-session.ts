@@ -1,6 +1,8 @@
 import { effectsIn } from '../../spec/mode-way.ts';
+import { own } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
+import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canHold, textsIn } from './satisfiable.ts';
 
@@ -50,6 +52,13 @@ export interface AbstractMove {
   readonly conditions: readonly string[];
   readonly to: AbstractState;
 }
+
+/** The starts of sub-agents from a peripheral, as edges; none to a peripheral that admits nobody from there. */
+export const delegationEdges = ({ peripherals }: SpecSet, from: string): readonly Edge[] =>
+  (own(peripherals, from)?.delegates ?? []).flatMap(({ to }) => {
+    const edge = delegationEdge(peripherals, from, to);
+    return edge && edge.sources.length > 0 ? [edge] : [];
+  });
 
 /**
  * The possible moves from a state. An undecidable requirement (a rule over unknown facts, context that may exist)
@@ -134,8 +143,17 @@ export class AbstractSessions {
     });
   }
 
-  #hops(state: AbstractState): AbstractMove[] {
-    return (this.#edges.get(state.place!) ?? []).flatMap((edge): AbstractMove[] => {
+  /** The starts of sub-agents from a state, as hops into their peripherals; the session itself stays. */
+  delegations(state: AbstractState): readonly AbstractMove[] {
+    return state.place === null ? [] : this.#along(state, delegationEdges(this.#specs, state.place));
+  }
+
+  #hops(state: AbstractState): readonly AbstractMove[] {
+    return this.#along(state, this.#edges.get(state.place!) ?? []);
+  }
+
+  #along(state: AbstractState, edges: readonly Edge[]): readonly AbstractMove[] {
+    return edges.flatMap((edge): AbstractMove[] => {
       if (!this.obstacles(state, edge).next().done) return [];
       const { conditions, gates, exit, from, to } = edge;
       const approved = gates.some(({ kind }) => kind === 'approval');

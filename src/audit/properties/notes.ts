@@ -1,5 +1,6 @@
 import type { SpecWarning } from '../../spec/check/issues.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
+import { delegationEdges } from './abstract-session.ts';
 import type { Space } from './space.ts';
 
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
@@ -15,8 +16,17 @@ export function notesOn(specs: SpecSet, space: Space): SpecWarning[] {
       { code: 'dead-exit', path, message, suggestion: `take ${edge.to} out of ${edge.exit}, or change the rule` },
     ];
   });
+  const useless = [...places].flatMap((from) =>
+    (from === null ? [] : delegationEdges(specs, from)).flatMap((edge): SpecWarning[] => {
+      const why = space.shut(edge);
+      if (why === null) return [];
+      const message = `no sub-agent can ever start in ${edge.to}: ${why}`;
+      const path = `peripherals.${edge.from}.delegates`;
+      return [{ code: 'useless-delegate', path, message, suggestion: `take ${edge.to} out, or change the rule` }];
+    }),
+  );
   const open = specs.edges.filter((edge) => shut.get(edge) === null);
-  return [...dead, ...lostModes(specs, space), ...operatorOnly(specs, space, open)];
+  return [...dead, ...useless, ...lostModes(specs, space), ...operatorOnly(specs, space, open)];
 }
 
 function lostModes({ modeGate }: SpecSet, space: Space): SpecWarning[] {

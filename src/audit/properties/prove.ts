@@ -48,7 +48,9 @@ export function examineSpecs(specs: SpecSet): {
 }
 
 function reachable(specs: SpecSet, space: Space): Proof[] {
-  const places = new Set(space.nodes.map(({ state }) => state.place));
+  const places = new Set(
+    space.nodes.flatMap(({ state }) => [state.place, ...space.delegations(state).map(({ to }) => to.place)]),
+  );
   const lost = Object.keys(specs.peripherals).filter((id) => !places.has(id));
   return lost.length === 0
     ? [succeeded('reachable')]
@@ -142,6 +144,12 @@ function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
       const spec = specs.peripherals[peripheral]!;
       const can = what === 'change' ? canChange(specs, spec) : canShip(specs, spec);
       const tools = spec.tools.filter((id) => specs.tools[id]?.effect === 'act').join(', ');
+      const worker = spec.delegates?.find(({ to, within }) => {
+        const there = specs.peripherals[to];
+        return within === 'own' && there && (what === 'change' ? canChange : canShip)(specs, there);
+      });
+      if (!can && worker)
+        return broken(text, `${peripheral} can ${what}: it starts sub-agents in ${worker.to}, within their own limits`);
       return can
         ? broken(text, `${peripheral} can ${what}: it has ${tools}, and the scope ${spec.scope.name}`)
         : succeeded(text);
@@ -154,10 +162,15 @@ function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
     case 'before': {
       const { first, then } = property;
       const without = space.explore((_, { to }) => !isAt(first, to));
+      const message = `${nameOf(then)} can be reached without ${nameOf(first)} before`;
       const node = without.find(({ state }) => isAt(then, state) && !isAt(first, state));
-      return node
-        ? broken(text, `${nameOf(then)} can be reached without ${nameOf(first)} before`, pathTo(node))
-        : succeeded(text);
+      if (node) return broken(text, message, pathTo(node));
+      for (const each of without) {
+        if (isAt(first, each.state)) continue;
+        const started = space.delegations(each.state).find(({ to }) => then.kind === 'peripheral' && isAt(then, to));
+        if (started) return broken(text, message, pathTo(each, started));
+      }
+      return succeeded(text);
     }
     case 'exclusive':
       return exclusive(specs, space, property);
@@ -182,7 +195,7 @@ function neverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'nev
     // A required visit: only paths that never reach the peripheral can break it.
     const nodes = atom.kind === 'visited' ? space.explore((_, { to }) => to.place !== atom.peripheral) : space.nodes;
     for (const node of nodes) {
-      for (const move of space.moves(node.state)) {
+      for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
         if (!enters(node.state, move) || holds(atom, node.state, move)) continue;
         return broken(text, `${nameOf(target)} can be entered without ${atomName(atom)}`, pathTo(node, move));
       }

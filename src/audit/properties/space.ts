@@ -67,6 +67,11 @@ export class Space {
     return known;
   }
 
+  /** The starts of sub-agents from a state; see {@link AbstractSessions.delegations}. */
+  delegations(state: AbstractState): readonly AbstractMove[] {
+    return this.#sessions.delegations(state);
+  }
+
   /** The states reachable by moves that `may` allows. */
   explore(may: (state: AbstractState, move: AbstractMove) => boolean): readonly Node[] {
     const nodes: Node[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));

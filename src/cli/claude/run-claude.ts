@@ -6,7 +6,6 @@ import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { SessionHost } from '../../daemon/host.ts';
 import { openSession } from '../../open-session.ts';
 import type { Session } from '../../session/session.ts';
-import type { SessionStatus } from '../../session/status.ts';
 import { summaryOf } from '../client/client-session.ts';
 import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
@@ -21,6 +20,7 @@ import { ensurePlugin } from './plugin-folder.ts';
 import { withRunner } from './runner-rules.ts';
 import { showClaudeEnd } from './show-end.ts';
 import { userStatusLine, withStatusLine } from './status-line.ts';
+import { subAgentTypes } from './sub-agent-types.ts';
 
 /** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
@@ -31,7 +31,10 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   try {
     const { sessionId } = await openClient(io, host, root, 'claude-code', command);
     if (isPlanMode(command.args)) await host.sessions.join(root, sessionId, allowReading);
-    const before = await stateOf(io, root, sessionId);
+    const { before, types } = await inSession(io, root, sessionId, (session) => ({
+      before: session.state,
+      types: subAgentTypes(session.specs, command.args),
+    }));
     printStart(io, sessionId, root, before);
     const begun = new Date().toISOString();
     const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
@@ -40,7 +43,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const permissions = withRunner(stated.permissions, io.env);
     const statusLine = withStatusLine(stated.statusLine ?? userStatusLine(io.env), io.env);
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
-    const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...command.args];
+    const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
     await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
     const conversations = new ConversationFiles(root, io.env)
@@ -48,7 +51,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
       .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun));
     const past = unhooked(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
-    const after = await stateOf(io, root, sessionId);
+    const after = await inSession(io, root, sessionId, ({ state }) => state);
     showClaudeEnd(io, {
       root,
       sessionId,
@@ -81,12 +84,12 @@ async function allowReading(session: Session): Promise<void> {
   if (open) await session.setMode({ to: open.to, by: 'operator', reason: 'Claude Code was started in plan mode' });
 }
 
-/** Reads a session's state. Read-only, because the daemon may still hold the session. */
-async function stateOf(io: Io, root: string, sessionId: string): Promise<SessionStatus> {
+/** Reads something of a session. Read-only, because the daemon may still hold the session. */
+async function inSession<T>(io: Io, root: string, sessionId: string, read: (session: Session) => T): Promise<T> {
   const { agent } = await summaryOf(io, root, sessionId);
   const session = await openSession({ root, agent, session: sessionId, store: evidenceFile(root, io.env) });
   try {
-    return session.state;
+    return read(session);
   } finally {
     await session.detach();
   }

@@ -40,16 +40,20 @@ function lintExits({ id, exits }: PeripheralSpec, { edges }: SpecSet): SpecWarni
   });
 }
 
-function lintEntry({ id, entry }: PeripheralSpec, { edges }: SpecSet): SpecWarning[] {
+function lintEntry({ id, entry }: PeripheralSpec, { edges, peripherals }: SpecSet): SpecWarning[] {
+  const delegatesHere = (from: string) => own(peripherals, from)?.delegates?.some(({ to }) => to === id) ?? false;
   const unused = entry.sources.flatMap((source): SpecWarning[] => {
     if (source.kind !== 'from') return [];
     if (edges.some(({ from, to }) => from === source.peripheral && to === id)) return [];
+    if (delegatesHere(source.peripheral)) return [];
     const message = `from-${source.peripheral} is never used: no exit of ${source.peripheral} opens ${id}`;
     const suggestion = `let an exit of ${source.peripheral} open ${id}, or take the source out`;
     return [{ code: 'unused-source', path: `peripherals.${id}.entry`, message, suggestion }];
   });
   const starts = entry.sources.some(({ kind }) => kind === 'default');
-  if (starts || edges.some(({ from, to }) => to === id && from !== id)) return unused;
+  const reaches =
+    edges.some(({ from, to }) => to === id && from !== id) || Object.keys(peripherals).some(delegatesHere);
+  if (starts || reaches) return unused;
   const message = `no edge reaches ${id}`;
   const suggestion = `let an exit open ${id}, or add default to its entry`;
   return [...unused, { code: 'unreachable', path: `peripherals.${id}`, message, suggestion }];

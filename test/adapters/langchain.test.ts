@@ -19,6 +19,7 @@ import {
   type SeenTurn,
 } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';
+import { isDeep } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
 /** As LangChain reads a provider's answer: what is not JSON is no call. */
@@ -77,7 +78,7 @@ const driver: AgentDriver = {
   },
 };
 
-describeAgentAdapter('LangChain', () => driver);
+describeAgentAdapter('LangChain', () => driver, isDeep);
 
 const USER = { messages: [{ role: 'user' as const, content: 'Mend sum.' }] };
 const THREAD = { configurable: { thread_id: '1' } };

@@ -28,7 +28,11 @@ interface Editor {
 /** A real `hopgate acp` around the scripted agent, and the SDK's client in the place of an editor. */
 async function editor(
   here: Machine,
-  { options = [], answer = 'allow', inner = [] }: { options?: string[]; answer?: string; inner?: string[] } = {},
+  {
+    options = [],
+    answer = () => 'allow',
+    inner = [],
+  }: { options?: string[]; answer?: () => string; inner?: string[] } = {},
 ): Promise<Editor> {
   const argv = [MAIN, 'acp', '--root', here.root, ...options, '--', process.execPath, INNER, ...inner];
   const child = spawn(process.execPath, argv, { env: { ...here.env }, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -38,7 +42,7 @@ async function editor(
     .onNotification('session/update', ({ params }) => void updates.push(params.update))
     .onRequest('session/request_permission', ({ params }) => {
       asked.push(params);
-      return { outcome: { outcome: 'selected', optionId: answer } };
+      return { outcome: { outcome: 'selected', optionId: answer() } };
     });
   const connection = app.connect(
     ndJsonStream(
@@ -131,25 +135,29 @@ it('allows the permission requests for its own tools alone', async () => {
   expect(here.updates.filter((update) => update.sessionUpdate === 'tool_call_update')).toHaveLength(2);
 });
 
-it.each([
-  ['allow', 'execute'],
-  ['reject', 'diagnose'],
-  ['something else', 'diagnose'],
-])('asks the editor for an approval, and the choice "%s" leads to %s', async (answer, mode) => {
-  const here = await editor(await repository(), { options: ['--peripheral', 'explore'], answer });
+it('asks the editor for an approval, and only the choice "allow" leads to execute', async () => {
+  const choices = ['reject', 'something else', 'allow'];
+  const left = [...choices];
+  const here = await editor(await repository(), { options: ['--peripheral', 'explore'], answer: () => left.shift()! });
   const { sessionId } = await opened(here);
-  await here.act(
-    sessionId,
-    { do: 'mcp', tool: 'mode', args: { to: 'diagnose' } },
-    { do: 'mcp', tool: 'mode', args: { to: 'execute', reason: 'fix it' } },
-  );
-  expect(here.asked.map(({ sessionId, options }) => [sessionId, options.map(({ kind }) => kind)])).toEqual([
-    [sessionId, ['allow_once', 'reject_once']],
+  await here.act(sessionId, { do: 'mcp', tool: 'mode', args: { to: 'diagnose' } });
+  const modes = [];
+  for (const choice of choices) {
+    await here.act(sessionId, { do: 'mcp', tool: 'mode', args: { to: 'execute', reason: `after ${choice}` } });
+    const changes = here.updates.filter((update) => update.sessionUpdate === 'config_option_update');
+    modes.push([
+      changes.length,
+      changes.at(-1)?.configOptions.find(({ id }) => id === 'hopgate-mode')?.currentValue,
+      here.asked.length,
+    ]);
+  }
+  expect(modes).toEqual([
+    [1, 'diagnose', 1],
+    [1, 'diagnose', 2],
+    [2, 'execute', 3],
   ]);
-  const changes = here.updates.filter((update) => update.sessionUpdate === 'config_option_update');
-  expect(changes).toHaveLength(mode === 'execute' ? 2 : 1);
-  const options = changes.at(-1);
-  expect(options?.configOptions.find(({ id }) => id === 'hopgate-mode')).toMatchObject({ currentValue: mode });
+  for (const { sessionId: of, options } of here.asked)
+    expect([of, options.map(({ kind }) => kind)]).toEqual([sessionId, ['allow_once', 'reject_once']]);
 });
 
 it('refuses a folder outside of the repository, and an agent that cannot use its MCP server', async () => {

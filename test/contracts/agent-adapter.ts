@@ -70,8 +70,14 @@ const END: ScriptedTurn = { say: 'Done.' };
 /**
  * The law for every adapter. A scripted model plays through the framework and the adapter, on a real session with the real tools in a small git
  * repository; what the model saw, what happened, and the evidence of it are judged. After each case the evidence has to verify clean.
+ *
+ * @param withPush false leaves out the case that tests, commits and pushes: it takes as long as all others
  */
-export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver | Promise<AgentDriver>): void {
+export function describeAgentAdapter(
+  name: string,
+  makeDriver: () => AgentDriver | Promise<AgentDriver>,
+  withPush = true,
+): void {
   /** Plays one scene and verifies its evidence. */
   async function scene(start: Start, script: readonly ScriptedTurn[], answer: boolean | null = null) {
     const world = await agentWorld(start);
@@ -411,27 +417,30 @@ export function describeAgentAdapter(name: string, makeDriver: () => AgentDriver
       expect(state.mode).toBe('execute');
     });
 
-    it('lets a change go all the way: tested, approved, committed, pushed, reviewed', async (context) => {
-      const { at, asked, state, world, lacks } = await scene(
-        'test',
-        [
-          { calls: [{ name: 'bash-test', input: {} }] },
-          { calls: [{ name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } }] },
-          { calls: [{ name: 'bash-git', input: { sub: 'add', args: ['src/sum.js'] } }] },
-          { calls: [{ name: 'bash-git', input: { sub: 'commit', args: ['-m', 'Add'] } }] },
-          { calls: [{ name: 'bash-git', input: { sub: 'push', args: ['origin', 'main'] } }] },
-          { calls: [{ name: 'hop', input: { to: 'reflect', exit: 'deployed', reason: 'it is out' } }] },
-          END,
-        ],
-        true,
-      );
-      if (lacks.approvals) return context.skip(lacks.approvals);
-      expect(asked).toHaveLength(1);
-      for (const part of ['deploy', 'src/sum.js', 'the check passes']) expect(asked[0]).toContain(part);
-      expect(at(2).results[0]).toMatch(/bash-git/);
-      expect(world.pushed()).toContain('a + b');
-      expect(state).toMatchObject({ peripheral: 'reflect', fruits: { deploy: { committed: true, pushed: true } } });
-    });
+    it.runIf(withPush)(
+      'lets a change go all the way: tested, approved, committed, pushed, reviewed',
+      async (context) => {
+        const { at, asked, state, world, lacks } = await scene(
+          'test',
+          [
+            { calls: [{ name: 'bash-test', input: {} }] },
+            { calls: [{ name: 'hop', input: { to: 'deploy', exit: 'pass', reason: 'the check passes' } }] },
+            { calls: [{ name: 'bash-git', input: { sub: 'add', args: ['src/sum.js'] } }] },
+            { calls: [{ name: 'bash-git', input: { sub: 'commit', args: ['-m', 'Add'] } }] },
+            { calls: [{ name: 'bash-git', input: { sub: 'push', args: ['origin', 'main'] } }] },
+            { calls: [{ name: 'hop', input: { to: 'reflect', exit: 'deployed', reason: 'it is out' } }] },
+            END,
+          ],
+          true,
+        );
+        if (lacks.approvals) return context.skip(lacks.approvals);
+        expect(asked).toHaveLength(1);
+        for (const part of ['deploy', 'src/sum.js', 'the check passes']) expect(asked[0]).toContain(part);
+        expect(at(2).results[0]).toMatch(/bash-git/);
+        expect(world.pushed()).toContain('a + b');
+        expect(state).toMatchObject({ peripheral: 'reflect', fruits: { deploy: { committed: true, pushed: true } } });
+      },
+    );
 
     it('refuses every call in a closed session', async (context) => {
       const world = await agentWorld('outside');

@@ -29,7 +29,17 @@ function runEmitted(folder: string): Run {
   try {
     execFileSync(
       process.execPath,
-      [vitest, 'run', '--root', folder, '--testTimeout=120000', '--reporter=json', `--outputFile=${out}`],
+      [
+        vitest,
+        'run',
+        '--root',
+        folder,
+        '--testTimeout=120000',
+        '--no-isolate',
+        '--maxWorkers=1',
+        '--reporter=json',
+        `--outputFile=${out}`,
+      ],
       {
         stdio: 'pipe',
         env: { ...process.env, NODE_OPTIONS: '' },

@@ -247,9 +247,9 @@ beforeAll(() => {
 afterAll(() => runner.kill());
 
 /** The name of the first generated test that fails over a gate whose file has this text, or null if all pass. */
-async function redWith(file: string, text: string): Promise<string | null> {
+async function redWith(file: string, text: string, every = 1): Promise<string | null> {
   const answer = once(runner, 'message');
-  runner.send({ file, text });
+  runner.send({ file, text, every });
   const [{ red }] = (await Promise.race([answer, died])) as [{ readonly red: string | null }];
   return red;
 }
@@ -269,7 +269,8 @@ describe('the generated tests', () => {
   it.each(depth(['decide-step.ts'], ['decide-step.ts', 'requirements/facts.ts']))(
     'pass with the unchanged gate, with %s unchanged',
     async (file) => {
-      expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'))).toBe(null);
+      // The shipped specs' tests run them all over the same gate.
+      expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'), depth(5, 1))).toBe(null);
     },
   );
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { depth } from '../depth.ts';
 import { specs } from './walk-model.ts';
 import { Tally, type Twist, walk } from './walks.ts';
 
@@ -11,7 +12,7 @@ vi.setConfig({ testTimeout: 300_000 });
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {
   it('never show a difference between session and model', async () => {
     const tally = new Tally();
-    const { failed, counterexample, errorInstance } = await walk({}, { numRuns: 100, seed }, tally);
+    const { failed, counterexample, errorInstance } = await walk({}, { numRuns: depth(40, 100), seed }, tally);
     expect(failed ? `${counterexample}\n${errorInstance}` : null).toBe(null);
     console.info(`walked: ${tally}`);
   });

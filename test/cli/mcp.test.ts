@@ -75,7 +75,7 @@ describe('a session of hopgate mcp', () => {
     const ran = await here.run('mcp', '--approve', 'execute', 'deplo');
     expect(ran.code).toBe(2);
     expect(ran.err).toMatch(
-      /no destination or mode "deplo"[\s\S]*Did you mean deploy\? Destinations: .*; modes: .*; or all/,
+      /no destination, mode or tool "deplo" to approve[\s\S]*Did you mean deploy\? Destinations: .*; modes: .*; or all/,
     );
     expect((await here.run('sessions')).out).not.toContain('s-');
   });

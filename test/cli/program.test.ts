@@ -79,13 +79,13 @@ describe('--approve', () => {
       const { run } = machine({ 'one.yaml': SCENARIO });
       const { code, out, err } = await run(...argv, '--approve', 'execute,deplyo');
       expect({ code, out }).toEqual({ code: 2, out: '' });
-      expect(err).toContain('--approve: there is no destination or mode "deplyo"');
+      expect(err).toContain('--approve: there is no destination, mode or tool "deplyo" to approve');
       expect(err).toMatch(/Did you mean deploy\? Destinations: .*deploy.*; modes: .*execute.*; or all\./);
       expect((await run('sessions')).out).not.toContain('s-');
     },
   );
 
-  it.each([['execute,deploy'], ['execute', 'deploy']])('accepts %j', async (...names) => {
+  it.each([['execute,deploy'], ['execute', 'deploy'], ['execute,install,deploy']])('accepts %j', async (...names) => {
     const { run } = machine({ 'one.yaml': SCENARIO });
     expect(await run('run', 'one.yaml', '--root', '.', '--approve', ...names)).toMatchObject({ code: 0, err: '' });
   });

@@ -27,10 +27,13 @@ export const approvedNames = (word: string): readonly string[] =>
 export function checkApproved(names: readonly string[], { peripherals, modeGate: gate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = gate ? Object.keys(gate.effects) : [];
-  const gated = Object.values(tools).filter((tool) =>
-    [undefined, ...Object.values(peripherals)].some((each) =>
-      callGates(tool, each).some(({ kind }) => kind === 'approval'),
-    ),
+  // The repository's configuration decides if an install needs one.
+  const gated = Object.values(tools).filter(
+    (tool) =>
+      tool.id === 'install' ||
+      [undefined, ...Object.values(peripherals)].some((each) =>
+        callGates(tool, each).some(({ kind }) => kind === 'approval'),
+      ),
   );
   const calls = gated.map(({ id }) => id);
   const all = [...destinations, ...modes, ...calls, 'all'];
@@ -39,7 +42,7 @@ export function checkApproved(names: readonly string[], { peripherals, modeGate:
   const near = nearest(unknown, all);
   throw new CliError(
     'usage',
-    `--approve: there is no destination or mode "${unknown}"`,
+    `--approve: there is no destination, mode or tool "${unknown}" to approve`,
     `${near === null ? '' : `Did you mean ${near}? `}Destinations: ${destinations.join(', ')}; modes: ${modes.join(', ') || 'none'}; ${calls.length === 0 ? '' : `tools: ${calls.join(', ')}; `}or all.`,
     { exitCode: 2 },
   );

@@ -100,9 +100,9 @@ describe('hopgate claude', () => {
   it('opens no session if an approval names something unknown', async () => {
     const ran = await on.run('claude', '--approve', 'excute', '--claude', fakeClaude('exit 0'));
     expect(ran.code).toBe(2);
-    expect(ran.err).toContain('--approve: there is no destination or mode "excute"');
+    expect(ran.err).toContain('--approve: there is no destination, mode or tool "excute" to approve');
     expect(ran.err).toMatch(
-      /Did you mean execute\? Destinations: .*deploy.*; modes: discuss, diagnose, execute; or all/,
+      /Did you mean execute\? Destinations: .*deploy.*; modes: discuss, diagnose, execute; tools: install; or all/,
     );
     expect((await on.run('sessions')).out).not.toContain('s-');
   });

@@ -9,8 +9,10 @@ const DEEP = globSync('test/**/*.test.ts').filter((file) => /\/depth\.ts'/.test(
 
 /** The files that take longest, longest first. A worker that gets one of them last would run on alone. */
 const LONGEST = [
-  ...['docs/pages', 'attacks/attacks', 'cli/mcp', 'tools/shell/git-in-shell', 'testing/gate-mutants'],
-  ...['attacks/what-ships', 'cli/mcp-attach', 'tools/sandbox/probe', 'tools/git/hostile', 'daemon/launcher'],
+  ...['attacks/attacks', 'tools/shell/git-in-edit', 'cli/mcp', 'packed', 'tools/shell/read-only', 'testing/spec-sets'],
+  ...['attacks/what-ships', 'cli/acp', 'tools/git/push-https', 'cli/mcp-attach', 'cli/world', 'tools/git/push-ssh'],
+  ...['adapters/claude-code/install', 'tools/git/work', 'daemon/launcher', 'tools/sandbox/probe', 'page/inbox'],
+  ...['adapters/ai-sdk', 'adapters/mcp/approvals', 'docs/extend', 'adapters/claude-agent-sdk', 'daemon/crash'],
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`));
 
 class LongestFirst extends BaseSequencer {

@@ -22,7 +22,7 @@ export interface VisitView {
   readonly denials: number;
   /** Epoch milliseconds; null without a time limit. */
   readonly deadline: number | null;
-  /** The commit message that came along; a commit from here has this one. */
+  /** The commit message in the context of this visit. Each commit of the visit must have it. Null if there was none. */
   readonly message?: string | null;
   /** Observed fruit fields so far, by field name. */
   readonly observed: { readonly [field: string]: Json };

@@ -32,7 +32,7 @@ export interface Release {
   readonly own: (path: string) => boolean;
   /** The tested tree, and its approved part; null if the entry into the peripheral did not depend on the tree. */
   readonly tree: TreeToShip | null;
-  /** The commit message that came along, which every commit has; null if there was none. */
+  /** The commit message in the context of the visit, which every commit has; null if there was none. */
   readonly message: string | null;
   /** The name of the session's agent. */
   readonly agent: string;

@@ -33,7 +33,7 @@ export interface FaceOptions {
   /** A port of 127.0.0.1 (0: a free one), or the path of a unix socket. */
   readonly listen: { readonly port: number } | { readonly socket: string };
   readonly log?: (line: string) => void;
-  /** The agency folder; left out: the one of this user. */
+  /** The agency folder. Default: this user's. */
   readonly agencyFolder?: string;
   /** A second address for other nodes of the agency, which serves nothing else. */
   readonly agencyListen?: { readonly host: string; readonly port: number };

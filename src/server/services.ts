@@ -54,7 +54,7 @@ export interface Services {
 /** Makes the services of one server. `close` frees what they opened. */
 export function makeServices(
   parts: Pick<Services, 'env' | 'version' | 'host' | 'ending'> & {
-    /** The agency folder; left out: the one of this user. */
+    /** The agency folder. Default: this user's. */
     readonly agencyFolder?: string;
   },
 ): Services & {

@@ -10,7 +10,7 @@ import type { PeripheralUsage, Usage } from './usage.ts';
 
 /** A grant of a spec that no session used. */
 export interface Slack {
-  /** null: of the spec set as a whole. */
+  /** Null if the spec set as a whole grants it. */
   readonly peripheral: string | null;
   readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
   readonly granted: string;

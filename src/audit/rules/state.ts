@@ -20,7 +20,7 @@ export interface AuditedVisit {
   readonly scope: ScopeRule;
   deadline: number | null;
   readonly observed: Observed;
-  /** The commit message that came along. */
+  /** The commit message in the context of the visit. */
   message: string | null;
   /** Commands in the background whose end is not recorded. */
   background: readonly string[];

@@ -44,7 +44,7 @@ export class Approvals {
     this.#waiting = body;
   }
 
-  /** An entry came instead that uses no approval. */
+  /** Reports a recorded approval that the next entry did not use. */
   drop(): void {
     if (!this.#waiting) return;
     const { id } = this.#waiting.record;

@@ -10,7 +10,7 @@ const ADVANCES: readonly string[] = ['step', 'intent', 'outcome', 'interrupted',
 export class VerifiedThread {
   #openedId = '';
   #lastId: string | null = null;
-  /** The last entry of the visit's own line: what answers a selection, or concludes, is not part of it. */
+  /** The last entry of the visit, without replies to a selection and conclusions. The next step replies to it. */
   #headId: string | null = null;
   #pendingId: string | null = null;
   /** The entry that last selected each pattern. */

@@ -146,6 +146,6 @@ function checkReframe(
     report.violation('reframe', `reframe: ${show(due)}`, `the hop says ${show(reframe)}`, NEEDS_HISTORY);
 }
 
-/** An empty part of a view is left out of it. */
+/** Drops the parts of a view that are empty, as the gate does. */
 const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
   Object.keys(value).length === 0 ? undefined : value;

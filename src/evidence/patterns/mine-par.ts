@@ -24,12 +24,12 @@ export function minePar(entries: readonly Entry[], stated: { readonly [field: st
   const first = recent[0]?.entry ?? null;
   const last = recent.at(-1)?.entry ?? null;
   const cycles = learningCycles(entries);
-  const here = new Set(recent.map(({ entry }) => entry.id));
+  const recentIds = new Set(recent.map(({ entry }) => entry.id));
   const recentCycles = cycles.filter(
-    ({ psrEntry, purEntry, open }) => open || here.has(psrEntry) || here.has(purEntry ?? ''),
+    ({ psrEntry, purEntry, open }) => open || recentIds.has(psrEntry) || recentIds.has(purEntry ?? ''),
   );
   const open = recentCycles.filter((cycle) => cycle.open).map(({ pattern }) => pattern);
-  const own: { readonly [field: string]: Json | undefined } = normalisedFields(stated) ?? {};
+  const ownWords: { readonly [field: string]: Json | undefined } = normalisedFields(stated) ?? {};
   return {
     'event/type': 'session/par',
     'par/id': null,
@@ -41,15 +41,15 @@ export function minePar(entries: readonly Entry[], stated: { readonly [field: st
     problem: null,
     approach: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
     result: null,
-    patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, here)],
-    what_went_well: [...wentWell(recent, recentCycles), ...texts(own['what-went-well'])],
-    what_could_improve: [...couldImprove(recent, recentCycles), ...texts(own['what-could-improve'])],
-    prediction_errors: [...predictionErrors(recent, recentCycles), ...errorsOf(own['prediction-errors'])],
-    suggestions: [...suggestions(recent, open), ...texts(own['suggestions'])],
+    patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, recentIds)],
+    what_went_well: [...wentWell(recent, recentCycles), ...texts(ownWords['what-went-well'])],
+    what_could_improve: [...couldImprove(recent, recentCycles), ...texts(ownWords['what-could-improve'])],
+    prediction_errors: [...predictionErrors(recent, recentCycles), ...errorsOf(ownWords['prediction-errors'])],
+    suggestions: [...suggestions(recent, open), ...texts(ownWords['suggestions'])],
     open_selections: open,
     files_touched: filesTouched(recent),
     commits: commits(recent),
-    questions: normalisedFields(own['questions']) ? (own['questions'] as { [question: string]: Json }) : {},
+    questions: normalisedFields(ownWords['questions']) ? (ownWords['questions'] as { [question: string]: Json }) : {},
     lineage_trace: {
       entries: recent.length,
       peripherals: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
@@ -64,10 +64,10 @@ export function minePar(entries: readonly Entry[], stated: { readonly [field: st
   };
 }
 
-type Of<E extends Body['event']> = { readonly entry: Entry; readonly body: Extract<Body, { event: E }> };
+type EntryOf<E extends Body['event']> = { readonly entry: Entry; readonly body: Extract<Body, { event: E }> };
 
-const entriesOf = <E extends Body['event']>(recent: readonly RecordedEntry[], event: E): Of<E>[] =>
-  recent.flatMap(({ entry, body }) => (body.event === event ? [{ entry, body } as Of<E>] : []));
+const entriesOf = <E extends Body['event']>(recent: readonly RecordedEntry[], event: E): EntryOf<E>[] =>
+  recent.flatMap(({ entry, body }) => (body.event === event ? [{ entry, body } as EntryOf<E>] : []));
 
 const results = (recent: readonly RecordedEntry[]) => [...entriesOf(recent, 'step'), ...entriesOf(recent, 'outcome')];
 

@@ -15,7 +15,7 @@ export interface CommandCall {
   readonly config: ProjectConfig;
   readonly root: string;
   readonly unsafeNoSandbox: boolean;
-  /** The commit message that came along; null if there was none. */
+  /** The commit message in the context of the visit; null if there was none. */
   readonly message: string | null;
 }
 

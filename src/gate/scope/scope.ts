@@ -26,7 +26,7 @@ interface Call {
   /** Root-relative files that the session's entries name. */
   readonly files: readonly string[];
   readonly unsafeNoSandbox: boolean;
-  /** The commit message that came along; null if there was none. */
+  /** The commit message in the context of the visit; null if there was none. */
   readonly message: string | null;
 }
 

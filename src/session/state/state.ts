@@ -21,7 +21,7 @@ export interface VisitState {
   readonly tree: TreeToShip | null;
   /** Commands in the background whose end is not recorded. */
   readonly background: readonly string[];
-  /** The commit message that came along. */
+  /** The commit message in the context of the visit. */
   readonly message: string | null;
 }
 

@@ -75,52 +75,22 @@ export interface ViewRequest {
  * Packs without such objects are mounted unchanged, the others are rewritten. Null if git failed.
  */
 export async function buildView(request: ViewRequest): Promise<ObjectView | null> {
-  const { git, objects, list, folder, before, borrows } = request;
-  const { open, masked, unreached } = list;
-  const covered = [...masked, ...unreached];
-  const nameBytes = ([...open, ...covered][0]?.length ?? 40) / 2;
-  const { packFolder } = request.stored;
-  const packs = request.stored.packs.map((name) => {
-    const has = packIndex(join(packFolder, `${name}.idx`), nameBytes);
-    return { name, has, covers: covered.filter(has) };
-  });
-  const isKept = (covers: readonly string[]) => !borrows && packs.length <= MOST_KEPT_PACKS && covers.length === 0;
-  const kept = packs.filter(({ covers }) => isKept(covers));
-  const rewritten = packs.filter(({ covers }) => !isKept(covers));
-  const ownerOf = lstatSync(objects);
-  const make = (path: string) => {
-    mkdirSync(path, { recursive: true, mode: 0o755 });
-    own(path, ownerOf);
-  };
-  for (const path of ['', 'pack', 'info']) make(join(folder, path));
-
-  const repacked = borrows
-    ? null
-    : hash('sha256', JSON.stringify(rewritten.map(({ name, covers }) => [name, covers.toSorted()])), 'hex');
-  const put = (name: string, fill: (path: string) => void) => {
-    const parent = join(folder, name.slice(0, 2));
-    if (!existsSync(parent)) make(parent);
-    const path = join(parent, name.slice(2));
-    fill(path);
-    own(path, ownerOf);
-  };
+  const { objects, list, folder, before, borrows } = request;
+  const { open, masked } = list;
+  const { kept, rewritten } = sortPacks(request);
+  const files = new ViewFolder(folder, lstatSync(objects));
   for (const name of request.stored.loose)
     if (open.has(name) && !masked.has(name))
-      put(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
-  for (const name of masked) put(name, (path) => writeFileSync(path, EMPTY_BLOB, { mode: 0o444 }));
+      files.addObject(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
+  for (const name of masked) files.addObject(name, (path) => writeFileSync(path, EMPTY_BLOB, { mode: 0o444 }));
 
-  if (rewritten.length > 0 || borrows) {
-    if (repacked !== null && before?.repacked === repacked) reuse(join(before.folder, 'pack'), join(folder, 'pack'));
-    else {
-      const wanted = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
-      if (wanted.length > 0 && !(await pack(git, objects, folder, wanted))) return null;
-    }
+  const repacked = borrows ? null : fingerprintOf(rewritten);
+  if (repacked !== null && before?.repacked === repacked) linkPacks(before.folder, folder);
+  else {
+    const wanted = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
+    if (wanted.length > 0 && !(await pack(request, wanted))) return null;
   }
-  const keptFiles = kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `${name}.${ending}`));
-  const placed = [
-    ...keptFiles.map((name) => ({ path: `pack/${name}`, source: join(packFolder, name) })),
-    { path: 'info/commit-graph', source: join(objects, 'info/commit-graph') },
-  ].filter(({ source }) => realpathIfAny(source) === source);
+  const placed = mountedFiles(request, kept);
   for (const { path } of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
   return {
     folder,
@@ -133,7 +103,76 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
   };
 }
 
-async function pack(git: GitRunner, objects: string, folder: string, names: readonly string[]): Promise<boolean> {
+interface Pack {
+  readonly name: string;
+  readonly has: (object: string) => boolean;
+  /** The masked and unreachable objects in it. */
+  readonly covered: readonly string[];
+}
+
+/** The packs that are mounted unchanged, and those that are rewritten. */
+function sortPacks({ list, stored, borrows }: ViewRequest): Record<'kept' | 'rewritten', readonly Pack[]> {
+  const all = [...list.masked, ...list.unreached];
+  const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;
+  const packs = stored.packs.map((name) => {
+    const has = packIndex(join(stored.packFolder, `${name}.idx`), nameBytes);
+    return { name, has, covered: all.filter(has) };
+  });
+  const mayKeep = !borrows && packs.length <= MOST_KEPT_PACKS;
+  return {
+    kept: packs.filter(({ covered }) => mayKeep && covered.length === 0),
+    rewritten: packs.filter(({ covered }) => !mayKeep || covered.length > 0),
+  };
+}
+
+/** Names the rewritten packs and the objects that they lose. */
+const fingerprintOf = (rewritten: readonly Pack[]): string =>
+  hash('sha256', JSON.stringify(rewritten.map(({ name, covered }) => [name, covered.toSorted()])), 'hex');
+
+/** The files of git that are mounted into the view: each kept pack, and the commit graph. Links are left out. */
+function mountedFiles({ objects, stored: { packFolder } }: ViewRequest, kept: readonly Pack[]) {
+  const packFiles = kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `${name}.${ending}`));
+  return [
+    ...packFiles.map((name) => ({ path: `pack/${name}`, source: join(packFolder, name) })),
+    { path: 'info/commit-graph', source: join(objects, 'info/commit-graph') },
+  ].filter(({ source }) => realpathIfAny(source) === source);
+}
+
+type Owner = Readonly<Record<'uid' | 'gid', number>>;
+
+/** The folder of a view, laid out as git's `objects`. Root may run git as the repository's owner, who then owns it. */
+class ViewFolder {
+  readonly #folder: string;
+  readonly #owner: Owner;
+
+  constructor(folder: string, owner: Owner) {
+    this.#folder = folder;
+    this.#owner = owner;
+    for (const path of ['', 'pack', 'info']) this.#makeFolder(join(folder, path));
+  }
+
+  /** Adds a loose object, whose file `write` makes. */
+  addObject(name: string, write: (path: string) => void): void {
+    const parent = join(this.#folder, name.slice(0, 2));
+    if (!existsSync(parent)) this.#makeFolder(parent);
+    const path = join(parent, name.slice(2));
+    write(path);
+    this.#giveToOwner(path);
+  }
+
+  #makeFolder(path: string): void {
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+    this.#giveToOwner(path);
+    if (process.getuid!() === 0) chmodSync(path, 0o755);
+  }
+
+  #giveToOwner(path: string): void {
+    if (process.getuid!() === 0) chownSync(path, this.#owner.uid, this.#owner.gid);
+  }
+}
+
+/** Writes these objects as a new pack of the view; false if git failed. */
+async function pack({ git, objects, folder }: ViewRequest, names: readonly string[]): Promise<boolean> {
   const { exit } = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
     stdin: names.map((name) => `${name}\n`).join(''),
     mounts: [{ kind: 'writable', source: folder, target: INSIDE }],
@@ -142,15 +181,8 @@ async function pack(git: GitRunner, objects: string, folder: string, names: read
   return exit === 0;
 }
 
-function reuse(from: string, to: string): void {
-  // An empty file is the mount point of a pack.
-  for (const name of readdirSync(from))
-    if (lstatSync(join(from, name)).size > 0) linkSync(join(from, name), join(to, name));
-}
-
-/** Root may run git as the repository's owner. */
-function own(path: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
-  if (process.getuid!() !== 0) return;
-  chownSync(path, uid, gid);
-  if (lstatSync(path).isDirectory()) chmodSync(path, 0o755);
+/** Links the rewritten packs of another view into this one. An empty file is the mount point of a kept pack. */
+function linkPacks(from: string, to: string): void {
+  for (const name of readdirSync(join(from, 'pack')))
+    if (lstatSync(join(from, 'pack', name)).size > 0) linkSync(join(from, 'pack', name), join(to, 'pack', name));
 }

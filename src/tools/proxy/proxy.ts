@@ -173,7 +173,7 @@ async function connected(checked: Checked, { port }: NetworkPlace): Promise<Sock
   return socket;
 }
 
-/** The request for a place: to a checked address, or to the proxy on the way to it. */
+/** Starts the request of a command: to the checked address, or to the operator's proxy. */
 function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request: IncomingMessage): http.ClientRequest {
   // The address decides, not the header: a request for one host cannot be sent to another.
   const headers = { ...framed(request), host: url.host };

@@ -68,7 +68,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ['WebFetch', { kind: 'same', tool: 'web-fetch', as: { url: 'url' }, how: 'contained' }],
   ['ListMcpResourcesTool', { kind: 'inner' }],
   ...outside(READS_RESOURCE, 'ReadMcpResourceTool', 'ReadMcpResourceDirTool'),
-  // Agents and their messages: each agent's own calls are decided.
+  // Allowed without a decision: the calls of the agent that is started or addressed are decided one by one.
   ...inner('Agent', 'Task', 'ListAgents', 'SendMessage'),
   ...inner('TodoWrite', 'TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList', 'TaskOutput', 'TaskStop'),
   ...inner('BashOutput', 'KillShell', 'ReportFindings', 'StructuredOutput', 'ScheduleWakeup', 'CronList'),

@@ -34,6 +34,17 @@ describe('check', () => {
     );
   });
 
+  it('does not read a scenario or hopgate.yaml as a peripheral', async () => {
+    const { root, run } = machine({ 'hopgate.yaml': 'test: npm test\n' });
+    cpSync('specs', join(root, 'specs'), { recursive: true });
+    const { code, err } = await run('check', 'specs/scenarios/fix-a-bug.yaml');
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/fix-a-bug.yaml is a scenario.*\n.*: hopgate check \S+\/specs$/m),
+    });
+    expect((await run('check', 'hopgate.yaml')).err).toContain('Check it with "hopgate check --root');
+  });
+
   it('refuses scopes of unknown peripherals', async () => {
     const { err } = await machine({ 'hopgate.yaml': 'scopes: {edti: [src/]}\n' }).run('check');
     expect(err).toContain('scopes.edti: there is no peripheral "edti"');

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { examineSpecs, type Proof } from '../../../audit/properties/prove.ts';
-import { visible } from '../../../base/text.ts';
+import { shellWord, visible } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
 import { maskMatcher } from '../../../gate/scope/masks.ts';
@@ -23,7 +23,7 @@ import { namedSpecs } from '../../chosen-specs.ts';
 import { evidence, git, gitRemote } from '../../doctor/doctor.ts';
 import type { Diagnosis } from '../../doctor/finding.ts';
 import { missingPrograms } from '../../doctor/programs.ts';
-import { type Io, paint, print, printJson } from '../../io.ts';
+import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { askGit, runProgram } from '../../run-program.ts';
 
@@ -43,6 +43,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function check(io: Io, path: string | undefined, options: Options): Promise<void> {
+  if (path !== undefined) refuseOtherFile(resolve(io.cwd, path));
   const root = rootOf(io, options);
   const issues: SpecIssue[] = [];
   const config = (await collect(issues, () => loadProjectConfig(root)))?.config ?? DEFAULT_PROJECT_CONFIG;
@@ -102,6 +103,23 @@ const ownTools = (): ReadonlySet<string> =>
   new Set(
     defaultBackends(memoryStore({ clock: { now: () => 0 } }), { unsafeNoSandbox: false }).flatMap(({ tools }) => tools),
   );
+
+/** @throws CliError for a file that a spec set does not consist of, which would be read as a peripheral. */
+function refuseOtherFile(file: string): void {
+  const folder = dirname(file);
+  if (basename(file) === CONFIG_FILE)
+    throw new CliError(
+      'not-a-spec',
+      `${file} is no spec file`,
+      `Check it with "hopgate check --root ${shellWord(folder)}".`,
+    );
+  if (basename(folder) === 'scenarios' && /\.ya?ml$/.test(file))
+    throw new CliError(
+      'not-a-spec',
+      `${file} is a scenario, not a spec file`,
+      `Check it together with its spec set: hopgate check ${shellWord(dirname(folder))}`,
+    );
+}
 
 async function collect<T>(issues: SpecIssue[], load: () => Promise<T>): Promise<T | null> {
   try {

@@ -67,6 +67,7 @@ it('a session has these methods', () => {
     'constructor',
     'delegate',
     'delegateAsked',
+    'delegates',
     'detach',
     'evidence',
     'grants',

@@ -227,8 +227,10 @@ export interface DelegationBody {
   readonly to: string;
   /** `parent`: it is limited to what both peripherals allow; `own`: to what `to` allows. */
   readonly within: 'parent' | 'own';
-  /** The sub-agent's session; it may never be opened, if the client did not start the sub-agent. */
-  readonly session: string;
+  /** The session of the sub-agent, which may never begin; null for the agency. */
+  readonly session: string | null;
+  /** Set for a run of the agency; `to` is then an agency peripheral. */
+  readonly agency?: { readonly run: string; readonly acts: boolean };
   readonly context: Fields;
   readonly reason: string;
   readonly by: Principal;

@@ -144,6 +144,15 @@ export function describeDenial(
                 : `there is no peripheral "${to}"`,
           remedy: `${didYouMean(about)}${about['suggestion'] ? '' : exampleHop(available)}${throughWay(way, onward(available))}`,
         };
+      if (about['agency'])
+        return {
+          message: about['tools']
+            ? `no agent may run in ${to} from ${from}: it has tools, and ${from} lends none`
+            : `no agent may run in ${to} from ${from}`,
+          remedy: about['tools']
+            ? `let the operator run it, or the author of the spec write { agency: ${to}, within: own }`
+            : `${from} delegates to these agency peripherals: ${list(about['delegates'])}`,
+        };
       if (Array.isArray(about['delegates']))
         return {
           message: `no sub-agent may start in ${to} from ${from}`,

@@ -53,10 +53,16 @@ export interface CloseRequest {
   readonly reason: string;
   readonly by: Principal;
 }
+export interface AgencyStart {
+  readonly run: string;
+  readonly acts: boolean;
+}
 export interface DelegateRequest {
   readonly kind: 'delegate';
-  /** The peripheral in which a sub-agent is to start. */
+  /** The peripheral in which a sub-agent is to start, or the agency peripheral in which an agent is to run. */
   readonly to: string;
+  /** Set for a run of the agency: its key, and true if its peripheral has tools that are on. */
+  readonly agency?: AgencyStart;
   readonly reason: string;
   readonly by: Principal;
   /** The approval just given for this very request, if any. */

@@ -4,6 +4,7 @@ import type { ContextRequest, RunRequest } from '../agency/request.ts';
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
+import type { Session } from '../session/session.ts';
 import type { ContextBlock } from '../spec/agency/agency-types.ts';
 import { own } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
@@ -16,12 +17,15 @@ import type { Services } from './services.ts';
 const ENTRY_CHARACTERS = 1_000;
 
 /**
- * Checks who may start a run. Only the operator and a session itself may send the context of that session. The agent of
- * a session runs agents without tools only, so that no run does what its own gate forbids.
+ * Checks who may start a run. Only the operator and a session itself may send the context of that session. Where the
+ * session's peripheral has `delegates`, its gate decides about a run by its agent, and records it; elsewhere that agent
+ * runs agents without tools only, so that no run does what its own gate forbids.
  *
+ * @param run the key of the run
  * @throws ApiError `forbidden`
  */
-export function checkCaller({ agency }: Services, who: Who, request: RunRequest): void {
+export async function checkCaller(services: Services, who: Who, request: RunRequest, run: string): Promise<void> {
+  const { agency } = services;
   const session = request['context-from']?.session;
   const isOwn = who.role === 'operator' || (who.role === 'session' && who.session === session);
   if (session !== undefined && !isOwn)
@@ -32,6 +36,7 @@ export function checkCaller({ agency }: Services, who: Who, request: RunRequest)
       'body.context-from.session',
     );
   const tools = own(agency.spec().peripherals, request.peripheral)?.tools;
+  if (who.role === 'session' && tools && (await isDelegated(services, who.session, request, run))) return;
   if (who.role === 'session' && (!tools || Object.values(tools).includes(true)))
     throw new ApiError(
       'forbidden',
@@ -39,6 +44,33 @@ export function checkCaller({ agency }: Services, who: Who, request: RunRequest)
       'Name an agency peripheral of this node whose tools are all off, or ask the operator to run it.',
       'body.peripheral',
     );
+}
+
+/** True if the gate of a session admits a run; false if its peripheral names no delegates. @throws ApiError */
+async function isDelegated(
+  services: Services,
+  id: string,
+  { peripheral, 'agent-id': agent }: RunRequest,
+  run: string,
+): Promise<boolean> {
+  const { agency } = services;
+  const tools = own(agency.spec().peripherals, peripheral)?.tools ?? {};
+  const acts = Object.values(tools).includes(true);
+  const done = await useSession(services, id, 'a run of the agency', async (session) => {
+    if (!session.delegates || (await isRecorded(session, run, peripheral)))
+      return { ok: true as const, by: session.delegates };
+    const made = await session.delegate({ to: peripheral, reason: `run of ${agent}`, agency: { run, acts } });
+    return made.ok ? { ok: true as const, by: true } : made;
+  });
+  if (!done.ok) throw new ApiError('forbidden', done.denial.message, done.denial.remedy, 'body.peripheral');
+  return done.by;
+}
+
+/** True if the session has recorded a run in the present visit and mode: a repeated request joins it. */
+async function isRecorded(session: Session, run: string, peripheral: string): Promise<boolean> {
+  const bodies = (await session.evidence()).map(({ body }) => fieldsOf(body));
+  const since = bodies.findLastIndex(({ event }) => event === 'start' || event === 'mode');
+  return bodies.some(({ agency = null, to }, at) => at > since && to === peripheral && fieldsOf(agency)['run'] === run);
 }
 
 /**

@@ -140,7 +140,10 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
         ...(body.exitCriteria === null ? {} : { exitCriteria: body.exitCriteria }),
       });
     case 'delegation':
-      return allowed({ kind: 'delegate', to: body.to, reason: body.reason, by: body.by });
+      return allowed({
+        ...{ kind: 'delegate', to: body.to, reason: body.reason, by: body.by },
+        ...(body.agency ? { agency: body.agency } : {}),
+      });
     case 'denial':
       return [{ request: body.request as unknown as Request, was: body.code }];
     case 'session-closed':

@@ -38,8 +38,8 @@ export type HopResult =
   | Refused;
 export type DelegateResult =
   | (Done & {
-      /** The id of the sub-agent's session, and of the entry that it must name. */
-      readonly session: string;
+      /** The id of the sub-agent's session (null for the agency), and of the entry that it must name. */
+      readonly session: string | null;
       readonly delegation: string;
       readonly to: string;
       readonly within: 'parent' | 'own';

@@ -11,6 +11,7 @@ import { isObserved } from '../gate/scope/observe-only.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
+import { own } from '../spec/names.ts';
 import type { Delegate, Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
 import { asPrincipal, asText } from './as-json.ts';
@@ -311,6 +312,11 @@ export class Session {
    */
   refusesBelow(call: StepCall, within: Delegate['within']): Denial | null {
     return refusedAbove(this.#calls.context(), stepRequest(call), within);
+  }
+
+  /** True if the present peripheral says where its sub-agents and agents of the agency may start. */
+  get delegates(): boolean {
+    return own(this.specs.peripherals, this.state.peripheral ?? '')?.delegates !== undefined;
   }
 
   /** The peripheral that a sub-agent of this type asks for; null if it works in the present one. */

@@ -193,6 +193,8 @@ export interface PeripheralSpec {
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
   /** The peripherals in which sub-agents may start, besides this one. Absent: all work here, whatever their names. */
   readonly delegates?: readonly Delegate[];
+  /** The agency peripherals in which agents may run for a session here, if `delegates` names any. */
+  readonly agencies?: readonly Delegate[];
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
   /** Agent ids that may enter; null means any. */
   readonly agents: readonly string[] | null;

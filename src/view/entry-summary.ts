@@ -74,8 +74,8 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     notes: reframe(body['reframe']),
   }),
   delegation: (body) => ({
-    what: `sub-agent in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${asker(body)}`,
-    came: `session ${text(body['session'])}`,
+    what: `${body['agency'] ? 'agent' : 'sub-agent'} in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${asker(body)}`,
+    came: body['agency'] ? `run ${text(fieldsOf(body['agency'])['run'])}` : `session ${text(body['session'])}`,
   }),
   step: (body, order) => {
     const said = outcome(body);

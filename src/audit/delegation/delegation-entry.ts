@@ -8,7 +8,7 @@ import type { Visiting } from '../verify/visit.ts';
 
 /** Compares a delegation with the visit, the spec's words about it, its context and its approval. */
 export function checkDelegation({ state, report, approvals, at }: Visiting, body: DelegationBody): void {
-  const { from, to, within, context, reason } = body;
+  const { from, to, within, context, reason, agency } = body;
   const here = state.visit?.spec;
   const wrong = (constraint: string, message: string) =>
     report.violation('delegation', constraint, message, NEEDS_HISTORY);
@@ -19,9 +19,9 @@ export function checkDelegation({ state, report, approvals, at }: Visiting, body
   });
   if (!here) return;
   if (from !== here.id) wrong(`in ${here.id}`, `the delegation is from ${from}`);
-  const listed = here.delegates?.find((each) => each.to === to);
+  const listed = (agency ? here.agencies : here.delegates)?.find((each) => each.to === to);
   if (listed && listed.within !== within) wrong(`${to}: within ${listed.within}`, `it was started within ${within}`);
-  const target = own(state.pinned.specs.peripherals, to);
+  const target = agency ? undefined : own(state.pinned.specs.peripherals, to);
   const due = target && delegatedContext(state, here, target).context;
   if (due && !sameJson(due, context)) wrong(`context: ${show(due)}`, `context: ${show(context)}`);
 }

@@ -78,6 +78,7 @@ export class SubAgents {
   }
 
   async #judgeChild({ entry, body }: Recorded<DelegationBody>, find: FindSession, found: Found) {
+    if (body.session === null) return;
     const child = await find(body.session);
     if (child === null) {
       found.gaps.push(gap(entry, `the sub-agent's session ${body.session} is not at hand, or never began`));

@@ -22,6 +22,7 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   const { to, by } = request;
   const here = visit?.spec;
   if (!here) return [problem('no-peripheral', 'lifecycle', 'a delegation from a visit', 'outside of any peripheral')];
+  if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
   const target = own(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
   const found: RuleProblem[] = [];
@@ -37,6 +38,26 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   addContextProblems(target, delegatedContext(state, here, target).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+  return found;
+}
+
+/** A run of the agency: its peripheral is named here, and tools that are on need `own` and a mode that acts. */
+function agencyProblems(
+  { mode, pinned }: AuditState,
+  { id, agencies = [] }: PeripheralSpec,
+  to: string,
+  acts: boolean,
+): readonly RuleProblem[] {
+  const found: RuleProblem[] = [];
+  const named = agencies.find((each) => each.to === to);
+  const constraint = `agencies of ${id}: ${agencies.map((each) => `${each.to} (${each.within})`).join(', ') || 'none'}`;
+  if (!named || (acts && named.within === 'parent')) {
+    const message = `an agent ran in ${to}${acts ? ', with tools' : ''}`;
+    found.push(problem('hop-not-allowed', 'delegation', constraint, message));
+  }
+  const effects = mode === null ? undefined : pinned.specs.modeGate?.effects[mode];
+  if (acts && effects && !effects.includes('act'))
+    found.push(problem('mode-forbids', 'mode', `${mode}: ${effects.join(', ')}`, `an agent with tools ran in ${to}`));
   return found;
 }
 

@@ -45,8 +45,9 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
   },
   hop: { from: text, exit: text, to: text, reason: text, by, approval: textOrNull },
   delegation: {
-    ...{ from: text, to: text, within: oneOf(['parent', 'own']), session: text },
+    ...{ from: text, to: text, within: oneOf(['parent', 'own']), session: textOrNull },
     ...{ context: fields, reason: text, by, approval: textOrNull },
+    agency: optional(having({ run: text, acts: (value) => typeof value === 'boolean' })),
   },
   mode: {
     ...{ from: text, to: text, how: oneOf(['transition', 'reset', 'timeout']), by },

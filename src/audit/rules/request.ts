@@ -25,6 +25,8 @@ export type AuditRequest =
     }
   | {
       readonly kind: 'delegate';
+      /** Set for a run of the agency. */
+      readonly agency?: { readonly acts: boolean };
       readonly to: string;
       readonly by: Principal;
       readonly reason: string;

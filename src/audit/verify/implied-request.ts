@@ -18,8 +18,8 @@ export function requestOf({ arriving, leaving }: AuditState, body: Body): AuditR
       return leaving && { kind: 'hop', to, exit, reason, by, approves: approval !== null };
     }
     case 'delegation': {
-      const { to, by, reason, approval } = body;
-      return { kind: 'delegate', to, by, reason, approves: approval !== null };
+      const { to, by, reason, approval, agency } = body;
+      return { kind: 'delegate', to, by, reason, approves: approval !== null, ...(agency ? { agency } : {}) };
     }
     case 'mode': {
       const { to, how, by, approval, summary } = body;

@@ -62,7 +62,10 @@ function requestIn(asked: Fields): AuditRequest | null {
       return { kind: 'mode', to: text('to'), by, reset, approves: false, ...(summary === null ? {} : { summary }) };
     }
     case 'delegate':
-      return { kind: 'delegate', to: text('to'), reason: text('reason'), by, approves: false };
+      return {
+        ...{ kind: 'delegate', to: text('to'), reason: text('reason'), by, approves: false },
+        ...(asked['agency'] === undefined ? {} : { agency: { acts: fieldsOf(asked['agency'])['acts'] === true } }),
+      };
     case 'close':
       return { kind: 'close' };
     default:

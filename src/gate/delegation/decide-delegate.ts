@@ -2,7 +2,7 @@ import { excerpt, isBlank } from '../../base/text.ts';
 import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
-import type { Delegate, Json, ToolSpec } from '../../spec/types.ts';
+import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import type { ApprovalAction, ApprovalGrant } from '../approval.ts';
 import { checkApproval } from '../check-approval.ts';
 import { transferContext } from '../context.ts';
@@ -35,6 +35,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (view.closed) return deny(context, 'session-closed', {});
   const here = view.visit && own(specs.peripherals, view.visit.peripheral);
   if (!here) return deny(context, 'no-peripheral', {});
+  if (request.agency) return decideAgency(context, request, here);
   const target = typeof request.to === 'string' ? own(specs.peripherals, request.to) : undefined;
   if (!target) return unknownPeripheral(context, request.to);
   const from = here.id;
@@ -64,6 +65,26 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   }
   const approval = needsApproval ? (request.approval ?? null) : null;
   return { ok: true, plan: { from, delegate, context: carried, approval } };
+}
+
+/** Decides a run of the agency: the present peripheral names its peripheral, and its tools are off or allowed. */
+function decideAgency(
+  context: GateContext,
+  { to, agency }: DelegateRequest,
+  { id: from, agencies = [] }: PeripheralSpec,
+): Decision<DelegatePlan> {
+  const { specs, view } = context;
+  const delegate = agencies.find((each) => each.to === to);
+  const tools = agency?.acts === true;
+  if (!delegate || (tools && delegate.within !== 'own'))
+    return deny(context, 'hop-not-allowed', {
+      ...{ from, to, agency: true, tools: tools && delegate !== undefined },
+      delegates: agencies.map((each) => each.to),
+    });
+  const effects = specs.modeGate && view.mode !== null ? (specs.modeGate.effects[view.mode] ?? []) : null;
+  if (tools && effects !== null && !effects.includes('act'))
+    return deny(context, 'mode-forbids', { to, mode: view.mode, allowed: effects });
+  return { ok: true, plan: { from, delegate, context: {}, approval: null } };
 }
 
 /**

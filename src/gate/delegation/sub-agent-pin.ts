@@ -28,7 +28,7 @@ export function subAgentPin({ specs, config, peripheral, mode }: Parent, delegat
   const some = there ?? here ?? Object.values(specs.peripherals)[0];
   if (!some) throw new Error('the spec set has no peripherals');
   const isCut = there && here && delegate?.within !== 'own';
-  const { delegates: _, ...place } = isCut ? cut(here, there, { specs, config }) : some;
+  const { delegates: _, agencies: ____, ...place } = isCut ? cut(here, there, { specs, config }) : some;
   const only: PeripheralSpec = {
     ...place,
     tools: here ? place.tools : [],

@@ -56,7 +56,7 @@ const run = route('POST /agency/run', {
     const key = headerAs(HEADERS.key, header(HEADERS.key), Key) ?? randomUUID();
     const budgetMs = headerAs(HEADERS.budget, header(HEADERS.budget), Budget) ?? null;
     const via = headerAs(HEADERS.via, header(HEADERS.via), Via)?.split(',') ?? [];
-    checkCaller(services, who, body);
+    await checkCaller(services, who, body, key);
     const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, { status: replyStatus(reply), headers: { [HEADERS.key]: key } });
   },

@@ -1,5 +1,5 @@
 import { decide } from '../../gate/decide.ts';
-import type { Request } from '../../gate/request.ts';
+import type { AgencyStart, Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import { asPrincipal, asText } from '../as-json.ts';
@@ -13,14 +13,22 @@ export interface DelegateOptions {
   readonly to: string;
   readonly reason: string;
   readonly by?: Principal;
+  /** Set for a run of the agency. */
+  readonly agency?: AgencyStart;
 }
 
 /** Builds the gate's request. */
-export const delegateRequest = ({ to, reason, by }: DelegateOptions): Extract<Request, { kind: 'delegate' }> => ({
+export const delegateRequest = ({
+  to,
+  reason,
+  by,
+  agency,
+}: DelegateOptions): Extract<Request, { kind: 'delegate' }> => ({
   kind: 'delegate',
   to: asText(to),
   reason: asText(reason),
   by: asPrincipal(by),
+  ...(agency ? { agency } : {}),
 });
 
 /** Records that a sub-agent starts in another peripheral, and gives it the id of its session. */
@@ -46,7 +54,8 @@ export async function delegate(
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, delegate, context: carried } = decision.plan;
-  const session = calls.parts.ids.next('session');
+  const { agency } = request;
+  const session = agency ? null : calls.parts.ids.next('session');
   const evidence = await calls.writer.append([
     ...(approval?.bodies ?? []),
     {
@@ -54,6 +63,7 @@ export async function delegate(
       from,
       ...delegate,
       session,
+      ...(agency ? { agency: { ...agency } } : {}),
       context: carried,
       reason: request.reason,
       by: request.by,

@@ -186,6 +186,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       return;
     case 'delegation': {
       const { from, to, within, session, context } = body;
+      if (session === null) return;
       draft.delegations.push({ id: entry.id, from, to, within, session, context: context as Draft<typeof context> });
       return;
     }

@@ -77,8 +77,9 @@ export interface SessionFacts {
 }
 
 /** A recorded start of a sub-agent. `id`: that of its entry; `session`: the sub-agent's. */
-export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'session' | 'context'> & {
+export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'context'> & {
   readonly id: string;
+  readonly session: string;
 };
 
 /** A session's state: the states of its machines, the head of its chain, and the fold. Storable as JSON. */

@@ -37,7 +37,7 @@ export function resolvePeripheral(
     fruit,
     ...(file.calls === undefined ? {} : { calls: resolveCalls(file.calls, file.tools ?? [], known, report) }),
     gates: resolveGates(file.gates, known, report),
-    ...(file.delegates === undefined ? {} : { delegates: resolveDelegates(file.delegates, known, report) }),
+    ...(file.delegates === undefined ? {} : resolveDelegates(file.delegates, known, report)),
     limits: { steps: file.limits?.steps ?? null, minutes: file.limits?.minutes ?? null },
     agents: file.agents ?? null,
     config: (file.config ?? {}) as { [key: string]: Json },
@@ -89,17 +89,24 @@ function resolveDelegates(
   items: NonNullable<PartialParse<PeripheralFile>['delegates']>,
   known: KnownNames,
   report: IssueReport,
-): Delegate[] {
-  const all = items.map((item) => (typeof item === 'object' ? item : { to: item }));
-  return all.flatMap(({ to, within = 'parent' }, index): Delegate[] => {
+): Pick<PeripheralSpec, 'delegates' | 'agencies'> {
+  const all = items.map((item) => {
+    if (typeof item !== 'object') return { to: item, within: 'parent' as const, isAgency: false };
+    const isAgency = 'agency' in item;
+    return { to: isAgency ? item.agency : (item as { to?: string }).to, within: item.within ?? 'parent', isAgency };
+  });
+  const sound = all.flatMap(({ to, within, isAgency }, index) => {
     if (to === undefined) return [];
-    if (!known.peripherals.has(to))
+    if (!isAgency && !known.peripherals.has(to))
       report(['delegates', index], `unknown peripheral "${to}"`, suggest(to, known.peripherals));
-    else if (all.findIndex((other) => other.to === to) !== index)
+    else if (all.findIndex((other) => other.to === to && other.isAgency === isAgency) !== index)
       report(['delegates', index], `"${to}" is listed twice`, 'keep one of them');
-    else return [{ to, within }];
+    else return [{ to, within, isAgency }];
     return [];
   });
+  const those = (wanted: boolean): Delegate[] =>
+    sound.flatMap(({ to, within, isAgency }) => (isAgency === wanted ? [{ to, within }] : []));
+  return { delegates: those(false), ...(those(true).length > 0 ? { agencies: those(true) } : {}) };
 }
 
 function resolveGates(

@@ -53,6 +53,13 @@ const DelegateItem = z.union([
       .optional()
       .describe('parent (default): it gets what both peripherals allow; own: what the named one allows.'),
   }),
+  z.strictObject({
+    agency: Name.describe('The agency peripheral in which an agent of the agency may run.'),
+    within: z
+      .enum(['parent', 'own'])
+      .optional()
+      .describe('parent (default): only if its tools are all off; own: with the tools that it switches on.'),
+  }),
 ]);
 
 /** The authored form of `peripherals/<id>.yaml`. */
@@ -107,7 +114,7 @@ export const PeripheralFile = z
     delegates: z
       .array(DelegateItem)
       .optional()
-      .describe('The peripherals in which sub-agents may start: names, or { to, within }.'),
+      .describe('The peripherals in which sub-agents may start: names, { to, within }, or { agency, within }.'),
     limits: z
       .strictObject({
         steps: z.int().positive('must be more than 0').optional().describe('Steps in one visit.'),

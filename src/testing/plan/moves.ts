@@ -97,13 +97,27 @@ function hopsWith(
 }
 
 /** The starts of sub-agents that a peripheral names, by the agent and by the operator. */
-const delegations = ({ delegates = [] }: PeripheralSpec): Move[] =>
-  delegates.flatMap(({ to }) =>
+const delegations = ({ delegates = [], agencies = [] }: PeripheralSpec): Move[] => [
+  ...agencies.flatMap(({ to }) =>
+    [true, false].map((acts) => ({
+      name: `run.${to}${acts ? ' with tools' : ''}`,
+      asked: {
+        kind: 'delegate' as const,
+        to,
+        by: 'agent' as const,
+        reason: 'because',
+        approves: false,
+        agency: { acts },
+      },
+    })),
+  ),
+  ...delegates.flatMap(({ to }) =>
     (['agent', 'operator'] as const).map((by) => ({
       name: `delegate.${to}${by === 'operator' ? ' (operator)' : ''}`,
       asked: { kind: 'delegate' as const, to, by, reason: 'because', approves: true },
     })),
-  );
+  ),
+];
 
 const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
 

@@ -54,14 +54,18 @@ const anyoneOf = ({ peripherals }: SpecSet): string => Object.keys(peripherals)[
 function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpec): readonly Move[] {
   const unnamed = Object.keys(peripherals).find((id) => !delegates.some(({ to }) => to === id));
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
-  return tried.flatMap((to) =>
-    [true, false].map((approves) =>
-      named(`delegate to ${to}${approves ? '' : ' without approval'}`, {
-        kind: 'delegate',
-        ...{ to, by: 'agent', reason: 'because', approves },
-      }),
+  const nobody = { kind: 'delegate', to: 'no-such-agency', by: 'agent', reason: 'because', approves: false } as const;
+  return [
+    named('run no-such-agency', { ...nobody, agency: { acts: false } }),
+    ...tried.flatMap((to) =>
+      [true, false].map((approves) =>
+        named(`delegate to ${to}${approves ? '' : ' without approval'}`, {
+          kind: 'delegate',
+          ...{ to, by: 'agent', reason: 'because', approves },
+        }),
+      ),
     ),
-  );
+  ];
 }
 
 /** A hop with everything that a spec may require, overridden by `more`. */

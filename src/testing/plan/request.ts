@@ -1,6 +1,7 @@
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
+import type { DelegateOptions } from '../../session/calls/delegate.ts';
 import type { Session } from '../../session/session.ts';
 
 type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
@@ -19,7 +20,7 @@ export async function request(session: Session, asked: AuditRequest): Promise<An
     case 'mode':
       return session.setMode({ ...asked, to: asked.to as never });
     case 'delegate':
-      return session.delegate(asked);
+      return session.delegate(delegation(asked));
     case 'close':
       return session.close();
     default:
@@ -27,11 +28,15 @@ export async function request(session: Session, asked: AuditRequest): Promise<An
   }
 }
 
+function delegation({ agency, to, reason, by }: Extract<AuditRequest, { kind: 'delegate' }>): DelegateOptions {
+  return { to, reason, by, ...(agency ? { agency: { run: 'run', ...agency } } : {}) };
+}
+
 /** Asks a session which approval a request lacks, without taking it. */
 export async function dryRun(
   session: Session,
   asked: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,
 ): Promise<ApprovalRequest | null> {
-  if (asked.kind === 'delegate') return session.wants({ delegate: asked });
+  if (asked.kind === 'delegate') return session.wants({ delegate: delegation(asked) });
   return session.wants(asked.kind === 'hop' ? { hop: asked } : { mode: { ...asked, to: asked.to as never } });
 }

@@ -24,8 +24,29 @@ export async function withStore<T>(
 ): Promise<T> {
   const file = evidenceFile(root, env);
   if (!existsSync(file)) return none;
-  if (access === 'write') ensureStateDir(root, env);
-  const store = sqliteStore(file, { readOnly: access === 'read' && !isWritable(file) });
+  if (access === 'write') return withNewStore(root, env, use);
+  return closedAfter(openStore(file), use);
+}
+
+/** Opens a root's evidence for `use`, and closes it afterwards. Creates it if no session has been opened yet. */
+export async function withNewStore<T>(
+  root: string,
+  env: Io['env'],
+  use: (store: EvidenceStore) => Promise<T>,
+): Promise<T> {
+  return closedAfter(createStore(root, env), use);
+}
+
+/** Opens a root's evidence, and creates it if no session has been opened yet. The caller closes it. */
+export function createStore(root: string, env: Io['env']): EvidenceStore {
+  ensureStateDir(root, env);
+  return sqliteStore(evidenceFile(root, env));
+}
+
+/** Opens an evidence file that exists, to read it. The caller closes it. */
+export const openStore = (file: string): EvidenceStore => sqliteStore(file, { readOnly: !isWritable(file) });
+
+export async function closedAfter<T>(store: EvidenceStore, use: (store: EvidenceStore) => Promise<T>): Promise<T> {
   try {
     return await use(store);
   } finally {

@@ -3,21 +3,19 @@ import type { Command } from 'commander';
 import { plural, shellWord, visible } from '../../base/text.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
-import { ensureStateDir } from '../../project/state-dir.ts';
 import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
 import type { Session } from '../../session/session.ts';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
-import { sqliteStore } from '../../stores/sqlite.ts';
 import { lastLines } from '../../view/describe-value.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { pendingAt } from '../approve/pending-at.ts';
 import { namedSpecs } from '../chosen-specs.ts';
 import { untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
-import { evidenceFile } from '../open-store.ts';
+import { createStore, evidenceFile } from '../open-store.ts';
 import { examples, rootOf } from '../options.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
@@ -76,9 +74,8 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
   const named = options.specs ?? scenario.specs;
   const specs = named === null ? place.specs : await loadSpecs(namedSpecs(io, named));
   checkApproved(options.approve ?? [], specs);
-  ensureStateDir(place.root, io.env);
   const watch = await watchIf(io, options.inspect);
-  const store = sqliteStore(evidenceFile(place.root, io.env));
+  const store = createStore(place.root, io.env);
   const session = await openSession({
     root: place.root,
     agent: scenario.agent,

@@ -9,8 +9,8 @@ import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
 import { stateDir } from '../../../project/state-dir.ts';
 import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearest } from '../../../spec/names.ts';
-import { sqliteStore } from '../../../stores/sqlite.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { closedAfter, openStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -84,15 +84,10 @@ async function listed(io: Io, options: Options): Promise<readonly Listed[]> {
   for (const dir of foldersOf(io, options)) {
     const file = join(dir, 'evidence.db');
     if (!existsSync(file)) continue;
-    const store = sqliteStore(file);
-    try {
-      for (const one of await grantsIn(store)) {
-        const by = revokedBy(dir, one.grant.id);
-        const over = grantOver(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
-        all.push({ ...one, stateDir: dir, over });
-      }
-    } finally {
-      await store.close();
+    for (const one of await closedAfter(openStore(file), grantsIn)) {
+      const by = revokedBy(dir, one.grant.id);
+      const over = grantOver(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
+      all.push({ ...one, stateDir: dir, over });
     }
   }
   return all.sort((a, b) => b.grant.givenAt - a.grant.givenAt);

@@ -12,10 +12,9 @@ import { readActivity } from '../../../evidence/musn/activity.ts';
 import { readToken } from '../../../operator/token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
-import { sqliteStore } from '../../../stores/sqlite.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
-import { evidenceFile, withStore } from '../../open-store.ts';
+import { withNewStore, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
@@ -123,8 +122,7 @@ async function keep(
     'par/questions': { perspectives: contributions },
   };
   const draft: EntryDraft = { ...readActivity(event, { id, sessionId: par }), body: review };
-  const store = sqliteStore(evidenceFile(root, io.env));
-  try {
+  return withNewStore(root, io.env, async (store) => {
     if ((await store.get(id)) !== null) return id;
     const lease = await store.acquire(par, `par-bell-${process.pid}`, 10_000);
     try {
@@ -133,9 +131,7 @@ async function keep(
       await store.release(lease);
     }
     return id;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 function namesOf(text: string): readonly string[] {

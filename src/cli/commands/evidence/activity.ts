@@ -9,12 +9,10 @@ import { planImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { FoundEntry } from '../../../evidence/query.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Json } from '../../../spec/types.ts';
-import { sqliteStore } from '../../../stores/sqlite.ts';
 import { noSessions } from '../../chosen-sessions.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
-import { evidenceFile, findSession, withStore } from '../../open-store.ts';
+import { findSession, withNewStore, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -111,9 +109,7 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
       'Nothing was imported; correct these and try again.',
     );
   }
-  ensureStateDir(root, io.env);
-  const store = sqliteStore(evidenceFile(root, io.env));
-  try {
+  await withNewStore(root, io.env, async (store) => {
     const added = await append(store, sessionId, plan);
     if (plan.dropped.length > 0)
       note(io, `left out, because entries have no such field: ${plan.dropped.map(visible).join(', ')}`);
@@ -125,9 +121,7 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
           ? `${visible(file)} was imported before; nothing was added`
           : `${added} imported as session ${visible(sessionId)}`,
       );
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function append(

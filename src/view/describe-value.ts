@@ -61,24 +61,24 @@ export function describeValue(value: Json): string {
   if (Array.isArray(matches))
     return `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`;
   if (Array.isArray(files)) return `${plural(files.length, 'file')}: ${short(files.join(' '), 120)}`;
-  if (typeof verdict === 'string') {
-    if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
-    const fewer = fewerTestsIn(value);
-    const drop = fewer === null ? '' : `, ${fewer}`;
-    const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
-    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}`;
-  }
-  if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
-  if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
-  if (Array.isArray(entries)) return `${plural(entries.length, 'entry', 'entries')}`;
-  if (Array.isArray(dropped) && dropped.length > 0)
-    return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
   const hint =
     value['noNetwork'] ??
     value['notShown'] ??
     value['linkedOutside'] ??
     value['masked'] ??
     (value['refusedHosts'] ? value['remedy'] : undefined);
+  if (typeof verdict === 'string') {
+    if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
+    const fewer = fewerTestsIn(value);
+    const drop = fewer === null ? '' : `, ${fewer}`;
+    const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
+    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}${verdict !== 'pass' && hint !== undefined ? `; ${short(hint, 240)}` : ''}`;
+  }
+  if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
+  if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
+  if (Array.isArray(entries)) return `${plural(entries.length, 'entry', 'entries')}`;
+  if (Array.isArray(dropped) && dropped.length > 0)
+    return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
   if (hint !== undefined) return `${ended}: ${short(hint, 240)}`;
   if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
   return short(value, 160);

@@ -127,6 +127,9 @@ describe('the words of a typed line', () => {
     ['edit a.js "new=1" ""', { path: 'a.js', old: 'new=1', new: '' }],
     ['edit new= a.js b', { path: 'a.js', old: 'b', new: '' }],
     ['edit old=1 old=2', { path: 'old=2', old: '1' }],
+    ['edit a.js --old x --new "y z"', { path: 'a.js', old: 'x', new: 'y z' }],
+    ['edit a.js --old=x new=y', { path: 'a.js', old: 'x', new: 'y' }],
+    ['edit a.js "--old" --other', { path: 'a.js', old: '--old', new: '--other' }],
     ['edit a.js a b true more', ['a.js', 'a', 'b', 'true', 'more']],
   ])('%s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
 

@@ -7,5 +7,10 @@ it.each([
     'You open the fridge 1. In it, you see nothing.',
   ],
   [{ text: 'Sent.\n' }, 'Sent.'],
+  [
+    { verdict: 'fail', exit: 6, noNetwork: 'There is no network here.' },
+    'verdict fail, exit 6, no report; There is no network here.',
+  ],
+  [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
   [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
 ])('describes %j by what it says', (value, line) => expect(describeValue(value)).toBe(line));

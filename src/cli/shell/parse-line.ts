@@ -87,8 +87,8 @@ function splitWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 'probl
 }
 
 /**
- * Parses typed arguments: in order, or `name=value` if the tool has a parameter of that name. Its schema decides which
- * are numbers and booleans. Words without a parameter belong to the last one if it is a text.
+ * Parses typed arguments: in order, or `name=value` and `--name value` if the tool has a parameter of that name. Its
+ * schema decides which are numbers and booleans. Words without a parameter belong to the last one if it is a text.
  *
  * @param unquoted as in {@link ShellLine}; a name in quotes is part of a value
  */
@@ -100,12 +100,16 @@ export function parseArguments(
   if (!tool) return [...words];
   const named: Record<string, Json> = {};
   const rest: string[] = [];
-  for (const [at, word] of words.entries()) {
-    const [, name = '', value = ''] = /^([a-z][a-z0-9-]*)=(.*)$/s.exec(word) ?? [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at]!;
+    const [, dashes = '', name = '', given] = /^(--)?([a-z][a-z0-9-]*)(?:=(.*))?$/s.exec(word) ?? [];
+    const value = given ?? (dashes ? words[at + 1] : undefined);
     const parameter = tool.parameters.find((candidate) => candidate.name === name);
-    const isName = parameter !== undefined && name.length < (unquoted[at] ?? 0) && !Object.hasOwn(named, name);
-    if (isName) named[name] = typed(value, parameter.schema);
-    else rest.push(word);
+    const isBare = dashes.length + name.length + (given === undefined ? 0 : 1) <= (unquoted[at] ?? 0);
+    if (parameter && value !== undefined && isBare && !Object.hasOwn(named, name)) {
+      named[name] = typed(value, parameter.schema);
+      if (given === undefined) at += 1;
+    } else rest.push(word);
   }
   const open = tool.parameters.filter(({ name }) => !Object.hasOwn(named, name));
   const last = open.at(-1);

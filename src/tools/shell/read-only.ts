@@ -1,8 +1,7 @@
-import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../sandbox/mounts/layouts.ts';
-import type { CommandResult } from '../sandbox/sandbox.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { discardedFiles } from './changed-code.ts';
 import { shellCommand } from './command-argument.ts';
@@ -10,12 +9,6 @@ import { type ShellContext, treeOf } from './context.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, withGit } from './git/report-git.ts';
 import { commandReport, notKept } from './report.ts';
-
-/** The reason why git ended without a word: `git stash` prints nothing if it cannot write its index. */
-function silentGit({ args }: ToolCall, { exit, stdout, stderr }: CommandResult): { readonly git?: string } {
-  if (exit === 0 || `${stdout}${stderr}` !== '' || !/\bgit\b/.test(String(args['command']))) return {};
-  return { git: "Git's own folder is read-only here; in edit, git may stage and stash." };
-}
 
 const WHY = 'this tool keeps no change of the tree';
 
@@ -36,7 +29,6 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   const report = commandReport(context, result, [], {
     ...notKept(discarded.map((path) => ({ path, why: WHY }))),
     ...tree.said,
-    ...silentGit(context.call, result),
   });
   return withGit(report, git, 'nothing');
 }

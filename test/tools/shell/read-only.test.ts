@@ -81,6 +81,21 @@ describe('bash-readonly runs an ordinary command', () => {
     expect(result.stdout).toContain(' M a.txt');
   });
 
+  test('a program that prints that it has no network, and exits with 0, gets the remedy', async () => {
+    expect((await shell(scratch(), 'curl -sS http://example.com/ || true')).result).toMatchObject({
+      exit: 0,
+      noNetwork: expect.stringContaining('no network'),
+    });
+    expect((await shell(scratch(), 'curl -sS http://example.com/ 2> /dev/null || true')).result).not.toHaveProperty(
+      'noNetwork',
+    );
+  });
+
+  test('a home folder in which Java finds its preferences', async () => {
+    const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
+    expect(result).toMatchObject({ exit: 0, stdout: '700\n' });
+  });
+
   test('and returns a failure with its exit status', async () => {
     const { result } = await shell(scratch(), 'echo out; echo err >&2; exit 3');
     expect(result).toMatchObject({ exit: 3, stdout: 'out\n', stderr: 'err\n' });

@@ -244,7 +244,8 @@ describe('bash-readonly ends or limits', () => {
       },
       { seconds: 1 },
     );
-    expect(result).toMatchObject({ exit: null, timedOut: true, stdout: 'started\n' });
+    // On a busy machine the time may pass before the command has begun.
+    expect(result).toMatchObject({ exit: null, timedOut: true, stdout: expect.stringMatching(/^(started\n)?$/) });
     expect(sleepers(mark)).toEqual([]);
   });
 

@@ -9,6 +9,8 @@ tools: [read]
 scope: full-codebase
 entry: [default, from-any]
 exit: { in: vault, down: cellar, up: attic, across: study, out: yard }
+delegates: [vault, { to: cellar, within: own }]
+gates: { cellar: [{ when: visit.steps > 0 }] }
 `,
   'peripherals/vault.yaml': `
 id: vault
@@ -51,6 +53,7 @@ tools: [read]
 scope: full-codebase
 entry: [from-hall, from-attic, from-yard]
 exit: { up: attic, rest: hall, publish: press, show: fair }
+delegates: [press, { agency: guests }, { agency: smiths, within: own }]
 fruit: { name: { stated: string }, result: { observed: [pass, fail, flaky] } }
 `,
   'peripherals/press.yaml': `

@@ -230,6 +230,15 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['a stated value is one of its list', 'fruit.ts', "typeof value === 'string' && type.includes(value)", 'true'],
   ['a stated number is one', 'fruit.ts', "return typeof value === 'number';", 'return true;'],
+  [
+    'sub-agents start where the peripheral delegates',
+    'decide-delegate.ts',
+    'if (!delegate || !edge) return',
+    'if (!edge) return',
+  ],
+  ['an entry binds sub-agents', 'decide-delegate.ts', 'unmet(entry, facts)', '[]'],
+  ['gates bind sub-agents', 'decide-delegate.ts', 'unmet(gates, facts)', '[]'],
+  ['tools of the agency are lent', 'decide-delegate.ts', "(tools && delegate.within !== 'own')", 'false'],
   ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
 ];
 

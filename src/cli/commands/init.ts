@@ -10,6 +10,7 @@ import { acceptConfig } from '../../project/trust.ts';
 import { isExclusion } from '../../spec/paths.ts';
 import { programsOf } from '../../tools/shell/context.ts';
 import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/folders.ts';
+import { prefersSingleQuotes } from '../detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../detect/programs.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
 import { type Proposed, renderConfig } from '../detect/render-config.ts';
@@ -67,7 +68,7 @@ async function init(io: Io, options: Options): Promise<void> {
     ...proposedPrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
     caches: proposedCaches(tree, io.env['HOME']),
   };
-  const text = renderConfig(found, proposed);
+  const text = renderConfig(found, proposed, { singleQuote: prefersSingleQuotes(tree) });
   const before = tree.read(CONFIG_FILE);
   const diff = lineDiff(before ?? '', text);
   const changed = diff.some((line) => !line.startsWith(' '));

@@ -1,21 +1,39 @@
-import { Document, isScalar, type Node, type Pair, visit } from 'yaml';
+import { Document, isCollection, isPair, isScalar, type Node, type Pair, visit, type YAMLSeq } from 'yaml';
 import { shorten } from '../../base/text.ts';
 import type { ProposedCache, ProposedPrograms } from './programs.ts';
 import type { DetectedProject } from './project.ts';
 
 /** The style that prettier writes and yamllint accepts. */
-const FORMAT = { lineWidth: 80, flowCollectionPadding: false, trailingComma: true };
+const FORMAT = { lineWidth: 80, flowCollectionPadding: false };
+/** Maximum length of a line with a list; two less than that of a line, for the mark of a comment. */
+const LIST_WIDTH = 78;
+
+/** True if a list of words fits on the line of its key. Prettier and the library break longer ones differently. */
+function fitsOnLine(list: YAMLSeq, path: readonly unknown[]): boolean {
+  if (!list.items.every(isScalar)) return false;
+  const depth = path.filter(isCollection).length - 1;
+  const pair = path.at(-1);
+  const key = isPair(pair) ? String(pair.key) : '';
+  const flow = new Document(list.toJSON(), { compat: 'yaml-1.1' });
+  (flow.contents as unknown as YAMLSeq).flow = true;
+  return 2 * depth + `${key}: ${flow.toString({ ...FORMAT, lineWidth: 0 }).trimEnd()}`.length <= LIST_WIDTH;
+}
+
+/** The repository's own style: `singleQuote` of its prettier. */
+export interface QuoteStyle {
+  readonly singleQuote?: boolean;
+}
 
 /**
  * Writes one key of hopgate.yaml: lists of words on one line if they fit, everything else in block style.
  *
  * @param reasons a comment above each item of the value, in order
  */
-function block(key: string, value: unknown, reasons: readonly string[] = []): string {
+function block(style: QuoteStyle, key: string, value: unknown, reasons: readonly string[] = []): string {
   const doc = new Document({ [key]: value }, { compat: 'yaml-1.1' });
   visit(doc, {
-    Seq: (_, list) => {
-      list.flow = list.items.every(isScalar);
+    Seq: (_, list, path) => {
+      list.flow = fitsOnLine(list, path);
     },
   });
   const { items = [] } = doc.get(key) as { readonly items?: readonly (Node | Pair<Node>)[] };
@@ -23,7 +41,7 @@ function block(key: string, value: unknown, reasons: readonly string[] = []): st
     const item = items[at]!;
     ('key' in item ? item.key : item).commentBefore = ` ${comment(reason)}`;
   }
-  return doc.toString(FORMAT).trimEnd();
+  return doc.toString({ ...FORMAT, ...style }).trimEnd();
 }
 
 const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replaceAll(/^# $/gm, '#');
@@ -41,24 +59,26 @@ const NOTHING: Proposed = { certain: [], possible: [], caches: [] };
 export function renderConfig(
   { edit, test, deploy, git }: DetectedProject,
   { certain, possible, caches }: Proposed = NOTHING,
+  style: QuoteStyle = {},
 ): string {
+  const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) => block(style, key, value, reasons);
   const because = (found: readonly { readonly because: string }[]) => found.map((one) => one.because);
   return [
     '---',
     section(
       'How hopgate works in this repository. No agent can write this file; after a\nchange, accept it with "hopgate trust".\n\n' +
         'The spec set: "default" (the one that comes with hopgate), or a folder of this\nrepository.',
-      block('specs', 'default'),
+      inStyle('specs', 'default'),
     ),
     section(
       'The files that an agent may change here, instead of the paths in the spec of a\nperipheral.',
-      edit.length === 0 ? commented(block('scopes', { edit: ['src/', 'docs/'] })) : block('scopes', { edit }),
+      edit.length === 0 ? commented(inStyle('scopes', { edit: ['src/', 'docs/'] })) : inStyle('scopes', { edit }),
     ),
     section(
       'How this repository is tested: the only commands that bash-test runs. "report"\nsays where the counts come from: tap (the output), {junit: path} (a file that\nthe run leaves), or none (the exit status only). A word "{args}" marks where\nan agent may add arguments.',
       test.length === 0
-        ? commented(block('test', [{ run: ['npm', 'test'], report: 'tap' }]))
-        : block(
+        ? commented(inStyle('test', [{ run: ['npm', 'test'], report: 'tap' }]))
+        : inStyle(
             'test',
             test.map(({ run, report }) => ({ run: withArguments(run), report })),
             because(test),
@@ -66,13 +86,13 @@ export function renderConfig(
     ),
     ...(certain.length === 0
       ? []
-      : [section('Programs of yours that commands here start; the sandbox shows them.', block('programs', certain))]),
+      : [section('Programs of yours that commands here start; the sandbox shows them.', inStyle('programs', certain))]),
     ...(possible.length === 0
       ? []
       : [
           section(
             'Programs of yours whose names are in scripts here. If commands start them,\nadd them to "programs".',
-            commented(block('programs', [...certain, ...possible])),
+            commented(inStyle('programs', [...certain, ...possible])),
           ),
         ]),
     ...(caches.length === 0
@@ -80,30 +100,30 @@ export function renderConfig(
       : [
           section(
             'Caches: a folder of the home folder that the test runs of a session share,\nand folders of yours that every command may read.',
-            block('cache', caches),
+            inStyle('cache', caches),
           ),
         ]),
     section(
       'How it is shipped: the only commands besides git that the deploy peripheral\nruns, by name.',
       deploy.length === 0
-        ? commented(block('deploy', { staging: ['./deploy.sh', 'staging'] }))
-        : block('deploy', Object.fromEntries(deploy.map(({ name, run }) => [name, run])), because(deploy)),
+        ? commented(inStyle('deploy', { staging: ['./deploy.sh', 'staging'] }))
+        : inStyle('deploy', Object.fromEntries(deploy.map(({ name, run }) => [name, run])), because(deploy)),
     ),
     section(
       'The remote and the branch that deploy pushes to.',
-      git === null ? commented(block('git', { remote: 'origin', branch: 'main' })) : block('git', git),
+      git === null ? commented(inStyle('git', { remote: 'origin', branch: 'main' })) : inStyle('git', git),
     ),
     section(
       'The hosts that web-fetch may ask; none unless listed ("*.example.com" covers\nsubdomains).',
-      block('web', { allow: [] }),
+      inStyle('web', { allow: [] }),
     ),
     section(
       'Files that no tool shows or changes. "default" is the list of files that\nusually hold secrets; "!" makes an exception.',
-      commented(block('mask', ['default', 'secrets/', '!test/fixtures/**'])),
+      commented(inStyle('mask', ['default', 'secrets/', '!test/fixtures/**'])),
     ),
     section(
       'Further folders that the sandbox shows read-only, such as a toolchain in your\nhome folder.',
-      block('toolchains', []),
+      inStyle('toolchains', []),
     ).trimEnd(),
     '',
   ].join('\n');

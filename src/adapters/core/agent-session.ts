@@ -77,8 +77,11 @@ export interface AgentSession {
   /** The approval that a person has to give before this call goes through; null if none. A dry run. */
   wants(call: AgentCall): Promise<ApprovalRequest | null>;
   status(): Promise<SessionStatus & { readonly available: Available }>;
-  /** The prompt for the model on entry and after a compaction: its place, its context, its tools and its exits. */
-  prompt(): Promise<string>;
+  /**
+   * The prompt for the model on entry and after a compaction: its place, its context, its tools, its exits and the new
+   * messages, which count as shown. `messages: false` leaves them for the next answer, if the model may lack it.
+   */
+  prompt(options?: { readonly messages?: boolean }): Promise<string>;
   /** Releases the session; it can be opened again by its id. */
   close(): Promise<void>;
 }

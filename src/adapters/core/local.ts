@@ -51,8 +51,8 @@ export function agentSession(session: Session): AgentSession {
       return session.tool(name) ? session.wants({ step: { tool: name, args: input ?? {} } }) : null;
     },
     status: async () => ({ ...session.state, available: session.available() }),
-    prompt: async () => {
-      const messages = await turnMessages(session);
+    prompt: async ({ messages: withMessages = true } = {}) => {
+      const messages = withMessages ? await turnMessages(session) : null;
       return messages === null ? promptSection(session) : `${promptSection(session)}\n${messages}`;
     },
     close: () => session.detach(),

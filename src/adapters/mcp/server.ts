@@ -45,8 +45,9 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
   return server;
 }
 
+// Clients may cut the instructions off or leave them out, so that messages come with an answer.
 async function introduction({ describes = true, session }: McpHost['options']): Promise<string> {
-  return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt())}` : INTRODUCTION;
+  return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
 }
 
 const INTRODUCTION =

@@ -80,8 +80,8 @@ export function recordTranscript(
       names = now.join(' ');
       return tools;
     },
-    async prompt() {
-      const text = await session.prompt();
+    async prompt(options) {
+      const text = await session.prompt(options);
       sink.add(delivered(text, await situation()));
       return text;
     },

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, it } from 'vitest';
+import { ownCommand } from '../../src/cli/world/story-people.ts';
+import { openSession } from '../../src/open-session.ts';
+import { ensureStateDir } from '../../src/project/state-dir.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { makeWorld } from '../daemon/world.ts';
+import { isDeep } from '../depth.ts';
+
+// It starts three programs.
+it.runIf(isDeep)(
+  'a message is delivered again, with the same id, after kill -9 between its delivery and the next turn',
+  async () => {
+    const world = makeWorld();
+    const store = sqliteStore(join(ensureStateDir(world.root, world.env), 'evidence.db'));
+    world.later(() => store.close());
+    const session = await openSession({ root: world.root, agent: 'ann', store });
+    await session.detach();
+    const [command = '', ...args] = ownCommand();
+    const agent = async () => {
+      const transport = new StdioClientTransport({
+        command,
+        args: [...args, 'mcp', '--root', world.root, '--session', session.id],
+        env: Object.fromEntries(Object.entries(world.env).filter(([, value]) => value !== undefined)) as {
+          [name: string]: string;
+        },
+        stderr: 'ignore',
+      });
+      const client = new Client({ name: 'agent', version: '0' });
+      await client.connect(transport);
+      world.later(() => client.close());
+      return {
+        async turn() {
+          const { content } = await client.callTool({ name: 'status', arguments: {} });
+          return /^\[bell \d+ from .*$/m.exec(
+            content.map((block) => ('text' in block ? block.text : '')).join('\n'),
+          )?.[0];
+        },
+        state: async () => (await store.messages!.inbox(`session:${session.id}`)).map(({ state }) => state),
+        kill: () => process.kill(transport.pid!, 'SIGKILL'),
+      };
+    };
+    const first = await agent();
+    expect(await first.turn()).toBeUndefined();
+    const { id } = await store.messages!.send({
+      id: 'm-0198f6a0-0000-7000-8000-000000000001',
+      ...{ kind: 'bell', act: 'assert', from: 'person:operator', author: 'operator' },
+      ...{ to: `session:${session.id}`, text: 'the tests are red', ref: null },
+    });
+    const line = await first.turn();
+    expect(line).toContain(`id ${id}] "the tests are red"`);
+    first.kill();
+    const second = await agent();
+    expect(await second.turn()).toBe(line);
+    expect(await second.turn()).toBeUndefined();
+    expect(await second.state()).toEqual(['read']);
+  },
+);

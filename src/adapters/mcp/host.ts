@@ -44,7 +44,7 @@ export class McpHost {
 
   /** Notifies the observers each time that the unread messages have changed. */
   #lookIntoInbox(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
-    let known: string | null = null;
+    let known = '';
     let looking = false;
     const look = async (): Promise<void> => {
       if (looking || this.#told.size === 0) return;
@@ -54,7 +54,7 @@ export class McpHost {
         () => known,
       );
       looking = false;
-      if (now !== known && known !== null) for (const told of this.#told) told.resourceUpdated(INBOX);
+      if (now !== known) for (const told of this.#told) told.resourceUpdated(INBOX);
       known = now;
     };
     return setInterval(() => void look(), LOOK_MS).unref();

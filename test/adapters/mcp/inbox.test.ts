@@ -57,7 +57,6 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     if (era === 'legacy') await client.subscribeResource({ uri: 'hopgate://inbox' });
     else await client.listen({ resourceSubscriptions: ['hopgate://inbox'] });
     expect(await read()).toEqual([]);
-    await sleep(600); // the host has looked once
     const { id } = await send({ text: 'Where?\n[ALFWorld] you won', act: 'query' });
     while (told < 1) await sleep(10);
     expect(await read()).toMatchObject([{ id, author: 'bob', state: 'sent' }]);

@@ -1,3 +1,4 @@
+import { lazy } from '../../base/lazy.ts';
 import { plural } from '../../base/text.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
@@ -7,6 +8,8 @@ import type { Mode } from '../../spec/types.ts';
 import { isSessionClosed } from '../state/state.ts';
 import type { Writer } from '../writer.ts';
 import type { SessionParts } from './session-parts.ts';
+
+const messages = lazy(() => import('../messages.ts'));
 
 /** A session whose evidence may lack events that happened without the agent. */
 interface Unsettled {
@@ -31,7 +34,7 @@ export async function settle(session: Unsettled): Promise<void> {
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);
-  if (session.parts.store.messages) await (await import('../messages.ts')).recordMessages(session);
+  if (session.parts.store.messages) await (await messages()).recordMessages(session);
 }
 
 async function recordInterruption(session: Unsettled): Promise<void> {

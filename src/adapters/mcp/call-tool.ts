@@ -55,7 +55,7 @@ export async function carryOut(
       if ('question' in next) return next.question;
       const { count } = peer.relisting;
       const open = await host.tellChanges();
-      if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal);
+      if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.tellTools());
       return callResult(answer, open);
     });
   } finally {

@@ -84,9 +84,14 @@ export class McpHost {
     const now = sameness(tools);
     if (now === before) return null;
     this.#listed = Promise.resolve(now);
-    for (const told of this.#told) told.toolsChanged();
+    this.tellTools();
     const { nameOf } = await this.names();
     return tools.map(({ name }) => nameOf(name));
+  }
+
+  /** Notifies the observers that the tools have changed. */
+  tellTools(): void {
+    for (const told of this.#told) told.toolsChanged();
   }
 
   /** The pinned spec set; null if it cannot be read. */

@@ -5,6 +5,7 @@
 export class Relisting {
   #count = 0;
   #misses = 0;
+  #answers = false;
   #wake: (() => void)[] = [];
 
   /** Number of times that the client has listed the tools so far. */
@@ -20,26 +21,35 @@ export class Relisting {
 
   /**
    * Waits until the client has listed the tools more often than `count`, at most `atMost` milliseconds, and then
-   * `grace` milliseconds for it to process the list. A client that timed out twice in a row is assumed not to list
-   * again at once; from then on the wait is at most `grace`.
+   * `grace` milliseconds for it to process the list. Claude Code drops a notification that comes soon after another
+   * one, so `notify` is called, and the wait repeated, for a client that has listed again before. A client that timed
+   * out twice in a row is assumed not to list again at once; from then on the wait is at most `grace`.
    */
-  async since(count: number, atMost: number, grace: number, signal: AbortSignal): Promise<void> {
+  async since(count: number, atMost: number, grace: number, signal: AbortSignal, notify: () => void): Promise<void> {
     const wait = this.#misses < ENOUGH ? atMost : Math.min(atMost, grace);
-    if (wait <= 0 || signal.aborted) return;
-    if (this.#count === count)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, wait);
-        const end = (): void => {
-          clearTimeout(timer);
-          resolve();
-        };
-        this.#wake.push(end);
-        signal.addEventListener('abort', end, { once: true });
-      });
+    if (wait <= 0) return;
+    await this.#wait(count, wait, signal);
+    if (this.#answers && this.#misses < ENOUGH && this.#count === count && !signal.aborted) {
+      notify();
+      await this.#wait(count, wait, signal);
+    }
     if (signal.aborted) return;
-    const listed = this.#count !== count;
-    this.#misses = listed ? 0 : this.#misses + 1;
-    if (listed) await new Promise((resolve) => setTimeout(resolve, grace));
+    this.#answers = this.#count !== count;
+    this.#misses = this.#answers ? 0 : this.#misses + 1;
+    if (this.#answers) await new Promise((resolve) => setTimeout(resolve, grace));
+  }
+
+  async #wait(count: number, most: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#count !== count) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, most);
+      const end = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#wake.push(end);
+      signal.addEventListener('abort', end, { once: true });
+    });
   }
 }
 

@@ -7,12 +7,17 @@ afterEach(() => void vi.useRealTimers());
 const never = new AbortController().signal;
 
 /** How long a wait takes, in milliseconds, with `meanwhile` happening after 100 of them. */
-async function waited(relisting: Relisting, meanwhile: () => void = () => {}, signal = never): Promise<number> {
+async function waited(
+  relisting: Relisting,
+  meanwhile: () => void = () => {},
+  signal = never,
+  notify = () => {},
+): Promise<number> {
   const begun = Date.now();
   setTimeout(meanwhile, 100);
-  const waiting = relisting.since(relisting.count, 500, 30, signal).then(() => Date.now() - begun);
+  const waiting = relisting.since(relisting.count, 500, 30, signal, notify).then(() => Date.now() - begun);
   // Not all timers: those of other libraries may never end.
-  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(2_000);
   return waiting;
 }
 
@@ -39,8 +44,17 @@ describe('an answer after a change of the tools', () => {
     await waited(relisting);
     const { count } = relisting;
     relisting.listed();
-    await Promise.all([relisting.since(count, 500, 30, never), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([relisting.since(count, 500, 30, never, () => {}), vi.advanceTimersByTimeAsync(1_000)]);
     expect(await waited(relisting, () => relisting.listed())).toBe(130);
+  });
+
+  it('notifies once more a client that has listed again before', async () => {
+    const relisting = new Relisting();
+    const notify = vi.fn(() => relisting.listed());
+    expect(await waited(relisting, () => relisting.listed(), never, notify)).toBe(130);
+    expect(notify).not.toHaveBeenCalled();
+    expect(await waited(relisting, () => {}, never, notify)).toBe(530);
+    expect(notify).toHaveBeenCalledOnce();
   });
 
   it('is not delayed for later calls because one was cancelled', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
+import type { AgentAnswer, AgentCall, AgentTool } from '../adapters/core/agent-session.ts';
 import { agentSession, describeDenialFor } from '../adapters/core/local.ts';
+import { toolsOfSubAgents } from '../adapters/core/tools.ts';
 import {
   delivered,
   reportsSituation,
@@ -16,7 +17,7 @@ import type { Caller } from './conversations/host-options.ts';
 import type { SessionHost } from './host.ts';
 import { writeNote } from './write-note.ts';
 
-/** One call of an {@link AgentSession}, in the form that is sent over the socket. */
+/** One call of an agent's session, in the form that is sent over the socket. */
 export type AgentOp =
   | { readonly op: 'attach'; readonly root: string; readonly agent: string }
   | ({ readonly root: string; readonly session: string } & (
@@ -68,7 +69,7 @@ export async function carryOutAgentOp(
     }
     if (op.op === 'call') return { ok: true, value: await carryOutCall(host, op, signal) };
     const value = await host.sessions.join(op.root, op.session, async (session) => {
-      const answer = await ask(agentSession(session), op);
+      const answer = await ask(session, op);
       recordAnswer(host, op, session, answer);
       return answer;
     });
@@ -120,15 +121,17 @@ function recordAnswer(host: SessionHost, { op, root, session: id }: Asked, sessi
   if (op === 'prompt') host.transcript(root, id).add(delivered(answer as string, situationOf(session), 'instructions'));
 }
 
-function ask(session: AgentSession, op: Asked): Promise<unknown> {
+async function ask(session: Session, op: Asked): Promise<unknown> {
+  const agent = agentSession(session);
   switch (op.op) {
     case 'wants':
-      return session.wants(op.call);
+      return agent.wants(op.call);
     case 'tools':
+      return [...(await agent.tools()), ...toolsOfSubAgents(session)];
     case 'allTools':
     case 'status':
     case 'prompt':
-      return session[op.op]();
+      return agent[op.op]();
     default:
       return op satisfies never;
   }

@@ -122,6 +122,19 @@ export function toolsNow(session: Session): readonly AgentTool[] {
   return [...here, ...controlTools(session.specs)];
 }
 
+/**
+ * The tools that only the sub-agents of the present peripheral may call. A client whose sub-agents share the connection
+ * of their parent lists them too; a call of the parent itself is refused.
+ */
+export function toolsOfSubAgents({ specs, state }: Session): readonly AgentTool[] {
+  const { delegates = [], tools = [] } = specs.peripherals[state.peripheral ?? ''] ?? {};
+  const wider = delegates.flatMap(({ to, within }) => (within === 'own' ? (specs.peripherals[to]?.tools ?? []) : []));
+  return [...new Set(wider)].flatMap((id) => {
+    const tool = specs.tools[id];
+    return tool && !tools.includes(id) ? [agentTool(tool)] : [];
+  });
+}
+
 export const toolsEver = ({ specs }: Session): readonly AgentTool[] => [
   ...Object.values(specs.tools).map(agentTool),
   ...controlTools(specs),

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AgentTool } from '../../../src/adapters/core/agent-session.ts';
 import { SubAgents } from '../../../src/audit/delegation/sub-agents.ts';
 import type { SessionVerdict } from '../../../src/audit/verify/verify-session.ts';
 import { verifySession } from '../../../src/audit/verify/verify-session.ts';
+import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { StoredEntry } from '../../../src/evidence/entry.ts';
 import { stateDir } from '../../../src/project/state-dir.ts';
@@ -114,6 +116,20 @@ describe('a sub-agent in a peripheral that its parent’s one delegates to', () 
     const opened = await world.session(async (session) => bodyOf((await session.evidence())[0]!.body), 'a1');
     expect(opened).toMatchObject({ parent: parent.sessionId, delegation: made.id });
     expect((await verdicts()).flatMap(({ audit }) => audit.violations)).toEqual([]);
+  });
+
+  it.each([
+    ['own', ['read', 'write', 'bash']],
+    ['parent', ['read']],
+  ])('finds its tools over its parent’s connection, within: %s', async (within, expected) => {
+    await begin(`delegates: [{ to: work, within: ${within} }]`);
+    await world.call('Read', { file_path: world.path('src/a.js') });
+    const { sessionId: session } = await world.record();
+    const caller = { env: world.env, pid: null };
+    const op = { op: 'tools', root: world.root, session } as const;
+    const answer = await carryOutAgentOp(world.host, caller, op, new AbortController().signal);
+    const { value } = answer as { readonly value: readonly AgentTool[] };
+    expect(value.flatMap(({ name, kind }) => (kind === 'tool' ? [name] : []))).toEqual(expected);
   });
 
   it('has what both allow without that word', async () => {

@@ -92,6 +92,8 @@ export interface StoreProblem {
   /** The part of the store: `sessions.agent`, `entries.facets at 3`, `blobs.bytes of 1f…`, `file`. */
   readonly where: string;
   readonly message: string;
+  /** Set if a process that was killed leaves the same; it then proves no damage. */
+  readonly isGap?: true;
 }
 
 /** Maximum length of the list of problems. */

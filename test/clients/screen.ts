@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -19,7 +19,8 @@ export class Screen {
   /** @param folder for the socket and the script */
   constructor(folder: string) {
     this.#folder = folder;
-    this.#socket = join(folder, 'tmux');
+    // Not a name that is used again: the server of an earlier screen may still be ending.
+    this.#socket = join(mkdtempSync(join(folder, 'tmux-')), 'tmux');
   }
 
   /** Starts a command line in an environment of its own, and waits for the prompt. */

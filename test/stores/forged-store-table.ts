@@ -33,8 +33,8 @@ export const COLUMNS: { readonly [column: string]: Row } = {
     found: [],
     note: 'ephemeral entries are outside of every chain, so nothing authenticates them',
   }),
-  ...columns('messages', 'id recipient seq kind act sender author text ref sent_at', { found: ['store'] }),
-  ...columns('messages', 'nth state', { found: [], note: 'the receipts in the chains say what became of a message' }),
+  ...columns('messages', 'id recipient seq kind act sender author text ref sent_at state', { found: ['store'] }),
+  ...columns('messages', 'nth', { found: [], note: 'the messages are in order of `seq`' }),
   ...columns('receipts', 'nth sender message state', { found: ['store'] }),
   ...columns('receipts', 'at', { found: [], note: 'the entries that record a receipt have a time of their own' }),
   ...columns('waits', 'id waiter target until', { found: [], note: 'a wait is no evidence; it ends by itself' }),
@@ -58,19 +58,29 @@ const bodies =
   (drafts: EntryDraft[]): EntryDraft[] =>
     drafts.map((draft) => ({ ...draft, body: change(draft.body as Fields) }));
 
+/** The id of the newest message. */
+const LAST = 'SELECT id FROM messages ORDER BY nth DESC LIMIT 1';
+
+/** A message that nobody sent, with its first receipt. `sender`: an SQL expression. */
+const made = (sender: string, recipient: string): string =>
+  `INSERT INTO messages (id, recipient, seq, kind, act, sender, author, text, sent_at, state)
+     SELECT 'm-made', '${recipient}', 99, kind, act, ${sender}, author, 'made up', sent_at, 'sent' FROM messages LIMIT 1;
+   INSERT INTO receipts (sender, message, state, at) SELECT sender, id, state, sent_at FROM messages WHERE id = 'm-made'`;
+
 export const FORGERIES: readonly Forgery[] = [
   { what: 'the first entry is removed', sql: 'DELETE FROM entries WHERE seq = 0', found: ['store', 'chain', 'audit'] },
   { what: 'an entry in the middle is removed', sql: 'DELETE FROM entries WHERE seq = 3', found: ['chain', 'audit'] },
   {
-    what: 'the last entry is removed',
-    sql: 'DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries); DELETE FROM folds',
+    what: 'the last entry is removed, with the message that it sent',
+    sql: `DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries); DELETE FROM folds;
+      DELETE FROM receipts WHERE message = (${LAST}); DELETE FROM messages WHERE id = (${LAST})`,
     found: ['seal'],
   },
   { what: "the session's row is removed", sql: 'DELETE FROM sessions', found: ['store'] },
   {
     what: 'a session is removed with all its entries',
     sql: 'DELETE FROM sessions; DELETE FROM entries',
-    found: ['store'],
+    found: ['store', 'gap'],
   },
   {
     what: 'a session is removed from every table',
@@ -90,6 +100,50 @@ export const FORGERIES: readonly Forgery[] = [
     found: ['chain'],
   },
   { what: 'a delivered message is removed', sql: "DELETE FROM messages WHERE id = 'm-1'", found: ['store'] },
+  {
+    what: 'an undelivered message of a session is removed',
+    sql: `DELETE FROM receipts WHERE message = (${LAST}); DELETE FROM messages WHERE id = (${LAST})`,
+    found: ['store'],
+  },
+  {
+    what: 'the text of an undelivered message of a session is another',
+    sql: `UPDATE messages SET text = 'other' WHERE id = (${LAST})`,
+    found: ['store'],
+  },
+  {
+    what: "a message is made up in a session's name, with its receipt",
+    sql: made('$address', 'person:operator'),
+    found: ['gap'],
+  },
+  {
+    what: 'a message is made up in the name of a session that does not exist',
+    sql: made("'session:none'", 'person:operator'),
+    found: ['store'],
+  },
+  {
+    what: 'a message is made up in the name of a person, with its receipt, and not delivered yet',
+    sql: made("'person:operator'", 'person:ann'),
+    found: [],
+    note: 'people keep no evidence; who may write the file may also ring as a person',
+  },
+  {
+    what: 'a receipt is made up with the state that it gives',
+    sql: `INSERT INTO receipts (sender, message, state, at) SELECT sender, id, 'answered', sent_at FROM messages WHERE id = (${LAST});
+      UPDATE messages SET state = 'answered' WHERE id = (${LAST})`,
+    found: ['store'],
+  },
+  {
+    what: 'a receipt that its sender has not recorded is removed',
+    sql: `DELETE FROM receipts WHERE message = (${LAST})`,
+    found: ['store'],
+  },
+  {
+    what: 'a message is said to be delivered to a session that never got it',
+    sql: `${made("'person:operator'", 'session:none')};
+      INSERT INTO receipts (sender, message, state, at) SELECT sender, id, 'delivered', sent_at FROM messages WHERE id = 'm-made';
+      UPDATE messages SET state = 'delivered' WHERE id = 'm-made'`,
+    found: ['gap'],
+  },
   { what: 'a body is erased', sql: 'UPDATE entries SET body = NULL WHERE seq = 3', found: ['gap'] },
   { what: 'an index is removed', sql: 'DROP INDEX entries_late', found: ['store'] },
   {

@@ -8,15 +8,30 @@ import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/ch
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { hashSpecs } from '../../src/spec/hash-specs.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { CONFIG, fixtureSpecs, lead, must, stage, TestClock } from '../session/sessions.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { messagesBackend } from '../../src/tools/messages/backend.ts';
+import { CONFIG, changed, fixtureSpecs, lead, must, stage, TestClock } from '../session/sessions.ts';
 import { COLUMNS, type Finder, FORGERIES, writePage } from './forged-store-table.ts';
 
 let folder: string;
 let id: string;
 const clock = new TestClock();
 const KEY = newSealKey();
-const PINNED = { specs: fixtureSpecs, config: CONFIG };
+const { tools } = await loadSpecs('specs');
+const { edit } = fixtureSpecs.peripherals;
+const { hash: _, ...fixture } = fixtureSpecs;
+const withBell = {
+  ...fixture,
+  tools: { ...fixtureSpecs.tools, bell: tools['bell']! },
+  peripherals: { ...fixtureSpecs.peripherals, edit: { ...edit!, tools: [...edit!.tools, 'bell'] } },
+};
+/** The fixture specs, with a bell in edit. */
+const SPECS: SpecSet = { ...withBell, hash: hashSpecs(withBell) };
+const PINNED = { specs: SPECS, config: CONFIG };
 const fileOf = (name: string) => join(folder, name, 'evidence.db');
 const open = (file: string, readOnly = false) =>
   sqliteStore(file, { clock, keyFile: join(folder, 'kept-states.key'), readOnly });
@@ -26,17 +41,20 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hopgate-forged-'));
   const store = open(fileOf('honest'));
   const text = 'long '.repeat(10_000);
-  const on = await stage({ store, clock, results: { read: { path: 'src/a.ts', text } } });
+  const scripted = scriptedBackend({ edit: changed('src/a.ts'), read: { path: 'src/a.ts', text } });
+  const on = await stage({ specs: SPECS, store, clock, backends: [scripted, messagesBackend(store)] });
   id = on.session.id;
   const address = `session:${id}`;
   const { messages } = store;
   await lead(on.session, 'edit');
-  const draft = { kind: 'bell', act: 'assert', author: 'ann', text: 'hello', ref: null } as const;
-  await messages!.send({ ...draft, id: 'm-1', to: address, from: 'ann' });
-  await messages!.send({ ...draft, id: 'm-2', to: 'ann', from: address });
+  const draft = { kind: 'bell', act: 'assert', author: 'operator', text: 'hello', ref: null } as const;
+  await messages!.send({ ...draft, id: 'm-1', to: address, from: 'person:operator' });
+  await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'first' } }));
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
   await on.session.step({ tool: 'read', args: { path: '/etc/passwd' } });
+  // Nothing is recorded of what becomes of it.
+  await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'last' } }));
   await on.session.detach();
   await store.appendEphemeral(id, [
     { id: 'e-0', type: 'presence-event', claim: 'observation', author: 'ann', body: { at: 1 } },
@@ -67,13 +85,15 @@ async function findersOf(file: string): Promise<readonly Finder[]> {
   const found: Finder[] = [];
   const store = open(file);
   try {
-    if ((await store.problems!()).length > 0) found.push('store');
+    const problems = await store.problems!();
+    if (problems.some(({ isGap }) => !isGap)) found.push('store');
     const sealed = { seal: await honestSeal(), publicKey: KEY.publicKey };
     const options = { seal: sealed, getBlob: (hash: string) => store.getBlob(hash) };
     const verdict = await verifySession(id, PINNED, store.entries(id), options);
     if (verdict.chain.length > 0) found.push('chain');
     if (!verdict.audit.ok) found.push('audit');
-    if (verdict.audit.gaps.some(({ kind }) => kind === 'erased')) found.push('gap');
+    const isErased = verdict.audit.gaps.some(({ kind }) => kind === 'erased');
+    if (isErased || problems.some(({ isGap }) => isGap)) found.push('gap');
     if (verdict.seal !== null && found.length === 0) found.push('seal');
   } catch {
     found.push('error');
@@ -148,7 +168,7 @@ it('has a row in the table for each column of each table, and each change is fou
 
 it.each(FORGERIES)('$what: found by $found', async ({ what, found, sql, drafts, bytes }) => {
   const file = forged(what, (db, path) => {
-    if (sql !== undefined) db.exec(sql.replaceAll('$session', `'${id}'`));
+    if (sql !== undefined) db.exec(sql.replaceAll('$session', `'${id}'`).replaceAll('$address', `'session:${id}'`));
     if (drafts) recompute(db, drafts);
     if (!bytes) return;
     db.close();

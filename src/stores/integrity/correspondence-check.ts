@@ -1,59 +1,142 @@
-import { bodyOf } from '../../evidence/bodies.ts';
+import { isObject } from '../../base/json.ts';
+import { type Body, bodyOf } from '../../evidence/bodies.ts';
+import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
 import { type Statements, statementsOf } from '../statements.ts';
 
 const SQL = {
-  message: 'SELECT recipient, seq, kind, act, sender, author, text, ref, sent_at FROM messages WHERE id = ?',
+  message: 'SELECT * FROM messages WHERE id = ?',
   receipt: 'SELECT sender, message, state FROM receipts WHERE nth = ?',
+  all: `SELECT m.id, m.sender, m.recipient, m.state, r.nth, r.sender AS owner, r.state AS receipt
+    FROM messages m LEFT JOIN receipts r ON r.message = m.id ORDER BY m.id, r.nth`,
+  answer: "SELECT 1 FROM messages WHERE ref = ? AND act = 'answer' AND sender = ?",
+  strayReceipts: 'SELECT nth, message FROM receipts WHERE message NOT IN (SELECT id FROM messages)',
 };
 
-type Report = (sessionId: string, where: string, message: string) => void;
+type Row = { readonly [column: string]: unknown };
 
-/** Compares the inboxes with the messages and receipts that sessions recorded. */
+type Report = (sessionId: string | null, where: string, message: string, isGap?: boolean) => void;
+
+const SESSION = 'session:';
+
+/**
+ * Compares the inboxes with the messages and receipts that sessions recorded, both ways: a message of a session is
+ * a step of its sender, and a delivered one an entry of its recipient. People keep no evidence; their messages are
+ * compared only when they are delivered.
+ */
 export class CorrespondenceCheck {
   readonly #sql: Statements<keyof typeof SQL>;
   readonly #report: Report;
+  /** By address: the agents of the sessions. */
+  readonly #agents = new Map<string, string>();
   /** Addresses of sessions with erased entries: the texts of their messages may be erased, too. */
   readonly #erased = new Set<string>();
-  readonly #blank: { readonly sessionId: string; readonly seq: number; readonly from: string }[] = [];
+  readonly #blank: { readonly sessionId: string; readonly seq: number; readonly parties: readonly string[] }[] = [];
+  readonly #sent = new Set<string>();
+  readonly #received = new Set<string>();
 
   constructor(db: Database, report: Report) {
     this.#sql = statementsOf(db, SQL);
     this.#report = report;
   }
 
+  /** Adds an entry of a session, in order of `seq`. */
   add(sessionId: string, seq: number, body: Json, erased: boolean): void {
-    if (erased) this.#erased.add(`session:${sessionId}`);
+    const address = `${SESSION}${sessionId}`;
+    if (erased) this.#erased.add(address);
     const known = bodyOf(body);
-    const address = `session:${sessionId}`;
+    if (known?.event === 'session-open') this.#agents.set(address, known.agent);
     if (known?.event === 'message') {
-      const { id, from, sentAt, event: _, ...same } = known;
-      const row = this.#sql.message.get(id);
-      if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${id} is gone`);
-      if (row['text'] === '' && same.text !== '') {
-        this.#blank.push({ sessionId, seq, from });
-        row['text'] = same.text;
-      }
-      const due = { ...same, recipient: address, sender: from, sent_at: sentAt };
-      for (const [column, value] of Object.entries(due))
-        if (row[column] !== value)
-          this.#report(
-            sessionId,
-            `messages.${column} at ${seq}`,
-            `it is ${JSON.stringify(row[column])}, not ${JSON.stringify(value)}`,
-          );
+      const { from, sentAt, event: _, ...same } = known;
+      this.#received.add(known.id);
+      this.#compare(sessionId, seq, { ...same, recipient: address, sender: from, sent_at: sentAt });
     }
     if (known?.event === 'receipt' && known.nth !== null) {
       const row = this.#sql.receipt.get(known.nth);
       if (row?.['sender'] !== address || row['message'] !== known.message || row['state'] !== known.state)
         this.#report(sessionId, `receipts at ${seq}`, `receipt ${known.nth} is another one than was recorded`);
     }
+    if (known?.event === 'step') this.#step(sessionId, seq, known);
   }
 
-  /** A text may be missing only if its sender's session was erased. */
+  /** A bell or a whistle, and the answer that the whistle waited for. */
+  #step(sessionId: string, seq: number, { tool, args, outcome }: Extract<Body, { event: 'step' }>): void {
+    if ((tool !== 'bell' && tool !== 'whistle') || outcome.status !== 'ok' || !isObject(outcome.result)) return;
+    const { message: id, to, seq: place, act, sentAt, answer } = outcome.result as { readonly [field: string]: Json };
+    if (typeof id !== 'string' || typeof sentAt !== 'string') return;
+    const address = `${SESSION}${sessionId}`;
+    this.#sent.add(id);
+    const envelope = { recipient: to, seq: place, kind: tool, act, sender: address, sent_at: sentAt };
+    const agent = this.#agents.get(address);
+    this.#compare(sessionId, seq, {
+      ...{ id, ...envelope, ref: args['ref'] ?? null },
+      ...(agent === undefined ? {} : { author: agent }),
+      ...(typeof args['text'] === 'string' ? { text: args['text'].toWellFormed() } : {}),
+    });
+    if (!isObject(answer)) return;
+    const { id: answered, from, text, ...rest } = answer;
+    this.#received.add(String(answered));
+    const said = typeof text === 'string' ? { text } : {};
+    this.#compare(sessionId, seq, { id: answered, ...rest, ...said, sender: from, recipient: address, ref: id });
+  }
+
+  #compare(sessionId: string, seq: number, due: Row): void {
+    const row = this.#sql.message.get(String(due['id']));
+    if (row === undefined) return this.#report(sessionId, `messages at ${seq}`, `message ${due['id']} is gone`);
+    for (const [column, value] of Object.entries(due)) {
+      if (row[column] === value) continue;
+      const found = `it is ${JSON.stringify(row[column])}, not ${JSON.stringify(value)}`;
+      if (column === 'text' && row[column] === '')
+        this.#blank.push({ sessionId, seq, parties: [String(row['sender']), String(row['recipient'])] });
+      else this.#report(sessionId, `messages.${column} at ${seq}`, found);
+    }
+  }
+
+  /** Compares each message with its receipts and with its parties' evidence. Called after the last entry. */
   finish(): void {
-    for (const { sessionId, seq, from } of this.#blank)
-      if (!this.#erased.has(from)) this.#report(sessionId, `messages.text at ${seq}`, 'the text is gone');
+    for (const { sessionId, seq, parties } of this.#blank)
+      if (!parties.some((address) => this.#erased.has(address)))
+        this.#report(sessionId, `messages.text at ${seq}`, 'the text is gone');
+    for (const { nth, message } of this.#sql.strayReceipts.all())
+      this.#report(null, `receipts.message of ${nth}`, `there is no message ${message}`);
+    let last: Row | null = null;
+    let rank = -1;
+    for (const row of this.#sql.all.iterate() as Iterable<Row>) {
+      if (last !== null && row['id'] !== last['id']) this.#finishMessage(last, rank);
+      if (row['id'] !== last?.['id']) rank = -1;
+      last = row;
+      if (row['nth'] === null) continue;
+      const next = RECEIPTS.indexOf(row['receipt'] as (typeof RECEIPTS)[number]);
+      const follows = rank === -1 ? next === 0 : next > rank;
+      if (!follows || row['owner'] !== row['sender'])
+        this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} is none that follows the one before`);
+      rank = Math.max(next, rank);
+    }
+    if (last !== null) this.#finishMessage(last, rank);
+  }
+
+  /** @param rank the place of its last receipt in {@link RECEIPTS}; -1 if it has none */
+  #finishMessage(row: Row, rank: number): void {
+    const [id, sender, recipient] = [String(row['id']), String(row['sender']), String(row['recipient'])];
+    const state = RECEIPTS[rank];
+    const where = `messages.state of ${id}`;
+    if (state !== row['state'])
+      this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is gone'}`);
+    if (state === 'answered' && this.#sql.answer.get(id, recipient) === undefined)
+      this.#report(null, where, 'it is "answered", and its recipient sent no answer');
+    const own = (address: string) => (address.startsWith(SESSION) ? address.slice(SESSION.length) : null);
+    const isUnknown = (address: string) => own(address) !== null && !this.#erased.has(address);
+    if (rank > 0 && isUnknown(recipient) && !this.#received.has(id))
+      this.#report(own(recipient), where, `it is "${state}", and its recipient has no entry of it`, true);
+    if (isUnknown(sender) && !this.#sent.has(id)) {
+      const isOpen = this.#agents.has(sender);
+      this.#report(
+        isOpen ? own(sender) : null,
+        `messages of ${id}`,
+        isOpen ? 'its sender has no step that sent it' : `its sender ${sender} is no session of this store`,
+        isOpen,
+      );
+    }
   }
 }

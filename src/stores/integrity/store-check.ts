@@ -34,15 +34,15 @@ const SQL = {
  * asks SQLite to check its pages. Reads the whole file once, in flat memory.
  */
 export class StoreCheck {
+  readonly #db: Database;
   readonly #sql: Statements<keyof typeof SQL>;
   readonly #problems: StoreProblem[] = [];
   readonly #correspondence: CorrespondenceCheck;
 
   constructor(db: Database) {
+    this.#db = db;
     this.#sql = statementsOf(db, SQL);
-    this.#correspondence = new CorrespondenceCheck(db, (sessionId, where, message) =>
-      this.#add(sessionId, where, message),
-    );
+    this.#correspondence = new CorrespondenceCheck(db, (...problem) => this.#add(...problem));
   }
 
   /**
@@ -50,6 +50,17 @@ export class StoreCheck {
    * @param objects the tables and indexes of this schema, as `type name`
    */
   run(seal: FoldSeal, now: number, objects: readonly string[], sha256: (bytes: Uint8Array) => string) {
+    // One state of the file: sessions and messages that others write meanwhile are not seen in part.
+    this.#db.exec('BEGIN');
+    try {
+      this.#check(seal, now, objects, sha256);
+    } finally {
+      this.#db.exec('ROLLBACK');
+    }
+    return this.#problems;
+  }
+
+  #check(...[seal, now, objects, sha256]: Parameters<StoreCheck['run']>): void {
     for (const part of [
       () => this.#pages(),
       () => this.#schema(objects),
@@ -61,11 +72,11 @@ export class StoreCheck {
       () => this.#leases(now),
     ])
       this.#guarded(part);
-    return this.#problems;
   }
 
-  #add(sessionId: string | null, where: string, message: string): void {
-    if (this.#problems.length < MAX_STORE_PROBLEMS) this.#problems.push({ sessionId, where, message });
+  #add(sessionId: string | null, where: string, message: string, isGap = false): void {
+    if (this.#problems.length >= MAX_STORE_PROBLEMS) return;
+    this.#problems.push({ sessionId, where, message, ...(isGap ? { isGap } : {}) });
   }
 
   /** Damaged pages end the reading of a table, not the check. */

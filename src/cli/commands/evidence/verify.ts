@@ -9,7 +9,7 @@ import { excerpt, plural, visible } from '../../../base/text.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
-import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
+import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
 import { chosenSessions, readPin } from '../../chosen-sessions.ts';
 import { inhabitationOf, printInhabitation } from '../../inhabitation.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
@@ -68,8 +68,8 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
       },
     );
   const found = await withStore(root, io.env, 0, async (store) => {
-    const isDamaged = await checkStore(io, store, ids);
-    if (isDamaged) io.exitCode = 1;
+    const problems = await checkStore(io, store, ids);
+    if (problems.some(({ isGap }) => options.strict || !isGap)) io.exitCode = 1;
     const chosen = await chosenSessions(store, ids);
     for (const session of chosen) {
       const verdict = await verifyOne(io, store, session, seal);
@@ -90,22 +90,24 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
   if (found === 0 && !io.json) print(io, 'No sessions yet.');
 }
 
-/** Prints where the store says something else than its entries; returns whether it does. */
-async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]): Promise<boolean> {
+/** Prints where the store says something else than its entries. */
+async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]): Promise<readonly StoreProblem[]> {
   const all = (await store.problems?.()) ?? [];
   const isAsked = (sessionId: string | null) =>
     sessionId === null || ids.length === 0 || ids.some((id) => sessionId.startsWith(id));
   const problems = all.filter(({ sessionId }) => isAsked(sessionId));
-  if (problems.length === 0) return false;
-  if (io.json) printJsonLine(io, { store: { ok: false, problems } });
+  if (problems.length === 0) return problems;
+  const ok = problems.every(({ isGap }) => isGap);
+  if (io.json) printJsonLine(io, { store: { ok, problems } });
   else {
-    print(io, `${paint(io, 'red', 'damaged')}  the store; ${plural(problems.length, 'problem')}`);
-    const cells = problems.map(({ sessionId, where, message }) =>
-      [sessionId ?? '', where, message].map((cell) => excerpt(cell, WIDTH)),
+    const verdict = ok ? paint(io, 'yellow', 'incomplete') : paint(io, 'red', 'damaged');
+    print(io, `${verdict}  the store; ${plural(problems.length, 'problem')}`);
+    const cells = problems.map(({ sessionId, where, message, isGap }) =>
+      [sessionId ?? '', where, isGap ? `gap: ${message}` : message].map((cell) => excerpt(cell, WIDTH)),
     );
     print(io, table(io, ['session', 'part', 'what'], cells));
   }
-  return true;
+  return problems;
 }
 
 function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['seal']> | null {

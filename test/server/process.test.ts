@@ -47,6 +47,8 @@ describe('hopgate serve', () => {
   it('loses nothing that it acknowledged when it is killed under load', async () => {
     const world = makeWorld();
     const acknowledged = new Map<string, string>();
+    let requests = 0;
+    let underLoadMs = 0;
     for (let round = 0; round < KILLS; round++) {
       const { child, port, operator } = await serveProgram(world);
       const post = (path: string, body: object) => send(port, `POST /v1/sessions${path}`, { token: operator, body });
@@ -54,15 +56,20 @@ describe('hopgate serve', () => {
         const { json } = await post('', { root: world.root, agent: 'builder', peripheral: 'explore' });
         for (;;) {
           const answer = await post(`/${json.session}/step`, { tool: 'edit', args: {} });
+          requests += 1;
           for (const { id, hash } of answer.json.evidence) acknowledged.set(id, hash);
         }
       };
-      const workers = Array.from({ length: 4 }, () => worker().catch(() => {}));
+      const begun = Date.now();
+      const workers = Array.from({ length: 8 }, () => worker().catch(() => {}));
       const before = acknowledged.size;
       await until(() => acknowledged.size > before + 20 + (round % 25) * 7);
       child.kill('SIGKILL');
+      underLoadMs += Date.now() - begun;
       await Promise.all([once(child, 'close'), ...workers]);
     }
+    if (process.env['HOPGATE_KILLS'])
+      console.log(`${KILLS} kills, ${requests} requests, ${Math.round((requests * 1000) / underLoadMs)} a second`);
     const store = sqliteStore(`${ensureStateDir(world.root, world.env)}/evidence.db`);
     world.later(() => store.close());
     for (const [id, hash] of acknowledged) {

@@ -4,7 +4,14 @@ export { compileSpecs, type EnvelopeMeta, facts, guards, type Machine, type Mach
 export type { Entry, StoredEntry } from './evidence/entry.ts';
 export { transferContext } from './gate/context.ts';
 export { decide } from './gate/decide.ts';
-export { type Available, DENIAL_CODES, type Denial, type DenialCode, type WayLeg } from './gate/denial.ts';
+export {
+  type Available,
+  DENIAL_CODES,
+  type Denial,
+  type DenialCode,
+  type ModeStep,
+  type WayLeg,
+} from './gate/denial.ts';
 export type { GateContext, Request } from './gate/request.ts';
 export { validateHop } from './gate/validate-hop.ts';
 export { type ApproveFunction, type OpenOptions, openSession } from './open-session.ts';

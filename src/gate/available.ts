@@ -1,11 +1,12 @@
 import { edgesFrom } from '../spec/edges-from.ts';
-import { effectsIn, modeWay } from '../spec/mode-way.ts';
+import { effectsIn } from '../spec/mode-way.ts';
 import { own } from '../spec/names.ts';
-import type { Edge, Mode, SpecSet } from '../spec/types.ts';
+import type { Edge, Mode, SpecSet, ToolEffect } from '../spec/types.ts';
 import { transferContext } from './context.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
 import { requirementsOf, startRequirements, transitionRequirements } from './requirements/requirements.ts';
+import { withModes } from './requirements/way-modes.ts';
 import type { SessionView } from './view.ts';
 
 const ASKED_BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
@@ -66,6 +67,10 @@ function startable(specs: SpecSet, view: SessionView): string[] {
     .map(({ id }) => id);
 }
 
+/** A leg from here with the changes of mode that it needs; unchanged if no reachable mode admits its target. */
+const inMode = (specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg =>
+  withModes(specs, mode, [leg], null)?.[0] ?? leg;
+
 const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean => {
   const effect = specs.tools[tool]?.effect;
   return effect !== undefined && (!specs.modeGate || !mode || effectsIn(specs.modeGate, mode).includes(effect));
@@ -91,8 +96,8 @@ export function available(specs: SpecSet, view: SessionView): Available {
     hops: view.closed
       ? []
       : peripheral === null
-        ? startable(specs, view).map((to) => startLeg(specs, to))
-        : edgesFrom(specs, peripheral).map((edge) => legOf(specs, view, edge)),
+        ? startable(specs, view).map((to) => inMode(specs, view, startLeg(specs, to)))
+        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, legOf(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }
@@ -114,30 +119,17 @@ function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
 }
 
 /**
- * The modes on the shortest way to one that `wanted` accepts, and what each change needs, as data of a refusal; empty
- * if there is no way. Pure: the needs are named, not judged.
- */
-export function modesTo(
-  { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
-  wanted: (mode: Mode) => boolean,
-): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
-  const way = view.mode && modeWay(specs, view.mode, wanted);
-  if (!way || way.length === 0) return {};
-  const transitions = way.flatMap(
-    (leg) => specs.modeGate?.transitions.find(({ from, to }) => from === leg.from && to === leg.to) ?? [],
-  );
-  const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));
-  return { modes: way.map(({ to }) => to), needs };
-}
-
-/**
  * The shortest way through the hop graph from the current peripheral to one that `wanted` accepts (breadth first; among
- * equals the way with fewer needs); null if there is none. Pure: the needs along the way are named, not judged.
+ * equals the way with fewer needs), with the changes of mode that it needs; null if there is none. Pure: the needs
+ * along the way are named, not judged.
+ *
+ * @param effect the effect of the tool to call at the end: the last mode allows it
  */
 export function shortestWay(
   specs: SpecSet,
   view: SessionView,
   wanted: (peripheral: string) => boolean,
+  effect: ToolEffect | null = null,
 ): readonly WayLeg[] | null {
   interface Way {
     readonly before: Way | null;
@@ -163,7 +155,7 @@ export function shortestWay(
     for (const way of ways.sort((a, b) => a.needs - b.needs)) if (!best.has(way.leg.to)) best.set(way.leg.to, way);
   }
   const [way] = best.values();
-  return way ? legsOf(way) : null;
+  return way ? withModes(specs, view.mode, legsOf(way), effect) : null;
 
   function legsOf(end: Way): WayLeg[] {
     const legs: WayLeg[] = [];

@@ -5,7 +5,7 @@ import { nearest, own } from '../spec/names.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
-import { isServed, modesTo, shortestWay } from './available.ts';
+import { isServed, shortestWay } from './available.ts';
 import { checkApproval } from './check-approval.ts';
 import type { Denial } from './denial.ts';
 import { deny } from './deny.ts';
@@ -13,6 +13,7 @@ import { installToApprove } from './install-approval.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/cel.ts';
 import { celFacts } from './requirements/facts.ts';
+import { modesTo } from './requirements/way-modes.ts';
 import { isObserved, openContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope.ts';
 
@@ -73,12 +74,16 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const { tool: id, args } = request;
   const { specs, config, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
-  if (!view.visit) return deny(context, 'no-peripheral', { tool: String(id) });
+  const tool = typeof id === 'string' && Object.hasOwn(specs.tools, id) ? specs.tools[id] : undefined;
+  const wayToTool = () =>
+    tool
+      ? shortestWay(specs, view, (other) => specs.peripherals[other]?.tools.includes(tool.id) ?? false, tool.effect)
+      : null;
+  if (!view.visit) return deny(context, 'no-peripheral', { tool: String(id) }, wayToTool());
   const { peripheral } = view.visit;
   const spec = specs.peripherals[peripheral];
   if (!spec) throw new Error(`the session is in "${peripheral}", which its spec does not have`);
 
-  const tool = typeof id === 'string' && Object.hasOwn(specs.tools, id) ? specs.tools[id] : undefined;
   if (!tool) {
     const suggestion = nearest(String(id), Object.keys(specs.tools));
     return deny(context, 'unknown-tool', { tool: String(id), suggestion });
@@ -88,10 +93,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const { mode } = view;
   const granted = spec.tools.filter((other) => isServed(view, other));
   if (!spec.tools.includes(tool.id)) {
-    const way = shortestWay(specs, view, (other) => specs.peripherals[other]?.tools.includes(tool.id) ?? false);
-    const change =
-      way && mode && !allows(mode, tool.effect) ? modesTo(context, (other) => allows(other, tool.effect)) : {};
-    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted, ...change }, way);
+    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted }, wayToTool());
   }
   if (!isServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;

@@ -35,6 +35,16 @@ export interface WayLeg {
   readonly to: string;
   /** The requirements of this leg, in words (`approval by operator`, `tests-passed`, `result is pass`). */
   readonly needs: readonly string[];
+  /** Changes of mode before this leg, in their order; absent if the mode already admits it. */
+  readonly modes?: readonly ModeStep[];
+  /** Changes of mode after this leg, before the requested tool can be called; absent if none is needed. */
+  readonly modesAfter?: readonly ModeStep[];
+}
+
+/** A change of mode, and its requirements in words. */
+export interface ModeStep {
+  readonly to: Mode;
+  readonly needs: readonly string[];
 }
 
 /** The actions available from here: part of every denial, and the result of `session.available()`. */
@@ -45,7 +55,7 @@ export interface Available {
   readonly tools: readonly string[];
   /** Edges out of here (or, outside, the peripherals that can be started), with what each still needs. */
   readonly hops: readonly WayLeg[];
-  readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
+  readonly modes: readonly ModeStep[];
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Available, Denial, DenialCode, WayLeg } from './denial.ts';
+import type { Available, Denial, DenialCode, ModeStep, WayLeg } from './denial.ts';
 
 type About = Denial['about'];
 interface Words {
@@ -13,10 +13,11 @@ const list = (items: unknown): string => (Array.isArray(items) && items.length >
 const openHere = (available: Available): string =>
   `${list(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
 
-/** One leg of a way: `hop edit --exit ready-to-edit (needs approval by operator)`. */
-export function describeLeg({ from, exit, to, needs }: WayLeg): string {
+/** One leg of a way, with its changes of mode: `hop to edit with exit found (needs: approval by operator)`. */
+export function describeLeg({ from, exit, to, needs, modes = [], modesAfter = [] }: WayLeg): string {
   const act = from === null ? `start ${to}` : `hop to ${to} with exit ${exit}`;
-  return needs.length > 0 ? `${act} (needs: ${needs.join('; ')})` : act;
+  const leg = needs.length > 0 ? `${act} (needs: ${needs.join('; ')})` : act;
+  return [modeCalls(modes), leg, modeCalls(modesAfter)].filter((part) => part !== null).join(', then ');
 }
 
 /** A path through the hop graph, as one clause. */
@@ -42,11 +43,8 @@ const onward = (available: Available): string => {
   return `from here: ${available.hops.map(describeLeg).join(' | ')}`;
 };
 
-/** @param first what comes before the first leg: a change of mode */
-const throughWay = (way: readonly WayLeg[] | null, otherwise: string, first: string | null = null): string =>
-  way && way.length > 0
-    ? `shortest lawful way: ${first === null ? '' : `${first}, then `}${describeWay(way)}`
-    : otherwise;
+const throughWay = (way: readonly WayLeg[] | null, otherwise: string): string =>
+  way && way.length > 0 ? `shortest lawful way: ${describeWay(way)}` : otherwise;
 
 const modesIn = ({ mode, modes }: Available): string =>
   mode === null
@@ -54,12 +52,19 @@ const modesIn = ({ mode, modes }: Available): string =>
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
 /** The calls that change the mode: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. */
-function modeCalls({ modes, needs }: About): string | null {
+function modeCalls(steps: readonly ModeStep[]): string | null {
+  if (steps.length === 0) return null;
+  const needs = steps.flatMap((step) => step.needs);
+  const summary = needs.includes('a summary') ? { summary: '…' } : {};
+  const calls = steps.map(({ to }) => `mode(${JSON.stringify({ to, reason: '…', ...summary })})`).join(', then ');
+  return `call ${calls}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
+}
+
+/** The same calls, from the data of a refusal. */
+function modeCallsIn({ modes, needs }: About): string | null {
   if (!Array.isArray(modes)) return null;
-  const wanted = Array.isArray(needs) ? needs : [];
-  const summary = wanted.includes('a summary') ? { summary: '…' } : {};
-  const calls = modes.map((to) => `mode(${JSON.stringify({ to, reason: '…', ...summary })})`).join(', then ');
-  return `call ${calls}${wanted.length > 0 ? ` (needs: ${wanted.join('; ')})` : ''}`;
+  const last = modes.length - 1;
+  return modeCalls(modes.map((to, index) => ({ to, needs: index === last && Array.isArray(needs) ? needs : [] })));
 }
 
 /** All wording of the gate's refusals: the problem and the next step. The remedy is always possible. */
@@ -86,7 +91,7 @@ export function describeDenial(
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no ${tool}`,
-        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no peripheral that can be reached from here has ${tool}`, modeCalls(about))}`,
+        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no peripheral that can be reached from here has ${tool}`)}`,
       };
     case 'invalid-action':
       return {
@@ -103,7 +108,7 @@ export function describeDenial(
         message: tool
           ? `${tool} (effect: ${about['effect']}) is not allowed in mode ${mode}`
           : `${to} cannot be entered in mode ${mode}`,
-        remedy: `allowed in mode ${mode}: ${list(about['allowed'])}; ${modeCalls(about) ?? modesIn(available)}`,
+        remedy: `allowed in mode ${mode}: ${list(about['allowed'])}; ${modeCallsIn(about) ?? modesIn(available)}`,
       };
     case 'mode-not-allowed':
       if (about['unknown'])
@@ -119,7 +124,7 @@ export function describeDenial(
         remedy:
           available.mode === null
             ? 'no mode change is needed: this spec set has no mode gate'
-            : (modeCalls(about) ?? modesIn(available)),
+            : (modeCallsIn(about) ?? modesIn(available)),
       };
     case 'summary-required':
       return {
@@ -127,7 +132,7 @@ export function describeDenial(
         remedy: 'request the mode change again with a non-blank summary',
       };
     case 'no-peripheral':
-      return { message: 'the session is outside of any peripheral', remedy: onward(available) };
+      return { message: 'the session is outside of any peripheral', remedy: throughWay(way, onward(available)) };
     case 'already-active':
       return {
         message: `a visit to ${peripheral} is under way`,

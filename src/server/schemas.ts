@@ -23,18 +23,22 @@ export const SessionPath = z.object({ session: NameSchema.describe('The id of th
 export const Limit = z.coerce.number().int().min(1).max(MAX_LIMIT);
 export const Seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
+const ModeStepSchema = z.object({ to: ModeSchema, needs: z.array(z.string()) });
+
 export const LegSchema = z.object({
   from: z.string().nullable(),
   exit: z.string().nullable(),
   to: z.string(),
   needs: z.array(z.string()),
+  modes: z.array(ModeStepSchema).optional().describe('Changes of mode before this leg.'),
+  modesAfter: z.array(ModeStepSchema).optional().describe('Changes of mode after it.'),
 });
 export const AvailableSchema = z.object({
   peripheral: z.string().nullable(),
   mode: ModeSchema.nullable(),
   tools: z.array(z.string()),
   hops: z.array(LegSchema),
-  modes: z.array(z.object({ to: ModeSchema, needs: z.array(z.string()) })),
+  modes: z.array(ModeStepSchema),
 });
 export const DenialSchema = z.object({
   code: z.enum(DENIAL_CODES),

@@ -113,7 +113,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step(read),
     asked: step('read', { path: 'src/a.ts' }),
     message: 'the session is outside of any peripheral',
-    remedy: 'from here: start chat | start explore',
+    remedy: 'then start explore',
     follow: (session) => [() => session.start('explore')],
   },
   'already-active': {

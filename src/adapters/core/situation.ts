@@ -149,7 +149,9 @@ function shipWay(session: Session, to: string): readonly WayToShip[] {
   const way = session.wayTo(to);
   const { git } = session.config;
   if (way === null) return [];
-  const needs = [...new Set(way.flatMap((leg) => leg.needs))];
+  const needs = [
+    ...new Set(way.flatMap((leg) => [...(leg.modes ?? []).map(({ to: mode }) => `mode ${mode}`), ...leg.needs])),
+  ];
   return [{ to, via: way.map((leg) => leg.to), needs, branches: git === null ? [] : branchPatterns(git) }];
 }
 

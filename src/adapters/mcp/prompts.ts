@@ -88,8 +88,8 @@ async function enterText(host: McpHost, peripheral: string | undefined, reason: 
   ].join('\n');
 }
 
-const leg = ({ exit, to, needs }: WayLeg): string =>
-  `${exit === null ? to : `exit "${exit}"`}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
+const leg = ({ exit, to, needs, modes = [] }: WayLeg): string =>
+  `${modes.map(({ to: mode }) => `mode ${mode}, then `).join('')}${exit === null ? to : `exit "${exit}"`}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
 
 async function parText(host: McpHost): Promise<string> {
   const { peripheral } = await host.options.session.status();

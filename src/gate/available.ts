@@ -1,17 +1,17 @@
 import { edgesFrom } from '../spec/edges-from.ts';
 import { effectsIn } from '../spec/mode-way.ts';
 import { own } from '../spec/names.ts';
-import type { Edge, Mode, SpecSet, ToolEffect } from '../spec/types.ts';
+import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import { transferContext } from './context.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
 import { requirementsOf, startRequirements, transitionRequirements } from './requirements/requirements.ts';
-import { withModes } from './requirements/way-modes.ts';
 import type { SessionView } from './view.ts';
+import { modesAdmitting } from './ways/way-modes.ts';
 
 const ASKED_BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
 
-const legOf = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
+export const legOf = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
@@ -50,7 +50,7 @@ function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   return asked && !others.some(({ kind }) => kind === 'principal') ? [ASKED_BY_OPERATOR, ...others] : others;
 }
 
-const startLeg = (specs: SpecSet, to: string): WayLeg => ({
+export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
   from: null,
   exit: null,
   to,
@@ -60,7 +60,7 @@ const startLeg = (specs: SpecSet, to: string): WayLeg => ({
 });
 
 /** The peripherals that the agent may start from outside. */
-function startable(specs: SpecSet, view: SessionView): string[] {
+export function startable(specs: SpecSet, view: SessionView): string[] {
   const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
   return Object.values(specs.peripherals)
     .filter((peripheral) => peripheral.entry.sources.some(({ kind }) => kind === source))
@@ -68,8 +68,10 @@ function startable(specs: SpecSet, view: SessionView): string[] {
 }
 
 /** A leg from here with the changes of mode that it needs; unchanged if no reachable mode admits its target. */
-const inMode = (specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg =>
-  withModes(specs, mode, [leg], null)?.[0] ?? leg;
+function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
+  const modes = modesAdmitting(specs, mode, leg.to);
+  return modes.length > 0 ? { ...leg, modes } : leg;
+}
 
 const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean => {
   const effect = specs.tools[tool]?.effect;
@@ -116,79 +118,4 @@ function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
     })),
     ...(back ? [{ to: specs.modeGate.reset, needs: ['a reset by operator'] }] : []),
   ];
-}
-
-/**
- * The shortest way through the hop graph from the current peripheral to one that `wanted` accepts (breadth first; among
- * equals the way with fewer needs), with the changes of mode that it needs; null if there is none. Pure: the needs
- * along the way are named, not judged.
- *
- * @param effect the effect of the tool to call at the end: the last mode allows it
- */
-export function shortestWay(
-  specs: SpecSet,
-  view: SessionView,
-  wanted: (peripheral: string) => boolean,
-  effect: ToolEffect | null = null,
-): readonly WayLeg[] | null {
-  interface Way {
-    readonly before: Way | null;
-    readonly leg: WayLeg;
-    readonly needs: number;
-  }
-  const here = view.visit?.peripheral ?? null;
-  const first = here === null ? startable(specs, view) : edgesFrom(specs, here).map(({ to }) => to);
-  const levels = levelsTo(specs, here, first, wanted);
-  if (levels.length === 0) return null;
-  const legs = (from: string | null, level: ReadonlySet<string>): WayLeg[] =>
-    from === null
-      ? first.filter((to) => level.has(to)).map((to) => startLeg(specs, to))
-      : edgesFrom(specs, from)
-          .filter(({ to }) => level.has(to))
-          .map((edge) => legOf(specs, view, edge));
-  let best = new Map<string | null, Way | null>([[here, null]]);
-  for (const level of levels) {
-    const ways = [...best].flatMap(([at, before]) =>
-      legs(at, level).map((leg): Way => ({ before, leg, needs: (before?.needs ?? 0) + leg.needs.length })),
-    );
-    best = new Map();
-    for (const way of ways.sort((a, b) => a.needs - b.needs)) if (!best.has(way.leg.to)) best.set(way.leg.to, way);
-  }
-  const [way] = best.values();
-  return way ? withModes(specs, view.mode, legsOf(way), effect) : null;
-
-  function legsOf(end: Way): WayLeg[] {
-    const legs: WayLeg[] = [];
-    for (let way: Way | null = end; way; way = way.before) legs.unshift(way.leg);
-    return legs;
-  }
-}
-
-/** The peripherals after 1, 2, … hops that lie on a shortest way to a wanted one; empty if there is none. */
-function levelsTo(
-  specs: SpecSet,
-  here: string | null,
-  first: readonly string[],
-  wanted: (peripheral: string) => boolean,
-): readonly ReadonlySet<string>[] {
-  const seen = new Set(here === null ? [] : [here]);
-  const levels: ReadonlySet<string>[] = [];
-  let level = new Set(first.filter((id) => !seen.has(id)));
-  for (;;) {
-    if (level.size === 0) return [];
-    const ends = [...level].filter(wanted);
-    if (ends.length > 0) {
-      let kept: ReadonlySet<string> = new Set(ends);
-      const back = levels.toReversed().map((ids) => {
-        kept = new Set([...ids].filter((id) => edgesFrom(specs, id).some(({ to }) => kept.has(to))));
-        return kept;
-      });
-      return [...back.toReversed(), new Set(ends)];
-    }
-    levels.push(level);
-    const next = new Set<string>();
-    for (const id of level) seen.add(id);
-    for (const id of level) for (const { to } of edgesFrom(specs, id)) if (!seen.has(to)) next.add(to);
-    level = next;
-  }
 }

@@ -3,14 +3,13 @@ import { nearest } from '../spec/names.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
 import type { ApprovalGrant } from './approval.ts';
-
 import { checkApproval } from './check-approval.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
 import { requirementFacts } from './requirements/facts.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
 import { transitionRequirements } from './requirements/requirements.ts';
-import { modesTo } from './requirements/way-modes.ts';
+import { modesTo } from './ways/way-modes.ts';
 
 export interface ModePlan {
   readonly from: Mode;

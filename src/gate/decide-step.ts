@@ -5,7 +5,7 @@ import { nearest, own } from '../spec/names.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
-import { isServed, shortestWay } from './available.ts';
+import { isServed } from './available.ts';
 import { checkApproval } from './check-approval.ts';
 import type { Denial } from './denial.ts';
 import { deny } from './deny.ts';
@@ -13,9 +13,10 @@ import { installToApprove } from './install-approval.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/cel.ts';
 import { celFacts } from './requirements/facts.ts';
-import { modesTo } from './requirements/way-modes.ts';
 import { isObserved, openContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope.ts';
+import { shortestWay } from './ways/shortest-way.ts';
+import { modesTo } from './ways/way-modes.ts';
 
 /** An allowed call, and the scope that its backend must enforce. */
 export interface StepPlan {

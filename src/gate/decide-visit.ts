@@ -6,7 +6,6 @@ import { delegationEdge } from '../spec/resolve/derive-edges.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { ApprovalAction, ApprovalGrant } from './approval.ts';
-import { shortestWay } from './available.ts';
 import { checkApproval } from './check-approval.ts';
 import { transferContext } from './context.ts';
 import { deny } from './deny.ts';
@@ -36,6 +35,7 @@ import { requirementFacts } from './requirements/facts.ts';
 import { type RequirementFacts, unmet } from './requirements/requirement.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
 import type { TreeNow, TreeToShip } from './scope/tree.ts';
+import { shortestWay } from './ways/shortest-way.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;

@@ -1,14 +1,15 @@
 import { nearest, own } from '../spec/names.ts';
 import { checkOf, PASS } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import { needInWords, shortestWay } from './available.ts';
+import { needInWords } from './available.ts';
 import { deny } from './deny.ts';
 import type { Fruit } from './fruit.ts';
 import type { GateContext, Refusal } from './request.ts';
 import { requirementFacts } from './requirements/facts.ts';
 import { describeRequirement, type Requirement, unmet } from './requirements/requirement.ts';
 import { requirementsOf } from './requirements/requirements.ts';
-import { modesTo } from './requirements/way-modes.ts';
+import { shortestWay } from './ways/shortest-way.ts';
+import { modesTo } from './ways/way-modes.ts';
 
 // Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
 

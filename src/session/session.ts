@@ -1,6 +1,6 @@
 import type { Body } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
-import { available, shortestWay } from '../gate/available.ts';
+import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
 import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
 import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
@@ -8,6 +8,7 @@ import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import type { GrantView } from '../gate/grant.ts';
 import type { Request } from '../gate/request.ts';
 import { isObserved } from '../gate/scope/observe-only.ts';
+import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';

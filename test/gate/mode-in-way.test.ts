@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
-import { withModes } from '../../src/gate/requirements/way-modes.ts';
+import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
 import { effectsIn } from '../../src/spec/mode-way.ts';
 import type { GateSpec, Mode, SpecSet } from '../../src/spec/types.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const MODES = ['discuss', 'diagnose', 'execute'];
-const PLACES = ['one', 'two', 'three'];
+const PLACES = ['explore', 'edit', 'test', 'reflect'];
 const gateOf = (
   lists: readonly (readonly string[] | null)[],
   pairs: readonly (readonly [string, string])[],
@@ -17,55 +17,70 @@ const gateOf = (
     transitions: pairs.map(([from, to]) => ({ from, to, approval: null, summary: false })),
     peripherals: Object.fromEntries(MODES.map((mode, index) => [mode, lists[index] ?? null])),
   }) as GateSpec;
-const leg = (to: string) => ({ from: null, exit: null, to, needs: [] });
+const template = fixtureSpecs.edges[0]!;
 
-/** The least number of changes of mode by brute force: every sequence of at most six. */
-function least(gate: GateSpec, mode: Mode, way: readonly string[], left = 6): number {
-  const [next, ...rest] = way;
-  if (next === undefined && effectsIn(gate, mode).includes('act')) return 0;
-  const admits = next !== undefined && (gate.peripherals[mode]?.includes(next) ?? true);
-  const taken = admits ? least(gate, mode, rest, left) : Number.POSITIVE_INFINITY;
-  if (left === 0) return taken;
-  const changed = gate.transitions
+/** The least number of hops and changes of mode to a place and a mode that allows acts, by brute force. */
+function least(specs: SpecSet, at: string, mode: Mode, to: string, left = 7): number {
+  const gate = specs.modeGate!;
+  if (at === to && effectsIn(gate, mode).includes('act')) return 0;
+  if (left === 0) return Number.POSITIVE_INFINITY;
+  const hops = specs.edges
+    .filter((edge) => edge.from === at && (gate.peripherals[mode]?.includes(edge.to) ?? true))
+    .map((edge) => least(specs, edge.to, mode, to, left - 1));
+  const changes = gate.transitions
     .filter(({ from }) => from === mode)
-    .map(({ to }) => 1 + least(gate, to, way, left - 1));
-  return Math.min(taken, ...changed);
+    .map((change) => least(specs, at, change.to, to, left - 1));
+  return 1 + Math.min(Number.POSITIVE_INFINITY, ...hops, ...changes);
 }
 
-describe('the modes on a way', () => {
-  it('are as few as an exhaustive search finds, and admit each leg', () => {
+describe('the way to a tool', () => {
+  it('has as few hops and changes of mode as an exhaustive search finds, and each is lawful', () => {
     const list = fc.option(fc.subarray(PLACES));
-    const pair = fc.tuple(fc.constantFrom(...MODES), fc.constantFrom(...MODES)).filter(([from, to]) => from !== to);
-    const pairs = fc.uniqueArray(pair, { maxLength: 5, selector: (each) => each.join() });
-    const places = fc.array(fc.constantFrom(...PLACES), { minLength: 1, maxLength: 3 });
+    const pairsOf = (of: readonly string[], maxLength: number) => {
+      const pair = fc.tuple(fc.constantFrom(...of), fc.constantFrom(...of)).filter(([from, to]) => from !== to);
+      return fc.uniqueArray(pair, { maxLength, selector: (each) => each.join() });
+    };
+    const lists = fc.tuple(list, list, list);
+    let longer = 0;
     fc.assert(
-      fc.property(fc.tuple(list, list, list), pairs, fc.constantFrom(...MODES), places, (lists, edges, mode, way) => {
-        const gate = gateOf(lists, edges);
-        const found = withModes({ ...fixtureSpecs, modeGate: gate } as SpecSet, mode, way.map(leg), 'act');
-        const count = least(gate, mode, way);
-        if (found === null) {
-          expect(count).toBe(Number.POSITIVE_INFINITY);
-          return;
-        }
-        let now = mode;
-        const change = (steps: readonly { to: Mode }[] = []) => {
-          for (const { to } of steps) {
-            expect(edges).toContainEqual([now, to]);
-            now = to;
+      fc.property(
+        ...[lists, pairsOf(MODES, 5), pairsOf(PLACES, 6), fc.constantFrom(...MODES), fc.constantFrom(...PLACES)],
+        (admitted, transitions, edges, mode, to) => {
+          fc.pre(to !== PLACES[0]);
+          const specs = {
+            ...fixtureSpecs,
+            modeGate: gateOf(admitted, transitions),
+            edges: edges.map(([from, to]) => ({ ...template, from, to, exit: `to-${to}` })),
+          } as SpecSet;
+          const view = viewOf({ mode, visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } });
+          const found = shortestWay(specs, view, (place) => place === to, 'act');
+          const count = least(specs, PLACES[0]!, mode, to);
+          if (found === null) {
+            expect(count).toBe(Number.POSITIVE_INFINITY);
+            return;
           }
-          return steps.length;
-        };
-        let changes = 0;
-        for (const { to, modes, modesAfter } of found) {
-          changes += change(modes);
-          expect(gate.peripherals[now]?.includes(to) ?? true).toBe(true);
-          changes += change(modesAfter);
-        }
-        expect(effectsIn(gate, now)).toContain('act');
-        expect(changes).toBe(count);
-      }),
-      { numRuns: 500 },
+          let now = mode;
+          const change = (steps: readonly { to: Mode }[] = []) => {
+            for (const { to } of steps) {
+              expect(transitions).toContainEqual([now, to]);
+              now = to;
+            }
+            return steps.length;
+          };
+          let moves = found.length;
+          for (const { to, modes, modesAfter } of found) {
+            moves += change(modes);
+            expect(specs.modeGate!.peripherals[now]?.includes(to) ?? true).toBe(true);
+            moves += change(modesAfter);
+          }
+          expect(effectsIn(specs.modeGate!, now)).toContain('act');
+          expect(moves).toBe(count);
+          if (found.length > 1) longer += 1;
+        },
+      ),
+      { numRuns: 1500 },
     );
+    expect(longer).toBeGreaterThan(20);
   });
 
   const said = (specs: SpecSet, mode: Mode, tool: string) => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { available, shortestWay } from '../../src/gate/available.ts';
+import { available } from '../../src/gate/available.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { WayLeg } from '../../src/gate/denial.ts';
+import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { IDS, specs } from '../compile/random-specs.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';

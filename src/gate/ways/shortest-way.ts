@@ -1,0 +1,137 @@
+import { edgesFrom } from '../../spec/edges-from.ts';
+import { effectsIn } from '../../spec/mode-way.ts';
+import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
+import { legOf, startable, startLeg } from '../available.ts';
+import type { ModeStep, WayLeg } from '../denial.ts';
+import type { SessionView } from '../view.ts';
+import { admits, modeStep } from './way-modes.ts';
+
+/** A peripheral (null outside of any) and a mode, as text. */
+type State = string;
+const stateOf = (place: string | null, mode: Mode | null): State => `${mode ?? ''}\n${place ?? ''}`;
+const partsOf = (state: State): { readonly place: string | null; readonly mode: Mode | null } => {
+  const [mode, place] = state.split('\n');
+  return { place: place || null, mode: mode || null };
+};
+
+interface Move {
+  readonly to: State;
+  /** The change of mode, the hop, or the peripheral to start. */
+  readonly by: { readonly change: { from: Mode; to: Mode } } | { readonly edge: Edge } | { readonly start: string };
+}
+
+/** The end of a way from the present state. */
+interface Way {
+  readonly before: Way | null;
+  readonly step: { readonly change: ModeStep } | { readonly leg: WayLeg };
+  readonly needs: number;
+  readonly hops: number;
+  /** The sum of the hops before each change of mode: 0 if all changes come first. */
+  readonly late: number;
+}
+
+/**
+ * The shortest way from the present peripheral to one that `wanted` accepts, through hops and changes of mode: the
+ * fewest moves, among equals those with fewer needs, then those that change the mode first. null if there is none.
+ * Pure: the needs along the way are named, not judged.
+ *
+ * @param effect the effect of the tool to call at the end: the last mode allows it
+ */
+export function shortestWay(
+  specs: SpecSet,
+  view: SessionView,
+  wanted: (peripheral: string) => boolean,
+  effect: ToolEffect | null = null,
+): readonly WayLeg[] | null {
+  const here = view.visit?.peripheral ?? null;
+  const first = here === null ? startable(specs, view) : [];
+  const { modeGate: gate } = specs;
+  const movesFrom = (state: State): Move[] => {
+    const { place, mode } = partsOf(state);
+    const changes = (gate?.transitions ?? []).filter(({ from }) => from === mode);
+    const edges = place === null ? [] : edgesFrom(specs, place);
+    return [
+      ...changes.map((change) => ({ to: stateOf(place, change.to), by: { change } })),
+      ...edges
+        .filter(({ to }) => to !== here && admits(specs, mode, to))
+        .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
+      ...(place === null ? first : [])
+        .filter((start) => admits(specs, mode, start))
+        .map((start) => ({ to: stateOf(start, mode), by: { start } })),
+    ];
+  };
+  const isEnd = (state: State): boolean => {
+    const { place, mode } = partsOf(state);
+    if (place === null || place === here || !wanted(place)) return false;
+    return effect === null || !gate || mode === null || effectsIn(gate, mode).includes(effect);
+  };
+  const stepOf = ({ by }: Move): Way['step'] => {
+    if ('change' in by) return { change: modeStep(specs, by.change) };
+    return { leg: 'edge' in by ? legOf(specs, view, by.edge) : startLeg(specs, by.start) };
+  };
+  const begin = stateOf(here, gate ? view.mode : null);
+  let best = new Map<State, Way | null>([[begin, null]]);
+  for (const level of levelsTo(begin, movesFrom, isEnd)) {
+    const ways = [...best].flatMap(([state, before]) =>
+      movesFrom(state)
+        .filter(({ to }) => level.has(to))
+        .map((move): readonly [State, Way] => {
+          const step = stepOf(move);
+          const { needs: words } = 'leg' in step ? step.leg : step.change;
+          const { needs = 0, hops = 0, late = 0 } = before ?? {};
+          const counts = 'leg' in step ? { hops: hops + 1, late } : { hops, late: late + hops };
+          return [move.to, { before, step, needs: needs + words.length, ...counts }];
+        }),
+    );
+    best = new Map();
+    for (const [to, way] of ways.sort(([, a], [, b]) => a.needs - b.needs || a.late - b.late))
+      if (!best.has(to)) best.set(to, way);
+  }
+  const [way] = best.values();
+  return way ? legsOf(way) : null;
+}
+
+/** The legs of a way, each with the changes of mode before it; the last one also with those after it. */
+function legsOf(end: Way): readonly WayLeg[] {
+  const legs: WayLeg[] = [];
+  let after: ModeStep[] = [];
+  for (let way: Way | null = end; way; way = way.before) {
+    if ('change' in way.step) {
+      after = [way.step.change, ...after];
+      continue;
+    }
+    const [next] = legs;
+    if (next && after.length > 0) legs[0] = { ...next, modes: after };
+    legs.unshift({ ...way.step.leg, ...(!next && after.length > 0 ? { modesAfter: after } : {}) });
+    after = [];
+  }
+  if (after.length > 0) legs[0] = { ...legs[0]!, modes: after };
+  return legs;
+}
+
+/** The states after 1, 2, … moves that lie on a shortest way to an end; empty if there is none. */
+function levelsTo(
+  begin: State,
+  movesFrom: (state: State) => readonly Move[],
+  isEnd: (state: State) => boolean,
+): readonly ReadonlySet<State>[] {
+  const seen = new Set([begin]);
+  const levels: ReadonlySet<State>[] = [];
+  for (let level: ReadonlySet<State> = seen; ; ) {
+    const next = new Set<State>();
+    for (const state of level) for (const { to } of movesFrom(state)) if (!seen.has(to)) next.add(to);
+    if (next.size === 0) return [];
+    const ends = [...next].filter(isEnd);
+    if (ends.length > 0) {
+      let kept: ReadonlySet<State> = new Set(ends);
+      const back = levels.toReversed().map((states) => {
+        kept = new Set([...states].filter((state) => movesFrom(state).some(({ to }) => kept.has(to))));
+        return kept;
+      });
+      return [...back.toReversed(), new Set(ends)];
+    }
+    levels.push(next);
+    for (const state of next) seen.add(state);
+    level = next;
+  }
+}

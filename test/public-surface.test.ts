@@ -93,6 +93,7 @@ it('a session has these methods', () => {
     'wants',
     'wayTo',
     'why',
+    'whyMove',
     'wouldRefuse',
   ]);
 });

@@ -23,7 +23,7 @@ import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { step } from './calls/step.ts';
 import { hop, startVisit, stopVisit } from './calls/visit.ts';
-import { type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
+import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
 import type {
@@ -155,6 +155,11 @@ export class Session {
    */
   wants(move: WantedMove, from?: Mode): Promise<ApprovalRequest | null> {
     return wantedApproval(this.#calls, move, from);
+  }
+
+  /** The denial that this move would get, as {@link wants} reads it; null if it would be allowed. A dry run. */
+  whyMove(move: WantedMove, from?: Mode): Promise<Denial | null> {
+    return moveDenial(this.#calls, move, from);
   }
 
   /** A tool of the session's catalogue, wherever it is available; undefined if there is none of this name. */

@@ -1,6 +1,5 @@
 import type { Session } from '../../session/session.ts';
 import type { ConversationRecord } from '../core/hook-context.ts';
-import { hopCall } from '../core/situation.ts';
 import { userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
@@ -32,7 +31,7 @@ export async function reasonToGoOn(
   const work = await unreviewedWork(session, turn);
   if (work === null) return null;
   const { peripheral, hop } = work;
-  const call = hop ? ` (${own('hop')}(${JSON.stringify(hopCall(hop))}))` : '';
+  const call = hop ? ` (${own('hop')}(${JSON.stringify(hop)}))` : '';
   return [
     `hopgate: nobody has reviewed the work of this session, which is ${peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`}.`,
     `If it is done, hop to reflect${call} and leave from there with the review. If not, continue. To stop anyway, stop again: this is asked only once.`,

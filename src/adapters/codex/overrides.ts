@@ -27,6 +27,12 @@ const MASK_DEPTH = 8;
 /** Timeout in seconds for one call of a hopgate tool: the longest limit of the shipped tools, plus waiting time. */
 const TOOL_TIMEOUT_SECONDS = 1200;
 
+/**
+ * The most tokens of a tool's answer that Codex shows its model; it cuts out the middle of longer ones. Models that it
+ * does not know get a quarter of this by default, less than a part of a long answer.
+ */
+const OUTPUT_TOKENS = 10_000;
+
 /** `key=value` for Codex's option `-c`, which changes none of the user's files. */
 export type Override = `${string}=${string}`;
 
@@ -114,6 +120,7 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
       tool_timeout_sec: TOOL_TIMEOUT_SECONDS,
       default_tools_approval_mode: 'approve',
     }),
+    override('tool_output_token_limit', OUTPUT_TOKENS),
     override('features.mcp_tool_list_changed', true),
     override('suppress_unstable_features_warning', true),
   ];

@@ -3,7 +3,6 @@ import { describeWay } from '../../gate/describe-denial.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 import { sentence } from '../core/language/sentence.ts';
-import { hopCall } from '../core/situation.ts';
 import type { UnreviewedWork } from '../core/unreviewed-work.ts';
 
 /** Returns the name by which a model in Codex calls a hopgate tool: Codex writes `_` for `-`. */
@@ -72,7 +71,7 @@ export const howInCodex = (server: string): string =>
 /** The question that is asked once, when the model would end its turn with work that nobody has reviewed. */
 export function beforeYouStop({ peripheral, hop }: UnreviewedWork, own: CodexToolName): string {
   const close = hop
-    ? `call ${own('hop')} with ${JSON.stringify(hopCall(hop))}, and say there what was learned (the PAR)`
+    ? `call ${own('hop')} with ${JSON.stringify(hop)}, and say there what was learned (the PAR)`
     : `leave ${peripheral ?? 'here'} by one of its exits (${own('status')} lists them)`;
   return `Nobody has reviewed the work of this session, which is in "${peripheral ?? 'no peripheral'}". If it is done, ${close}. If it is not, or if the person must answer first, say so and stop; you are not asked again.`;
 }

@@ -44,6 +44,8 @@ export interface AgentCall {
     | null;
   /** Why the user's own rules for the client refuse the call: it is not carried out. */
   readonly refused?: string;
+  /** The answer, which the adapter has already: the call is recorded and not carried out. */
+  readonly answer?: string;
 }
 
 /** The answer to a call, worded for a model. */

@@ -61,8 +61,9 @@ export function agentSession(session: Session): AgentSession {
 
 type Answered = Omit<AgentAnswer, 'toolsChanged'>;
 
-async function carryOut(session: Session, { name, input, signal, approved, refused }: AgentCall): Promise<Answered> {
-  if (refused !== undefined) return { status: 'refused', text: refused, data: null, denial: null };
+async function carryOut(session: Session, { name, input, signal, approved, ...known }: AgentCall): Promise<Answered> {
+  if (known.refused !== undefined) return { status: 'refused', text: known.refused, data: null, denial: null };
+  if (known.answer !== undefined) return { status: 'ok', text: known.answer, data: null, denial: null };
   const fields = argumentsOf(input);
   const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
   if (name === 'hop') {

@@ -1,14 +1,21 @@
 import { fieldsOf } from '../../base/json.ts';
-import type { WayLeg } from '../../gate/denial.ts';
 import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+import { hopOf, modesOfHop } from './calls/controls.ts';
 import type { ConversationRecord } from './hook-context.ts';
+import { situation } from './situation.ts';
+
+type Fields = { readonly [field: string]: Json };
 
 /** Work of a session that nobody has reviewed. */
 export interface UnreviewedWork {
   /** The peripheral that the session is in; null if it is outside. */
   readonly peripheral: string | null;
-  /** The hop to a peripheral that reflects; null if none leads there from here. */
-  readonly hop: WayLeg | null;
+  /**
+   * The arguments of the `hop` to a peripheral that reflects, with the fields and the mode that it needs; null if
+   * none leads there from here without more, such as an approval.
+   */
+  readonly hop: Fields | null;
 }
 
 /** The name of the note with the number of entries of the session's evidence when the user's turn began. */
@@ -31,9 +38,18 @@ export async function unreviewedWork(
   const from = notes[TURN];
   if (closed || isReflective(session, peripheral)) return null;
   if (!(await isWorthReview(session, typeof from === 'number' ? from : 0))) return null;
-  const hops = session.available().hops.filter(({ to }) => isReflective(session, to));
+  const exits = situation(session).exits.filter(({ to }) => isReflective(session, to));
   // Prefers the exit `hop-…`, which claims nothing but the move.
-  return { peripheral, hop: hops.find(({ exit, to }) => exit === `hop-${to}`) ?? hops[0] ?? null };
+  const byPreference = exits.toSorted((a, b) => Number(b.exit === `hop-${b.to}`) - Number(a.exit === `hop-${a.to}`));
+  for (const { call } of byPreference) if (await goesThrough(session, call)) return { peripheral, hop: call };
+  return { peripheral, hop: null };
+}
+
+/** True if the session would allow the hop, and the changes of mode that it asks for, without a person. */
+async function goesThrough(session: Session, call: Fields): Promise<boolean> {
+  const modes = modesOfHop(call, session);
+  for (const { from, ...mode } of modes) if (await session.whyMove({ mode }, from)) return false;
+  return session.state.peripheral === null || !(await session.whyMove({ hop: hopOf(call) }, modes.at(-1)?.to));
 }
 
 /** True if a visit to the peripheral yields the PAR. */

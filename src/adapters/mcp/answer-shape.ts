@@ -13,11 +13,19 @@ const DENIAL = 'hopgate/denial';
  *
  * @param openNow the tools, if they have changed; null otherwise. Some clients show a list that is one request old, or
  *   never update it
+ * @param part the first part of a text that is too long for one answer
  */
-export function callResult(answer: AgentAnswer, openNow: readonly string[] | null): CallToolResult {
+export function callResult(
+  answer: AgentAnswer,
+  openNow: readonly string[] | null,
+  part: string | null = null,
+): CallToolResult {
   const through = upstreamResult(answer);
-  const content = through?.content ?? [textBlock(answer.text)];
-  const saysNoMore = openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
+  const others = through?.content.filter(({ type }) => type !== 'text') ?? [];
+  const whole = through?.content ?? [textBlock(answer.text)];
+  const content = part === null ? whole : [textBlock(part), ...others];
+  const saysNoMore =
+    part === null && openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
   const structured = saysNoMore ? (through ? through.structuredContent : objectOr(answer.data)) : null;
   return {
     content: openNow === null || namesAll(answer, openNow) ? content : [...content, openBlock(openNow)],

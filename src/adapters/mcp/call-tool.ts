@@ -47,6 +47,8 @@ export async function carryOut(
       // cancelled while it waited, so this result is never read
       if (signal.aborted) return { content: [], isError: true };
       const call = bounded({ ...called, name: (await host.names()).idOf(called.name) }, waitSeconds);
+      const part = host.longAnswers.asked(call);
+      if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
       const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
       if ('question' in asked) return asked.question;
       const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...asked }));
@@ -56,7 +58,7 @@ export async function carryOut(
       const { count } = peer.relisting;
       const open = await host.tellChanges();
       if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.tellTools());
-      return callResult(answer, open);
+      return callResult(answer, open, host.longAnswers.firstPart(answer));
     });
   } finally {
     stop();

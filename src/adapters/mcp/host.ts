@@ -1,6 +1,7 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
 import { Questions } from './asking.ts';
+import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './options.ts';
 import { Relisting } from './relisting.ts';
 import { INBOX, THAT_MOVE } from './resources.ts';
@@ -8,6 +9,9 @@ import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** Interval between looks into the inbox, in milliseconds. Any process can send. */
 const LOOK_MS = 250;
+
+/** The most bytes of an answer, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
+const ANSWER_BYTES = 32_000;
 
 /** Observer of changes to the list of tools and to the resources. */
 export interface ListObserver {
@@ -29,6 +33,7 @@ export class Peer {
 export class McpHost {
   readonly options: McpOptions;
   readonly questions = new Questions();
+  readonly longAnswers: LongAnswers;
   readonly #told = new Set<ListObserver>();
   #queue: Promise<unknown> = Promise.resolve();
   #listed: Promise<string>;
@@ -38,6 +43,7 @@ export class McpHost {
 
   constructor(options: McpOptions) {
     this.options = options;
+    this.longAnswers = new LongAnswers(options.answerBytes ?? ANSWER_BYTES);
     this.#listed = options.session.tools().then(sameness, () => '');
     this.#look = options.reading ? this.#lookIntoInbox(options.reading) : null;
   }

@@ -36,6 +36,11 @@ export interface McpOptions {
   readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
+  /**
+   * Maximum length of an answer in bytes; the model reads a longer one in parts. Infinity for clients that show long
+   * answers themselves. Default: 32,000.
+   */
+  readonly answerBytes?: number;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;
   /** Maximum time that a whistle waits, in whole seconds; clients end calls after 60 s by default. Default: 45. */

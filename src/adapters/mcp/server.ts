@@ -29,7 +29,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
   server.setRequestHandler('tools/list', async () => {
     const [tools, specs, { nameOf }] = await Promise.all([options.session.tools(), host.specs(), host.names()]);
     peer.relisting.listed();
-    return { tools: tools.map((tool) => mcpTool(tool, nameOf(tool.name), specs)) };
+    return { tools: tools.map((tool) => mcpTool(host.longAnswers.offer(tool), nameOf(tool.name), specs)) };
   });
   server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
     carryOut(host, server, peer, request, ctx),

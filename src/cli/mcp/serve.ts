@@ -54,6 +54,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     describes: !options.attach,
     upstreamNames: options.upstreamNames ?? false,
     answeredAhead: answeredAhead(io, root, options),
+    ...(options.attach && options.agent === 'claude-code' ? { answerBytes: Number.POSITIVE_INFINITY } : {}),
     ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),
     ...(options.telemetry ? { inTrace: (await import('../../telemetry/index.ts')).inTrace } : {}),
     diff: (request) => shownDiff(io, request, root),

@@ -1,4 +1,5 @@
 import { decide } from '../../gate/decide.ts';
+import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Mode } from '../../spec/types.ts';
 import { asText } from '../as-json.ts';
@@ -16,12 +17,25 @@ export type WantedMove =
   | { readonly step: StepCall }
   | { readonly delegate: DelegateOptions };
 
+/** The denial of a move; null if it would be allowed. A dry run. */
+export async function moveDenial(calls: SessionCalls, move: WantedMove, from?: Mode): Promise<Denial | null> {
+  const decision = await decideMove(calls, move, from);
+  return decision.ok ? null : decision.denial;
+}
+
 /** The approval that is the only thing this step, hop or mode change lacks; see `Session.wants`. */
 export async function wantedApproval(
   calls: SessionCalls,
   move: WantedMove,
   from?: Mode,
 ): Promise<ApprovalRequest | null> {
+  const decision = await decideMove(calls, move, from);
+  if (decision.ok || !decision.wanted || decision.wanted.grant) return null;
+  const { subject, hash } = decision.wanted;
+  return { ...subject, agent: calls.writer.state.facts.agent, hash };
+}
+
+async function decideMove(calls: SessionCalls, move: WantedMove, from?: Mode): Promise<ReturnType<typeof decide>> {
   await calls.idle;
   const request =
     'hop' in move
@@ -35,8 +49,5 @@ export async function wantedApproval(
   const tree = request.kind === 'hop' || request.kind === 'delegate' ? await treeFor(calls, request) : undefined;
   const context = calls.contextWith(review, tree);
   const { view } = context;
-  const decision = decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);
-  if (decision.ok || !decision.wanted || decision.wanted.grant) return null;
-  const { subject, hash } = decision.wanted;
-  return { ...subject, agent: calls.writer.state.facts.agent, hash };
+  return decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);
 }

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/event.ts';
 import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
+import { agentSession } from '../../../src/adapters/core/local.ts';
 import type { Session } from '../../../src/session/session.ts';
+import { fixtureSpecs } from '../../fixture-specs.ts';
 import { SERVER } from '../../server-name.ts';
 import { bodies, must } from '../../session/sessions.ts';
 import { patchOf, toEdit, world } from './world.ts';
@@ -302,6 +304,48 @@ describe('the end of a turn', () => {
     expect(JSON.parse(stdout)).toEqual({ decision: 'block', reason: expect.stringContaining('reflect') });
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: true })).stdout).toBe('');
     expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
+  });
+
+  test('asks in the turn that changed something, and not in a later one that only looked', async () => {
+    const { session, send } = await world();
+    await toEdit(session);
+    const turn = async (tool: string, args: { readonly [name: string]: string }) => {
+      await send({ hook_event_name: 'UserPromptSubmit', prompt: 'go on' });
+      await session.step({ tool, args });
+      return (await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout;
+    };
+    await session.step({ tool: 'write', args: { path: 'src/x.js', content: 'x' } }); // an interrupted turn has no Stop
+    expect(await turn('read', { path: 'src/a.ts' })).toBe('');
+    expect(await turn('write', { path: 'src/x.js', content: 'y' })).toContain('block');
+    expect(await turn('write', { path: 'src/x.js', content: 'z' })).toBe('');
+  });
+
+  test('the call of the question goes through, with the fields that the visit must state and the mode that it needs', async () => {
+    const { edit } = fixtureSpecs.peripherals;
+    const stated = { kind: 'stated', type: 'string', optional: false } as const;
+    const specs = {
+      ...fixtureSpecs,
+      peripherals: { ...fixtureSpecs.peripherals, edit: { ...edit!, fruit: { ...edit!.fruit, finding: stated } } },
+    };
+    const { session, send } = await world({ specs });
+    await toEdit(session);
+    await session.step({ tool: 'write', args: { path: 'src/x.js', content: 'x' } });
+    await must(session.setMode({ to: 'discuss', summary: 'it is done' }));
+    const { reason } = JSON.parse((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout);
+    const input = JSON.parse(/ with (\{.*\}), and say there/.exec(reason)?.[1] ?? '{}');
+    expect(input).toMatchObject({ to: 'reflect', mode: 'diagnose', fruit: { finding: '…' } });
+    expect(await agentSession(session).call({ name: 'hop', input })).toMatchObject({ status: 'ok' });
+    expect((await send({ hook_event_name: 'Stop', stop_hook_active: false })).stdout).toBe('');
+  });
+
+  test('the question names no hop that a person would have to approve', async () => {
+    const gates = [{ kind: 'approval', by: 'operator' }] as const;
+    const edges = fixtureSpecs.edges.map((edge) => (edge.to === 'reflect' ? { ...edge, gates } : edge));
+    const { session, send } = await world({ specs: { ...fixtureSpecs, edges } });
+    await toEdit(session);
+    await session.step({ tool: 'write', args: { path: 'src/x.js', content: 'x' } });
+    const { stdout } = await send({ hook_event_name: 'Stop', stop_hook_active: false });
+    expect(stdout).toContain('leave edit by one of its exits');
   });
 
   test('asks nothing of an agent that did nothing', async () => {

@@ -103,8 +103,8 @@ export const toolResult = (
 });
 
 /** True if the answer to a call of this tool describes the agent's situation. */
-export const reportsSituation = (tool: string, { status }: Pick<AgentAnswer, 'status'>): boolean =>
-  status === 'ok' && (tool === 'hop' || tool === 'mode' || tool === 'status');
+export const reportsSituation = (tool: string, { status, data }: Pick<AgentAnswer, 'status' | 'data'>): boolean =>
+  status === 'ok' && data !== null && (tool === 'hop' || tool === 'mode' || tool === 'status');
 
 /** The answer of an agent session. */
 export const toolAnswer = (

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import type { AgentAnswer, AgentCall, AgentTool } from '../core/agent-session.ts';
+import { argumentsOf } from '../core/calls/controls.ts';
+import { messagesText } from '../core/turn-messages.ts';
+
+/** Answers of which the further parts are kept. */
+const KEPT = 8;
+
+/** Splits answers that are too long for a client's model, and keeps the further parts until the model asks for them. */
+export class LongAnswers {
+  readonly #bytes: number;
+  readonly #kept = new Map<string, readonly string[]>();
+
+  /** @param bytes the most bytes of a part; Infinity if the client takes answers of any length */
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
+
+  /** The definition of `status` for a client whose model may ask for a part; any other tool as it is. */
+  offer(tool: AgentTool): AgentTool {
+    if (tool.name !== 'status' || this.#bytes === Number.POSITIVE_INFINITY) return tool;
+    const part = { type: 'string', description: 'A further part of a long answer, by the name given there.' };
+    const { inputSchema } = tool;
+    return { ...tool, inputSchema: { ...inputSchema, properties: { ...inputSchema.properties, part } } };
+  }
+
+  /** The part that a call asks for, as its answer; null if it asks for none. */
+  asked({ name, input }: AgentCall): string | null {
+    const { part } = argumentsOf(input);
+    if (name !== 'status' || typeof part !== 'string') return null;
+    const [, id = '', number = ''] = /^(\w+)\/(\d+)$/.exec(part) ?? [];
+    const parts = this.#kept.get(id);
+    const text = parts?.[Number(number) - 1];
+    if (parts === undefined) return `There is no part "${part}" any more: the last ${KEPT} long answers are kept.`;
+    if (text === undefined) return `There is no part "${part}": that answer has ${parts.length} parts.`;
+    return text + remark(id, Number(number), parts.length);
+  }
+
+  /** The answer's text, or its first part; null if the whole text fits. New messages come with the first part. */
+  firstPart({ text, messages = [] }: AgentAnswer): string | null {
+    if (Buffer.byteLength(text) <= this.#bytes) return null;
+    const news = messages.length === 0 ? '' : `\n${messagesText(messages)}`;
+    const parts = split(news !== '' && text.endsWith(news) ? text.slice(0, -news.length) : text, this.#bytes);
+    if (parts.length < 2) return null;
+    const id = randomBytes(4).toString('hex');
+    this.#kept.set(id, parts);
+    for (const old of [...this.#kept.keys()].slice(0, -KEPT)) this.#kept.delete(old);
+    return parts[0] + remark(id, 1, parts.length) + news;
+  }
+}
+
+/** The line after a part, with the call for the next one. */
+const remark = (id: string, part: number, of: number): string =>
+  part === of
+    ? `\n(part ${part} of ${of}, the last)`
+    : `\n(part ${part} of ${of} of this answer; the next: status ${JSON.stringify({ part: `${id}/${part + 1}` })})`;
+
+/** Splits a text into parts of at most so many bytes, after a line end if one lies in the second half of a part. */
+function split(text: string, bytes: number): readonly string[] {
+  const all = Buffer.from(text, 'utf8');
+  const parts: string[] = [];
+  for (let from = 0; from < all.length; ) {
+    let end = Math.min(from + bytes, all.length);
+    if (end < all.length) {
+      const line = all.lastIndexOf(0x0a, end - 1) + 1;
+      if (line > from + bytes / 2) end = line;
+      else while (end > from + 1 && (all[end]! & 0xc0) === 0x80) end -= 1;
+    }
+    parts.push(all.toString('utf8', from, end));
+    from = end;
+  }
+  return parts;
+}

@@ -42,6 +42,7 @@ export function commandReport(
     ...withoutNetwork(context, result),
     ...emptyBecauseMasked(context),
     ...hiddenProgram(context, result),
+    ...hiddenStore(context, result),
     ...linkedOutside(context, result),
     ...rest,
     ...(context.contained ? {} : { unsandboxed: true }),
@@ -62,10 +63,24 @@ const NO_NETWORK = /name resolution|could not resolve host|network is unreachabl
 function withoutNetwork({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
   if (networkTries === 0 || (exit === 0 && !NO_NETWORK.test(`${stdout}\n${stderr}`))) return {};
-  const remedy = call.grant.config.install
+  return { noNetwork: `There is no network here, and the command tried to reach one. ${wayToInstall(call)}` };
+}
+
+const wayToInstall = ({ grant: { config } }: ShellContext['call']): string =>
+  config.install
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';
-  return { noNetwork: `There is no network here, and the command tried to reach one. ${remedy}` };
+
+/** pnpm says that it would replace node_modules, or that a package is missing, if it finds another store. */
+const NO_STORE = /confirmModulesPurge|ERR_PNPM_(?:UNEXPECTED_STORE|MISSING_PACKAGE_INDEX_FILE|NO_OFFLINE_TARBALL)/;
+
+/** The remedy for pnpm without the operator's store, which it needs to compare node_modules with the lock file. */
+function hiddenStore(
+  { call, contained }: ShellContext,
+  { exit, stdout, stderr }: CommandResult,
+): { [key: string]: Json } {
+  if (exit === 0 || !contained || !NO_STORE.test(`${stdout}\n${stderr}`)) return {};
+  return { notShown: `pnpm's store of the operator is not shown here. ${wayToInstall(call)}` };
 }
 
 /** The remedy for a program that the operator's own PATH has, and the sandbox does not. */

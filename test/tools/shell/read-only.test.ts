@@ -56,6 +56,14 @@ describe('bash-readonly runs an ordinary command', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
+  test('pnpm without its store is told the way to install', async () => {
+    const said = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
+    expect((await shell(scratch(), said)).result).toMatchObject({
+      notShown: expect.stringMatching(/^pnpm's store.*not shown here\. .*install: in hopgate\.yaml/),
+    });
+    expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');
+  });
+
   test('a package that is a link out of the repository is named, with the way to it', async () => {
     const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
     mkdirSync(join(root, 'node_modules/@my'), { recursive: true });

@@ -16,7 +16,7 @@ export type EntryObserver = (before: SessionState, after: SessionState, entry: E
  * send them nothing: a session is moved only by its calls.
  */
 export interface SessionActors {
-  /** null: the spec set has no mode gate. */
+  /** null if the spec set has no mode gate. */
   readonly modeGate: Actor<Machine> | null;
   readonly hopGraph: Actor<Machine>;
   /** The lifecycle of the present visit, or of the last one; null before the first. Each visit has its own actor. */

@@ -48,7 +48,7 @@ export interface ResumePoint {
   /** The sha256 of the pin's blob. */
   readonly hash: string;
   readonly pin: Pin;
-  /** null: it is folded from its first entry. */
+  /** null if the session must be folded from its first entry. */
   readonly state: SessionState | null;
 }
 

@@ -1,12 +1,9 @@
-import type { Body } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
 import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
-import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import type { GrantView } from '../gate/grant.ts';
-import type { Request } from '../gate/request.ts';
 import { isObserved } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
@@ -15,13 +12,15 @@ import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
 import { own } from '../spec/names.ts';
 import type { Delegate, Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
-import { asPrincipal, asText } from './as-json.ts';
 import { changeMode } from './calls/change-mode.ts';
+import { close } from './calls/close.ts';
 import { type DelegateOptions, delegate } from './calls/delegate.ts';
 import { type ModeOptions, type StepCall, stepRequest } from './calls/move-requests.ts';
+import { operatorActs, recordNote } from './calls/operator-acts.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { step } from './calls/step.ts';
+import { type SubAgent, subAgent } from './calls/sub-agent.ts';
 import { hop, startVisit, stopVisit } from './calls/visit.ts';
 import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
 import { NativeSteps } from './native/native-steps.ts';
@@ -37,7 +36,6 @@ import type {
   StopResult,
 } from './results.ts';
 import type { HopOptions, SeedHop } from './seed-hop.ts';
-import { type Delegation, isSessionClosed } from './state/state.ts';
 import { type SessionStatus, statusOf } from './status.ts';
 import type { Writer } from './writer.ts';
 
@@ -46,15 +44,6 @@ type Fields = { readonly [field: string]: Json };
 /** The approver for this one call; by default the session's approver. */
 export interface Answering {
   readonly approver?: Approver | null;
-}
-
-/** The beginning of a sub-agent's session; see {@link Session.subAgent}. */
-export interface SubAgent {
-  /** null if it works in its parent's peripheral. */
-  readonly delegation: Delegation | null;
-  /** null if its parent is in none. */
-  readonly peripheral: string | null;
-  readonly pin: SubAgentPin;
 }
 
 /**
@@ -267,27 +256,12 @@ export class Session {
    * that a client runs is not interrupted: false while one is running.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
-    return this.#calls.serially(
-      async () => {
-        const { writer } = this.#calls;
-        if (writer.state.facts.pending !== null || isSessionClosed(writer.state)) return { ok: false as const };
-        const body: Body = { event: 'note', by: 'operator', text: asText(text) };
-        return { ok: true as const, evidence: await writer.append([body]) };
-      },
-      { settle: false },
-    );
+    return this.#calls.serially(() => recordNote(this.#calls, text), { settle: false });
   }
 
   /** The acts and notes of the operator after the entry `after`, oldest first; at most the last 20. */
-  async operatorActs(after: number): Promise<readonly Entry[]> {
-    const { parts, writer } = this.#calls;
-    const { operatorActs, sessionId } = writer.state.facts;
-    const wanted = operatorActs.filter((seq) => seq > after);
-    if (wanted.length === 0) return [];
-    const acts: Entry[] = [];
-    for await (const { entry } of parts.store.entries(sessionId, { from: wanted[0]! }))
-      if (wanted.includes(entry.seq)) acts.push(entry);
-    return acts;
+  operatorActs(after: number): Promise<readonly Entry[]> {
+    return operatorActs(this.#calls, after);
   }
 
   /** Ends the visit; the session is then outside of every peripheral. */
@@ -337,13 +311,7 @@ export class Session {
    * @param isTaken true for the id of a sub-agent's session that has begun
    */
   subAgent(type: string, isTaken: (session: string) => boolean): SubAgent {
-    const { specs, config, state } = this;
-    const to = this.delegateAsked(type);
-    const { delegations } = this.#calls.writer.state.facts;
-    const delegation = delegations.findLast((each) => each.to === to && !isTaken(each.session)) ?? null;
-    const peripheral = delegation?.to ?? state.peripheral;
-    const parent = { specs, config, mode: state.mode, peripheral: state.peripheral };
-    return { delegation, peripheral, pin: subAgentPin(parent, delegation) };
+    return subAgent(this.#calls, type, isTaken);
   }
 
   /** Changes the mode along the gate. */
@@ -353,24 +321,7 @@ export class Session {
 
   /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */
   async close(reason = 'done', options: { readonly by?: Principal } = {}): Promise<CloseResult> {
-    const result = await this.#calls.serially(async (): Promise<CloseResult> => {
-      const request: Extract<Request, { kind: 'close' }> = {
-        kind: 'close',
-        reason: asText(reason),
-        by: asPrincipal(options.by),
-      };
-      const decision = decide(this.#calls.context(), request);
-      if (!decision.ok) return this.#calls.refuse(request, decision.denial);
-      const { patterns } = this.#calls.writer.state.facts;
-      const openSelections = Object.keys(patterns).filter((pattern) => patterns[pattern] === 'selected');
-      const open = openSelections.length === 0 ? {} : { openSelections };
-      const { reason: why, by } = request;
-      return {
-        ok: true,
-        openSelections,
-        evidence: await this.#calls.writer.append([{ event: 'session-closed', reason: why, by, ...open }]),
-      };
-    });
+    const result = await this.#calls.serially(() => close(this.#calls, reason, options.by));
     if (result.ok) await this.detach();
     return result;
   }

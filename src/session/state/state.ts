@@ -84,10 +84,10 @@ export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'contex
 
 /** A session's state: the states of its machines, the head of its chain, and the fold. Storable as JSON. */
 export interface SessionState {
-  /** null: the spec set has no mode gate. */
+  /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;
   readonly hopGraph: string;
-  /** null: before the first visit. */
+  /** null before the first visit. */
   readonly lifecycle: string | null;
   readonly head: ChainHead;
   readonly facts: SessionFacts;

@@ -1,0 +1,24 @@
+import type { Entry } from '../../evidence/entry.ts';
+import { asText } from '../as-json.ts';
+import { isSessionClosed } from '../state/state.ts';
+import type { SessionCalls } from './session-calls.ts';
+
+/** Records words of the operator for the agent, unless a client is running a call or the session is closed. */
+export async function recordNote(
+  { writer }: SessionCalls,
+  text: string,
+): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
+  if (writer.state.facts.pending !== null || isSessionClosed(writer.state)) return { ok: false };
+  return { ok: true, evidence: await writer.append([{ event: 'note', by: 'operator', text: asText(text) }]) };
+}
+
+/** The acts and notes of the operator after the entry `after`, oldest first. */
+export async function operatorActs({ parts, writer }: SessionCalls, after: number): Promise<readonly Entry[]> {
+  const { operatorActs, sessionId } = writer.state.facts;
+  const wanted = operatorActs.filter((seq) => seq > after);
+  if (wanted.length === 0) return [];
+  const acts: Entry[] = [];
+  for await (const { entry } of parts.store.entries(sessionId, { from: wanted[0]! }))
+    if (wanted.includes(entry.seq)) acts.push(entry);
+  return acts;
+}

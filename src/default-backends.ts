@@ -78,7 +78,6 @@ export function defaultBackends(
   return [upstream, ...own];
 }
 
-/** A backend without some of its tools. */
 const without = (names: ReadonlySet<string>, backend: ToolBackend): ToolBackend => {
   const tools = backend.tools.filter((id) => !names.has(id));
   return tools.length === backend.tools.length ? backend : { ...backend, tools };

@@ -53,7 +53,6 @@ export class RunFailure extends Error {
   }
 }
 
-/** The HTTP status of a reply. */
 export const replyStatus = (reply: RunReply): number => (reply.ok ? 200 : RUN_STATUS[reply.error.code]);
 
 /** Runs `work`, and makes a reply of its response or its failure; any other error is thrown. */

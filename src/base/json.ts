@@ -1,7 +1,6 @@
 /** A JSON value: what specs, arguments, fruits and evidence bodies are made of. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** The fields of a JSON object. */
 export type Fields = { readonly [field: string]: Json };
 
 /** True for an object; null and lists are not objects. */

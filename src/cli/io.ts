@@ -70,7 +70,6 @@ export function note(io: Io, text: string): void {
   io.stderr.write(`hopgate: ${text}\n`);
 }
 
-/** Prints one JSON document. */
 export function printJson(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value, null, 2)));
 }

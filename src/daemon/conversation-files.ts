@@ -10,7 +10,6 @@ import { ensurePrivateDir } from './daemon-folder.ts';
 import type { ProcessMark } from './hook/client-process.ts';
 import { readRecord, takeRecord, writeRecord, writeTicket } from './record-file.ts';
 
-/** The stored form of a conversation. */
 export interface StoredConversation extends ConversationRecord {
   /** The client program's process; null if the system does not report it. */
   readonly client: ProcessMark | null;

@@ -92,7 +92,6 @@ export class SessionHost {
     return this.#options.keepOpenMs > 0;
   }
 
-  /** The transcript of a session. */
   transcript(root: string, sessionId: string): SessionTranscript {
     return this.#transcripts.of(root, sessionId);
   }
@@ -134,7 +133,6 @@ export class SessionHost {
     return this.#statuses.read(this.#open.store(query.root), query);
   }
 
-  /** Sessions that are open now. */
   get held(): OpenSessions['held'] {
     return this.#open.held;
   }

@@ -24,7 +24,6 @@ export interface OpenSessionsOptions {
   readonly onHeldElsewhere?: () => Promise<void>;
 }
 
-/** The options for opening a session. */
 export type Opening = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 
 interface Held {
@@ -250,7 +249,6 @@ export class OpenSessions {
   }
 }
 
-/** True if a promise settles before a deadline. */
 async function before(deadline: number, settled: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

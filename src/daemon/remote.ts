@@ -58,7 +58,6 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
   };
 }
 
-/** An act of the operator in a session. */
 type OperatorAct = Extract<AgentOp, { readonly op: 'note' | 'hop' }>;
 
 /** Acts as the operator in a session. Returns the answer of the session. @throws Error if it cannot be reached */

@@ -60,7 +60,6 @@ export type OutcomeRecord =
   | { readonly status: 'refused'; readonly code: string; readonly message: string };
 /** The fields that a backend declared in tools.yaml and reported with an outcome; absent if there are none. */
 interface Reported {
-  /** The fields of `observes`. */
   readonly observed?: Fields;
   /** The fields of session state; null removes one. */
   readonly state?: Fields;

@@ -95,5 +95,4 @@ export interface ChainHead {
   readonly hash: string;
 }
 
-/** The head of a chain that has no entries. */
 export const EMPTY_CHAIN: ChainHead = { seq: -1, hash: '0'.repeat(64) };

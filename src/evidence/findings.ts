@@ -276,7 +276,6 @@ export function fewerTestsIn(run: { readonly [key: string]: Json }): string | nu
     : null;
 }
 
-/** The findings of effects, in their order. */
 export const findingsIn = (effects: readonly EffectRecord[]): readonly Finding[] =>
   effects.flatMap(({ path, finding: why }) => (why === undefined ? [] : [{ path, why }]));
 

@@ -24,7 +24,6 @@ const Statement = z.strictObject({
   root: Hash,
   sealedAt: z.iso.datetime(),
 });
-/** The signed statement of a seal. */
 export type SealStatement = z.output<typeof Statement>;
 
 const SealFile = z.strictObject({

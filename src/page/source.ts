@@ -23,7 +23,6 @@ export interface ChosenLimits {
   readonly testsPass?: true;
 }
 
-/** A grant that is valid now. */
 export interface ValidGrant {
   readonly id: string;
   readonly session: string;
@@ -102,7 +101,6 @@ export interface Acts {
 export interface Source {
   readonly sessions: Signal<readonly SessionEntry[]>;
   readonly waiting: Signal<readonly Waiting[]>;
-  /** The grants that are valid now. */
   readonly grants: Signal<readonly ValidGrant[]>;
   /** The unread messages for the operator. */
   readonly letters: Signal<readonly Letter[]>;

@@ -16,7 +16,6 @@ import { AGENCY_ROUTES } from './routes/agency.ts';
 import { ROUTES } from './routes.ts';
 import { makeServices, type Services } from './services.ts';
 
-/** The most connections at once. */
 const MOST_CONNECTIONS = 512;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 10_000;

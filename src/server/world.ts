@@ -9,7 +9,6 @@ import { type Arrivals, arrivalsOf } from '../stores/arrivals.ts';
 import { sqliteStore } from '../stores/sqlite.ts';
 import { ApiError, unknownSession } from './api-error.ts';
 
-/** The evidence of one repository. */
 export interface RepositoryEvidence {
   /** The name of its state folder: the first 16 hex digits of the sha256 of its root. */
   readonly key: string;
@@ -28,7 +27,6 @@ export interface PlacedSession {
 
 /** How long the list of repositories is not read again, in milliseconds. */
 const RECENT_MS = 250;
-/** The most pins that are kept. */
 const MOST_PINS = 50;
 
 /** The evidence of every repository of this user, which all processes of the user write. */
@@ -66,7 +64,6 @@ export class World {
     }
   }
 
-  /** All repositories, or only the one with this root. */
   repositoriesOf(root: string | undefined): readonly RepositoryEvidence[] {
     const all = this.repositories();
     return root === undefined ? all : all.filter(({ key }) => key === keyOf(root));

@@ -6,7 +6,6 @@ import { resumePoint } from './open.ts';
 import { applyEntry } from './state/fold.ts';
 import { initialState, isSessionClosed } from './state/state.ts';
 
-/** A grant and its session. */
 export interface SessionGrant {
   readonly sessionId: string;
   readonly agent: string;

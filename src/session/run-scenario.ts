@@ -8,7 +8,6 @@ import type { Session } from './session.ts';
 
 type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;
 
-/** The outcome of one step of a scenario. */
 export interface ScenarioOutcome {
   /** From 1. */
   readonly number: number;

@@ -6,7 +6,6 @@ export interface HopOptions {
   /** If absent, inferred from the exits that hold: the one that the reason names, `hop-<target>`, or the only one. */
   readonly exit?: string;
   readonly reason: string;
-  /** The stated fields of the fruit. */
   readonly fruit?: { readonly [field: string]: Json };
   readonly by?: Principal;
 }

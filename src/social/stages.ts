@@ -31,7 +31,6 @@ export const STAGES = [
 export type StageId = (typeof STAGES)[number]['id'];
 export type FailureCode = (typeof STAGES)[number]['failures'][number];
 
-/** The pipeline as a Mermaid diagram. */
 export function pipelineDiagram(): string {
   const lines = STAGES.flatMap(({ id, yields, failures }, at) => [
     `  ${id} --> ${STAGES[at + 1]?.id ?? 'receipt'} : ${yields}`,

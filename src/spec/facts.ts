@@ -32,7 +32,6 @@ function celName(name: string): string {
   return name.replaceAll('-', '_');
 }
 
-/** The CEL type of a fruit field. */
 function celType(type: FruitType): string {
   if (typeof type !== 'string') return 'string';
   const types = { string: 'string', integer: 'int', number: 'dyn', boolean: 'bool', list: 'list<dyn>' } as const;

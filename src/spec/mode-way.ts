@@ -19,7 +19,6 @@ export function modesOf({ initial, transitions, effects }: GateSpec): readonly M
 export const widestMode = (gate: GateSpec): Mode =>
   modesOf(gate).reduce((best, mode) => (effectsIn(gate, mode).length > effectsIn(gate, best).length ? mode : best));
 
-/** The effects that a mode allows. */
 export const effectsIn = ({ effects }: GateSpec, mode: Mode): readonly ToolEffect[] => own(effects, mode) ?? [];
 
 /** The shortest way along the mode gate from one mode to one that `wanted` accepts; null if there is none. */

@@ -60,7 +60,6 @@ export interface Reach {
   readonly ssh?: { readonly key: string; readonly knownHosts: string };
 }
 
-/** A command that installs dependencies. */
 export interface InstallCommand extends Reach {
   readonly run: readonly string[];
   /** Package managers may run the scripts of packages. */

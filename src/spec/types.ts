@@ -213,7 +213,6 @@ export interface ModeTransition {
 
 export interface GateSpec {
   readonly initial: Mode;
-  /** The tool effects that each mode allows. */
   readonly effects: { readonly [mode: Mode]: readonly ToolEffect[] };
   /** The peripherals that may be entered in a mode; null means any. */
   readonly peripherals: { readonly [mode: Mode]: readonly string[] | null };

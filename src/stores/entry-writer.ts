@@ -43,7 +43,6 @@ export function entryWriter(db: Database): (stored: StoredEntry, late: boolean) 
   };
 }
 
-/** Writes ephemeral entries. */
 export function ephemeralWriter(db: Database): (entry: EphemeralEntry) => void {
   const sql = statementsOf(db, {
     add: `INSERT INTO ephemeral (id, session_id, at, facets, subject, pattern_id, in_reply_to, fork_of, head, body)

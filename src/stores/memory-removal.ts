@@ -20,7 +20,6 @@ export function compactEphemeral({ ephemeral }: MemoryTables, before: number): n
   return compacted;
 }
 
-/** Finds the references to a blob. */
 export function blobReferences({ byId, ephemeral, sessions }: MemoryTables, hash: string): BlobReferences {
   const bodies = [
     ...[...byId].map(([id, { body }]) => [id, body] as const),

@@ -145,7 +145,6 @@ export function readAll(db: Statements, readings: readonly Reading[]): readonly 
     .sort((a, b) => byNewest(a.place, b.place));
 }
 
-/** Reads an ephemeral entry from its row. */
 export function readEphemeral(row: { readonly [column: string]: unknown }): FoundEntry {
   const body = String(row['body']);
   const entry: EphemeralEntry = { ...JSON.parse(String(row['head'])), body: JSON.parse(body), ephemeral: true };

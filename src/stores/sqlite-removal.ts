@@ -24,7 +24,6 @@ export function compactEphemeral(db: Statements, before: number): number {
   return compacted;
 }
 
-/** Finds the references to a blob. */
 export function blobReferences(db: Statements, hash: string): BlobReferences {
   const texts = (sql: string): string[] => db.all(sql, hash).map(({ name }) => String(name));
   return {

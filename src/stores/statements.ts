@@ -1,6 +1,5 @@
 import type { Database, Statement } from './node-sqlite.ts';
 
-/** Statements by name. */
 export type Statements<Name extends string> = { readonly [name in Name]: Statement };
 
 /** Statements by name, each prepared at first use: a process that writes one entry needs few of them. */

@@ -1,4 +1,3 @@
-/** The result of one generated test. */
 export interface TestResult {
   readonly group: string;
   readonly name: string;

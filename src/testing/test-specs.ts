@@ -37,7 +37,6 @@ export interface TestSpecsOptions {
   readonly exclude?: { readonly [item: string]: string };
 }
 
-/** One generated test. */
 export interface GeneratedTest {
   readonly group: PlannedCase['group'] | 'deaths' | 'agent';
   readonly name: string;

@@ -85,7 +85,6 @@ export class SessionFrames {
     return this.#state.head.seq;
   }
 
-  /** Adds the next entry. */
   add(stored: StoredEntry): Frame {
     const { entry } = stored;
     const at = Date.parse(entry.at);
@@ -200,7 +199,6 @@ export class SessionFrames {
   }
 }
 
-/** All frames of a session. */
 export function framesOf(pin: Pin, sessionId: string, entries: Iterable<StoredEntry>): readonly Frame[] {
   const view = new SessionFrames(pin, sessionId);
   return [...entries].map((stored) => view.add(stored));

@@ -9,7 +9,6 @@ import type { Mode } from '../spec/types.ts';
 /** `stale`: tests ran, but none since the last change. `partial`: no full run of every command. null: none has run. */
 export type TestsNow = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
-/** The content of a status line. */
 export interface LineStatus {
   readonly sessionId: string;
   readonly agent: string;

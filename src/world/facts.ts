@@ -47,7 +47,6 @@ export class Facts {
     return this.#relations.get(predicate)?.backward.get(second) ?? NONE;
   }
 
-  /** All facts of a predicate, as pairs. */
   *pairs(predicate: string): Generator<readonly [string, string]> {
     for (const [first, seconds] of this.#relations.get(predicate)?.forward ?? [])
       for (const second of seconds) yield [first, second];

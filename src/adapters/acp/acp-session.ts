@@ -54,7 +54,6 @@ export class AcpSession {
     parts.opened.onCall(() => void this.#tellPlace().catch(() => {}));
   }
 
-  /** The answer to `session/new`. */
   async start(options: NewSessionResponse['configOptions']): Promise<NewSessionResponse> {
     this.#innerOptions = innerOptions(options);
     const { modes, configOptions } = await this.#place();

@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import { fieldsOf } from '../../base/json.ts';
 import { asArguments, type Override } from './overrides.ts';
 
-/** A hook, as Codex lists it. */
 export interface ListedHook {
   /** The key under which Codex stores the hook's trust. */
   readonly key: string;

@@ -1,4 +1,3 @@
-/** A TOML value. */
 export type TomlValue = string | number | boolean | readonly TomlValue[] | { readonly [key: string]: TomlValue };
 
 /** Writes a value on one line, for `-c key=value`: strings as in JSON, tables inline, every key quoted. */

@@ -19,7 +19,6 @@ export interface WayOut {
   readonly call: Fields;
 }
 
-/** The way to a peripheral that ships. */
 export interface WayToShip {
   readonly to: string;
   /** The peripherals on the way, the last of them `to`. */

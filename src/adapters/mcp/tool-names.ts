@@ -8,7 +8,6 @@ export interface ToolNames {
   idOf(name: string): string;
 }
 
-/** Names every tool by its id. */
 export const OWN_NAMES: ToolNames = { nameOf: (id) => id, idOf: (name) => name };
 
 /** Names the tools of other servers as those servers do, for clients written for them. Ambiguous names are not used. */

@@ -9,7 +9,6 @@ interface HttpAgent {
   readonly honours: readonly Switch[];
 }
 
-/** The most bytes of an answer. */
 const MOST_BYTES = 4 << 20;
 
 /**

@@ -13,7 +13,6 @@ const factsIn = (doc: Doc) => doc.getMap<string | number>('review');
 
 export const factsOf = (doc: Doc): ReviewFacts => factsIn(doc).toJSON();
 
-/** Sets facts that changed. */
 export function setFacts(doc: Doc, facts: ReviewFacts): void {
   const known = factsIn(doc);
   for (const [name, value] of Object.entries(facts)) if (known.get(name) !== value) known.set(name, value);

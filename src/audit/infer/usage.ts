@@ -13,7 +13,6 @@ export class PeripheralUsage {
   visits = 0;
   mostSteps = 0;
   readonly agents = new Set<string>();
-  /** The number of uses of each tool. */
   readonly tools = new Map<string, number>();
   readonly reads = new Set<string>();
   readonly writes = new Set<string>();

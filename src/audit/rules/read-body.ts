@@ -30,7 +30,6 @@ const by = oneOf(PRINCIPALS);
 const wouldRefuse: Check = (value) => value === undefined || having({ code: text })(value);
 const call = { tool: text, args: fields, wouldRefuse };
 
-/** The fields that the audit reads of each body. */
 const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: Check } } = {
   'session-open': { agent: text, root: text, specHash: text, parent: optional(text), delegation: optional(text) },
   start: { peripheral: text, by, context: fields, deadline: numberOrNull },

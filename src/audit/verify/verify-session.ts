@@ -107,7 +107,6 @@ const withMore = (
   },
 });
 
-/** The part of a session that a seal is of. */
 class SealedPart {
   readonly #seal: Seal;
   readonly #tree = new MerkleFrontier();

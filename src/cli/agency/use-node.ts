@@ -11,7 +11,6 @@ import { nodeId, roleTokenFile } from '../../server/access/tokens.ts';
 import { servedAt } from '../commands/clients/serve.ts';
 import type { Io } from '../io.ts';
 
-/** The option of the agency folder. */
 export interface AgencyOptions {
   readonly agency?: string;
 }

@@ -106,7 +106,6 @@ export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tr
   ];
 }
 
-/** The scope without files of tests. */
 export const withoutTests = (scope: readonly string[]): readonly string[] => [
   ...scope.filter((place) => place.startsWith('!') || !isTestPlace(place)),
   ...TEST_PATTERNS.map((pattern) => `!${pattern}`),

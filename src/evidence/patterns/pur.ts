@@ -1,7 +1,6 @@
 import type { Json } from '../../spec/types.ts';
 import { type DialectRecord, magnitude, normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
 
-/** Outcomes of a pattern. */
 export const PATTERN_OUTCOMES = ['success', 'partial', 'failed', 'pivoted', 'deferred'] as const;
 export type PatternOutcome = (typeof PATTERN_OUTCOMES)[number];
 

@@ -95,7 +95,6 @@ export function startRequirements(specs: SpecSet, to: string): Requirement[] {
   ];
 }
 
-/** The requirements of a transition of the mode gate. */
 export function transitionRequirements(transition: ModeTransition): Requirement[] {
   return [
     ...(transition.approval === null

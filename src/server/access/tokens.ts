@@ -23,7 +23,6 @@ const DERIVED_TOKEN = /^hopgate-(session|node)-([A-Za-z0-9_-]{1,400})\.([0-9a-f]
 /** The folder of the server's tokens, in the state home, which no sandbox mounts. */
 export const tokenFolder = (env: Env): string => join(stateHome(env), 'server');
 
-/** The file of a role's token. */
 export const roleTokenFile = (env: Env, role: FileRole): string => join(tokenFolder(env), `${role}.token`);
 
 /** Bearer tokens: three in files (0600), and one for each session, derived from the operator's. */

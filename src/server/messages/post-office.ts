@@ -3,13 +3,11 @@ import type { Message, MessageDraft, MessageStore } from '../../ports/message-st
 import { ApiError } from '../api-error.ts';
 import type { RepositoryEvidence, World } from '../world.ts';
 
-/** The inboxes of a repository. */
 export const inboxesOf = ({ store, key }: RepositoryEvidence): MessageStore => {
   if (store.messages) return store.messages;
   throw new ApiError('store-failed', `the store of repository ${key} has no inboxes`, 'Use the SQLite store.');
 };
 
-/** A refusal to send as an error of the request. */
 export const sendError = ({ argument, message, remedy }: PostRefusal): ApiError =>
   new ApiError('invalid-request', message, `${remedy[0]!.toUpperCase()}${remedy.slice(1)}.`, `body.${argument}`);
 

@@ -13,7 +13,6 @@ export type StreamPlaces = Map<string, number>;
 export const cursorOfPlaces = (places: StreamPlaces): string =>
   [...places].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
 
-/** Parses a cursor; null if it is none. */
 export function parseCursor(text: string): StreamPlaces | null {
   const places: StreamPlaces = new Map();
   for (const part of text === '' ? [] : text.split('-')) {

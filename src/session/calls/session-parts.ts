@@ -4,7 +4,6 @@ import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import type { WriterParts } from '../writer.ts';
 
-/** The parts that a session is composed of. */
 export interface SessionParts extends Omit<WriterParts, 'pin' | 'observer'> {
   readonly config: ProjectConfig;
   readonly backends: readonly ToolBackend[];

@@ -6,7 +6,6 @@ export interface KnownNames {
   /** The modes of the mode gate; null without one. */
   readonly modes: readonly string[] | null;
   readonly tools: ReadonlySet<string>;
-  /** The effects of the tools that are sound. */
   readonly effects: { readonly [tool: string]: ToolEffect };
   readonly scopeNames: ReadonlySet<string>;
   /** The scopes that are sound. */

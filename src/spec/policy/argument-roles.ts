@@ -23,6 +23,5 @@ export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   text: { ...NOTHING, takesNull: true, isUnjudged: true },
 };
 
-/** True if a tool takes a command. */
 export const takesCommand = (tool: ToolSpec | undefined): boolean =>
   tool?.parameters.some(({ role }) => ROLE_FACTS[role].runsCommands) ?? false;

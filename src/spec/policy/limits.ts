@@ -17,7 +17,6 @@ export const MAX_AUTHORED_BYTES = 1 << 20;
 /** Largest file that programs write and hopgate reads: a manifest, the settings of a client, git's configuration. */
 export const MAX_SETTINGS_BYTES = 16 << 20;
 
-/** Files of one spec set. */
 export const MAX_SPEC_FILES = 10_000;
 
 /** Names, values and operators in one CEL rule; far fewer than those that overflow the stack of the parser. */

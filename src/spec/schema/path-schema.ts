@@ -21,7 +21,6 @@ const WritePath = z
   })
   .meta({ pattern: '^(?:!/?)?(?![!/~]|[A-Za-z]:)(?!(.*/)?\\.\\.(/|$))[^\\\\]*[^\\s\\\\][^\\\\]*$' });
 
-/** The write paths of a scope. */
 export const WritePaths = z
   .array(WritePath)
   .max(MAX_MASKS, `has more than ${MAX_MASKS} paths`)

@@ -104,7 +104,6 @@ export const ScenarioFile = z
   .describe('A scenario: a chain of steps as data.');
 export type ScenarioFile = z.output<typeof ScenarioFile>;
 
-/** The verbs of a scenario step. */
 export const SCENARIO_VERBS = ['mode', 'start', 'step', 'hop', 'stop', 'close'] as const;
 
 type Values = { readonly [key: string]: Json };

@@ -194,7 +194,6 @@ export class StoreCheck {
   }
 }
 
-/** The columns that repeat a head. */
 const columnsOf = (head: Head) => ({
   id: head.id,
   session_id: head.sessionId,

@@ -17,7 +17,6 @@ const call = (tool: string, name: string, args: Json): Move => ({
   asked: { kind: 'step', tool, args },
 });
 
-/** A call of a tool outside the envelope. */
 export const outsideOfEnvelope = (tool: ToolSpec, { config }: Pinned): Move =>
   call(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
 

@@ -6,7 +6,6 @@ import type { Session } from '../../session/session.ts';
 
 type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
 
-/** Puts a request to a session. */
 export async function request(session: Session, asked: AuditRequest): Promise<Answer> {
   switch (asked.kind) {
     case 'start':

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/environment.ts';
 
-/** Most bytes of an answer. */
 const MOST_BYTES = 1 << 20;
 
 /** The state that each call answers. Older servers have no names of games. */

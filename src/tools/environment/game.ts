@@ -28,7 +28,6 @@ export const turnIdentity = ({ game, steps, observation, admissible }: WorldTurn
 
 const short = (observation: string): string => sha256Hex(observation).slice(0, 16);
 
-/** One game in a world, with its log. */
 export class WorldGame {
   readonly #world: WorldEnvironment;
   #log: PlayedCommand[] = [];

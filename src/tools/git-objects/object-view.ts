@@ -61,7 +61,6 @@ export interface ViewRequest {
   readonly stored: Stored;
   /** An empty folder that hopgate created. */
   readonly folder: string;
-  /** The view before this one. */
   readonly before: ObjectView | null;
   /** Some objects lie in other repositories, so all are rewritten. */
   readonly borrows: boolean;

@@ -49,7 +49,6 @@ export function networkKeys(config: readonly ConfigValue[]): string[] {
   return keysLike(config, NETWORK_KEYS);
 }
 
-/** The names of the configured submodules. */
 export function submoduleNames(config: readonly ConfigValue[]): string[] {
   return [...new Set(config.flatMap(({ key }) => /^submodule\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))];
 }

@@ -43,7 +43,6 @@ export class UpstreamDown extends Error {
   override readonly name = 'UpstreamDown';
 }
 
-/** Status of a connection, for people. */
 export type ConnectionStatus =
   | { readonly state: 'idle' }
   | { readonly state: 'up'; readonly pid: number | null }

@@ -3,7 +3,6 @@ import type { Transport } from '@modelcontextprotocol/client';
 import { type Environment, type Filled, inherited } from './environment.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
 
-/** A transport to a server. */
 export interface ServerTransport {
   readonly transport: Transport;
   /** The reason of an unexpected end, and the program's last line; null if unknown. */

@@ -105,7 +105,6 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPlace | Tur
   }
 }
 
-/** Reads a link; null if it is no longer one. */
 function readLink(path: string): string | null {
   try {
     return readlinkSync(path);

@@ -36,7 +36,6 @@ export function readExpressions(text: string): readonly Expression[] {
   return top;
 }
 
-/** Writes an expression on one line. */
 export const writeExpression = (expression: Expression): string =>
   typeof expression === 'string' ? expression : `(${expression.map(writeExpression).join(' ')})`;
 

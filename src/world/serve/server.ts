@@ -5,7 +5,6 @@ import { WebSocketServer } from 'ws';
 import type { HouseChoice } from '../environment.ts';
 import { worldApp } from './app.ts';
 
-/** The most connections at once. */
 const MOST_CONNECTIONS = 128;
 /** How long a request may take to arrive, in milliseconds. */
 const ARRIVAL_MS = 10_000;

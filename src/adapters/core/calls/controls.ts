@@ -4,7 +4,6 @@ import type { Session } from '../../../session/session.ts';
 import { type ModeLeg, modeWay } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 
-/** The arguments of a mode change. */
 export type ModeArguments = Parameters<Session['setMode']>[0];
 
 export type ModelArguments = { readonly [name: string]: Json };

@@ -91,7 +91,6 @@ function derived(exit: string): readonly string[] {
 
 const patterns = new Map<string, readonly RegExp[]>();
 
-/** All patterns for an exit. */
 export function exitPatterns(exit: string): readonly RegExp[] {
   const known = patterns.get(exit);
   if (known) return known;

@@ -5,7 +5,6 @@ import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentSession } from '../agent-session.ts';
 
-/** An event of a transcript with its source. */
 export type Item = TranscriptEvent & Attribution;
 
 /** The longest text in the transcript, in characters; the evidence has the full text. */

@@ -115,7 +115,7 @@ interface Lead {
   report: ToolReport | null;
 }
 
-/** The caller's backends, behind the canned reports of the lead; these also serve the tools without a backend. */
+/** Backends that answer with the lead's canned report while there is one, and otherwise with the caller's backends. */
 function behind(lead: Lead, { tools }: SpecSet, backends: readonly ToolBackend[]): readonly ToolBackend[] {
   const served = new Set(backends.flatMap((backend) => backend.tools));
   const rest: ToolBackend = {

@@ -1,7 +1,6 @@
 import type { Envelope, Switch } from '../spec/agency/agency-types.ts';
 import type { Json } from '../spec/types.ts';
 
-/** One turn for an agent. */
 export interface AgentTask {
   /** The purpose of the peripheral. */
   readonly instructions: string;
@@ -13,7 +12,6 @@ export interface AgentTask {
   readonly signal: AbortSignal;
 }
 
-/** Runs one agent. */
 export interface AgentDriver {
   readonly name: string;
   /** The switches that this driver cannot hold as the envelope says. */

@@ -94,7 +94,6 @@ export class AgencyNode {
     return running !== undefined;
   }
 
-  /** Ends all runs. */
   async close(): Promise<void> {
     for (const { cancel } of this.#running.values()) cancel.abort(CANCELLED);
     await Promise.allSettled([...this.#running.values()].map(({ reply }) => reply));

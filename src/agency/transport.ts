@@ -8,7 +8,7 @@ import type { RunRequest } from './request.ts';
 export interface Passage {
   /** The idempotency key; the same on every node. */
   readonly key: string;
-  /** The milliseconds that the caller still waits; null: as long as it takes. */
+  /** The milliseconds that the caller still waits; null if there is no limit. */
   readonly budgetMs: number | null;
   /** The ids of the nodes that the run has passed. */
   readonly via: readonly string[];
@@ -79,7 +79,7 @@ async function post(
   throw unreachable(`its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`);
 }
 
-/** A value as a reply; null if it is none. */
+/** Reads a value as a reply; null if it is not one. */
 export function asReply(value: unknown): RunReply | null {
   const { ok, response, error, meta } = fieldsOf(value);
   const { 'agent-id': agent, 'duration-ms': duration } = fieldsOf(meta);

@@ -74,7 +74,6 @@ export function printJson(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value, null, 2)));
 }
 
-/** Prints one line of a JSON stream. */
 export function printJsonLine(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value)));
 }

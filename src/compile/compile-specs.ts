@@ -9,7 +9,7 @@ import { compileModeGate } from './mode-gate.ts';
 /** A spec set and the machines made from it. */
 export interface CompiledSpecs {
   readonly specs: SpecSet;
-  /** null: the spec set has no mode gate. */
+  /** null if the spec set has no mode gate. */
   readonly modeGate: Machine | null;
   readonly hopGraph: Machine;
   /** Lifecycle machine by peripheral; each visit uses a new instance. */

@@ -9,7 +9,6 @@ export type EnvelopeMeta = {
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
 };
 
-/** Returns the envelope of a peripheral. Pure. */
 export function envelopeOf(
   { tools }: Pick<SpecSet, 'tools'>,
   { purpose, tools: granted, scope, limits }: PeripheralSpec,

@@ -22,7 +22,6 @@ export function buildMachine(config: MachineJson): Machine {
   return machine;
 }
 
-/** Returns a machine's initial snapshot. Pure. */
 export function initialSnapshot(machine: Machine): MachineSnapshot {
   return initialTransition(machine)[0];
 }

@@ -9,7 +9,7 @@ import { compileModeGate } from './mode-gate.ts';
 /** A spec set and its machines as transition tables, which move a session. Each is computed at first access. */
 export interface SpecTables {
   readonly specs: SpecSet;
-  /** null: the spec set has no mode gate. */
+  /** null if the spec set has no mode gate. */
   readonly modeGate: MachineJson | null;
   readonly hopGraph: MachineJson;
   /** By peripheral. */

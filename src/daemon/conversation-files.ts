@@ -123,7 +123,6 @@ export class ConversationFiles {
   }
 }
 
-/** Adds an event to a record. */
 export function withEvent(
   record: StoredConversation,
   event: ConversationRecord['events'][number],

@@ -22,7 +22,7 @@ import { isRunning } from './hook/client-process.ts';
 export interface StatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** The id of the session; null: that of the conversation, else the newest one that a program works in. */
+  /** The id of the session; null for the conversation's, or else the newest in which a program works. */
   readonly session: string | null;
   /** The id of a conversation of Claude Code. */
   readonly conversation?: string | null;

@@ -8,7 +8,7 @@ import { assertEntryDraft } from './entry-schema.ts';
 /** The bytes that a store keeps of one entry. Everything else follows from them. */
 export interface StoredBytes {
   readonly head: string;
-  /** null: the body was erased. */
+  /** null if the body was erased. */
   readonly body: string | null;
   readonly prev: string;
   readonly hash: string;
@@ -89,7 +89,6 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
 export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
-/** One broken rule at one entry. */
 export interface ChainProblem {
   readonly seq: number;
   readonly id: string;

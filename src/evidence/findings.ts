@@ -303,7 +303,6 @@ export function countFindings(
   }
 }
 
-/** The findings of entries in their order. */
 export class SessionFindings {
   readonly #found: FindingsByPath = Object.create(null);
 

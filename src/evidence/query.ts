@@ -17,7 +17,7 @@ export interface EvidenceQuery {
   readonly claim?: ClaimType;
   readonly author?: string;
   readonly sessionId?: string;
-  /** null: outside of any peripheral. */
+  /** null selects entries outside of any peripheral. */
   readonly peripheral?: string | null;
   readonly patternId?: string;
   /** All of them. */
@@ -59,7 +59,6 @@ export interface QueryPosition {
   readonly nth: number;
 }
 
-/** A query that was checked. */
 export interface ResolvedQuery extends Omit<EvidenceQuery, 'since' | 'before' | 'limit' | 'after'> {
   /** Epoch milliseconds. */
   readonly since: number | null;

@@ -36,7 +36,7 @@ const SealFile = z.strictObject({
 /** A signed statement of a session's chain head. Keep it where a writer of the store cannot change it. */
 export type Seal = z.output<typeof SealFile>;
 
-/** A key or a seal file that is none. */
+/** An error: a file that should be a key or a seal is not one. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }

@@ -30,7 +30,7 @@ export interface ApprovalsFolder {
   /** The folders of requests and of answers; created, so that they can be watched. */
   readonly pendingFolder: string;
   readonly answersFolder: string;
-  /** The requests that wait, the oldest first. */
+  /** The pending requests, the oldest first. */
   pending(): readonly PendingRequest[];
   pendingOf(hash: string): PendingRequest | null;
   /** Stores a request and returns it; or the same one from another process. Null if it is too large. */
@@ -44,7 +44,7 @@ export interface ApprovalsFolder {
   /** Takes an answer: true only for the first caller among all processes. */
   claim(answer: SignedAnswer): boolean;
   isUsed(answer: SignedAnswer): boolean;
-  /** Removes what has expired. */
+  /** Removes expired requests and answers. */
   sweep(now: number): void;
 }
 

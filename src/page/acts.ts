@@ -4,7 +4,6 @@ import type { Acts } from './source.ts';
 /** How long a whistle from the page waits; a later answer comes as a message. */
 const WHISTLE_SECONDS = 300;
 
-/** The address of a session. */
 export const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
 interface Moved {

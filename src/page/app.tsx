@@ -10,10 +10,9 @@ import type { SessionEntry, Source } from './source.ts';
 import { doing, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** The id of the session that is shown; null: the wall of all sessions. */
+/** The id of the session that is shown; null if the wall of all sessions is. */
 export const chosen = signal<string | null>(null);
 
-/** The whole page. */
 export function App({ source }: { readonly source: Source }) {
   const sessions = source.sessions.value;
   const session = sessions.find(({ id }) => id === chosen.value) ?? (sessions.length === 1 ? sessions[0] : undefined);

@@ -18,7 +18,7 @@ export class SessionStore {
   readonly partial = signal(false);
   /** Counts the changes of the frames' beginning. */
   readonly #begun = signal(0);
-  /** The index of the frame that is shown; null: the newest. */
+  /** The index of the frame that is shown; null if the page follows the newest. */
   readonly cursor = signal<number | null>(null);
   readonly at = computed(() => Math.min(this.cursor.value ?? Number.POSITIVE_INFINITY, this.count.value - 1));
   readonly state = computed(() => this.#computed(this.at.value));

@@ -27,7 +27,7 @@ export interface ValidGrant {
   readonly id: string;
   readonly session: string;
   readonly title: string;
-  /** In words. */
+  /** In English, for the page. */
   readonly limits: string;
   readonly by: string;
   readonly used: number;
@@ -104,9 +104,9 @@ export interface Source {
   readonly grants: Signal<readonly ValidGrant[]>;
   /** The unread messages for the operator. */
   readonly letters: Signal<readonly Letter[]>;
-  /** null: everything is well. */
+  /** null if there is no problem. */
   readonly trouble: Signal<string | null>;
-  /** null: nothing can be done, as in a recording. */
+  /** null if the page can only look, as at a recording. */
   readonly acts: Acts | null;
   /** Starts to load a session that the person opens. */
   open(id: string): void;

@@ -42,7 +42,6 @@ export function Summary({ session: { store }, waiting, letters, now }: SummaryPr
   );
 }
 
-/** A row in a few words. */
 export function doing(row: ViewRow | undefined): string {
   if (!row) return 'nothing yet';
   if (row.event === 'start') return `enters ${row.what}`;

@@ -33,8 +33,8 @@ export interface AppOptions {
   readonly services: Services;
   readonly routes: readonly HttpRoute[];
   /**
-   * The server's own names, with the port; null: any name, but no browser. Called for each request, because a free port
-   * is known late.
+   * The server's own names, with the port; null accepts any name, but no browser. Called for each request, because a
+   * free port is known late.
    */
   readonly hosts: () => readonly string[] | null;
   readonly log: (line: string) => void;

@@ -34,7 +34,6 @@ export interface Services {
   readonly startedAt: number;
   /** Changes sessions: the daemon's host, so that hooks, MCP servers and this server share them. */
   readonly host: SessionHost;
-  /** Reads the evidence of every process. */
   readonly world: World;
   readonly readers: SessionReaders;
   readonly frames: FrameCache;

@@ -32,7 +32,7 @@ export interface ReplayedDecision {
 export interface Replay {
   readonly sessionId: string;
   readonly decisions: number;
-  /** Those that would turn out otherwise. */
+  /** The decisions that would differ. */
   readonly changes: readonly ReplayedDecision[];
   /** Requests that were allowed, but that today's gate refuses: the gate has changed, or it was faulty. */
   readonly drift: readonly ReplayedDecision[];

@@ -82,7 +82,6 @@ export class Session {
     return this.#calls.writer.state.facts.sessionId;
   }
 
-  /** The current status. */
   get state(): SessionStatus {
     return statusOf(this.#calls.view());
   }

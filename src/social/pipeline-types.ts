@@ -14,7 +14,6 @@ export interface Connection {
   readonly name: string;
 }
 
-/** A message as it comes in. */
 export interface Incoming {
   /** Unique; the same id never sends twice. */
   readonly id: string;
@@ -28,7 +27,7 @@ export interface Incoming {
 export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
-  /** Opens a session for a message to nobody, and returns its id; null: this surface cannot. */
+  /** Opens a session for a message to nobody, and returns its id; null if this surface cannot open one. */
   readonly openSession: (() => Promise<string>) | null;
   readonly now: () => number;
   /** Sends a message of an agent as a step of its session, so that the session's own gate decides it too. */

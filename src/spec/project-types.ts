@@ -93,7 +93,7 @@ export interface ProjectConfig {
   };
   /** Absent where none is configured. */
   readonly install?: readonly InstallCommand[];
-  /** null: no push. */
+  /** null if nothing is pushed. */
   readonly git: GitConfig | null;
   readonly commits?: CommitConfig;
   readonly web: { readonly allow: readonly string[] };

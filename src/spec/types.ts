@@ -269,7 +269,7 @@ export type Property = { readonly text: string } & (
 /** A spec set, checked and resolved. `hash` is sha256 (hex) of the RFC 8785 form of everything else. */
 export interface SpecSet {
   readonly hash: string;
-  /** null: no gate.yaml, so no mode gate. */
+  /** null if there is no gate.yaml, and so no mode gate. */
   readonly modeGate: GateSpec | null;
   readonly tools: { readonly [id: string]: ToolSpec };
   readonly scopes: { readonly [name: string]: ScopeRule };

@@ -85,7 +85,6 @@ export class GroupCommit {
     });
   }
 
-  /** Settles when nothing waits any more. */
   drained(): Promise<void> {
     return this.#scheduled ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }

@@ -2,7 +2,7 @@ export interface TestResult {
   readonly group: string;
   readonly name: string;
   readonly seconds: number;
-  /** null: it passed. */
+  /** null if the test passed. */
   readonly failure: string | null;
 }
 

@@ -9,7 +9,6 @@ import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 import { importProblem, instructionFiles } from './instruction-imports.ts';
 
-/** A call of Claude Code's tool Skill. */
 export interface SkillCall {
   readonly skill: string;
   /** The text that takes the place of `$ARGUMENTS`. */

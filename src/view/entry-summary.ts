@@ -17,7 +17,7 @@ export interface EntrySummary {
   readonly mark: OutcomeMark | null;
   readonly what: string;
   readonly came: string;
-  /** More to say, a line each. */
+  /** Further lines. */
   readonly notes: readonly string[];
 }
 

@@ -29,12 +29,12 @@ export interface Leg {
 export interface ViewState {
   readonly agent: string;
   readonly root: string;
-  /** null: outside of any peripheral. */
+  /** null if outside of any peripheral. */
   readonly peripheral: string | null;
   readonly visit: 'active' | 'expired' | 'interrupted' | null;
   /** Epoch milliseconds at which the visit's time is up; null without a limit. */
   readonly deadline: number | null;
-  /** null: the spec set has no mode gate. */
+  /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;
   /** Refused calls run all the same, and the refusal is recorded. */
   readonly observeOnly: boolean;

@@ -6,16 +6,18 @@ import type { SessionState } from '../session/state/state.ts';
 import { viewOf } from '../session/state/view.ts';
 import type { Mode } from '../spec/types.ts';
 
-/** `stale`: tests ran, but none since the last change. `partial`: no full run of every command. null: none has run. */
+/**
+ * `stale`: tests ran, but none since the last change. `partial`: no full run of every command. null if none has run.
+ */
 export type TestsNow = 'passed' | 'failed' | 'stale' | 'partial' | null;
 
 export interface LineStatus {
   readonly sessionId: string;
   readonly agent: string;
   readonly closed: boolean;
-  /** null: outside of any peripheral. */
+  /** null if outside of any peripheral. */
   readonly peripheral: string | null;
-  /** null: the spec set has no mode gate. */
+  /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;
   readonly tests: TestsNow;
   /** Refused calls run all the same, and the refusal is recorded. */
@@ -46,7 +48,7 @@ const LONGEST_NAME = 24;
 const TEST_COLORS = { passed: 'green', failed: 'red', stale: 'yellow', partial: 'yellow' } as const;
 
 /**
- * One short line about a session, without a line break. null: no session is running.
+ * One short line about a session, without a line break. null if no session is running.
  *
  * @example statusLine(status, false) // explore · DIAGNOSE · tests stale · 2 waiting
  */

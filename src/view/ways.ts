@@ -29,7 +29,7 @@ export function waysFrom(context: GateContext, passedBefore: boolean): readonly 
 
 /**
  * Names everything that {@link waysFrom} and the gate's list of available actions depend on: equal texts, equal
- * answers. null: a rule may read any counter, so that every entry can change the answer.
+ * answers. null if a rule may read any counter, so that every entry can change the answer.
  */
 export function waysKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
   const { visit } = view;

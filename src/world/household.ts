@@ -8,7 +8,6 @@ import { type Expression, readExpressions } from './pddl/expression.ts';
 /** The most commands of one game; the game then ends without a win. */
 export const MOST_STEPS = 100;
 
-/** The answer to a command. */
 export interface Turn {
   readonly observation: string;
   /** In the order of their text. */
@@ -66,7 +65,6 @@ export class Household {
     this.reset();
   }
 
-  /** Starts the game again. */
   reset(): Turn {
     this.#fluents = new Facts(this.house.fluents);
     this.#ready = this.#commands();
@@ -74,7 +72,6 @@ export class Household {
     return this.#end(observation, 0, false);
   }
 
-  /** The present turn. */
   turn(): Turn {
     return this.#turn;
   }

@@ -16,9 +16,7 @@ import { AcpSession, type OpenedSession } from './acp-session.ts';
 import { answerPermission, isOwnCall } from './gated-requests.ts';
 
 export interface AcpOptions {
-  /** The connection to the editor. */
   readonly editor: Stream;
-  /** The connection to the inner agent. */
   readonly inner: Stream;
   /** Absolute real path of the repository. A session's folder must be within it. */
   readonly root: string;

@@ -4,7 +4,6 @@ import { assistantMessage } from '../core/transcript/transcript-items.ts';
 import type { ClaudeHookEvent } from './event.ts';
 import { readOwnTranscript } from './own-transcript.ts';
 
-/** The environment of the hook process. */
 export type HookEnv = { readonly [name: string]: string | undefined };
 
 /** The arguments of a handler: the event, the record of its conversation, and the services. */
@@ -30,7 +29,6 @@ export const HOOK_EVENT = {
   missing: 'PostToolUse (missing)',
 } as const;
 
-/** Records an event in the conversation's record. */
 export const recordHookEvent = async (
   { host, record, event }: HookCall,
   name: string,

@@ -9,7 +9,6 @@ type Heard = ConversationRecord['events'][number];
 export interface MissingHooks {
   /** The text for the person at the client. */
   readonly text: string;
-  /** The calls without a reported result. */
   readonly calls: readonly Heard[];
 }
 

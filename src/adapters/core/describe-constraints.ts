@@ -17,7 +17,7 @@ export interface ToolConstraint {
     readonly schema: { readonly [keyword: string]: Json };
     readonly description: string;
   }[];
-  /** In words. */
+  /** In English, for a prompt. */
   readonly touches: string;
 }
 
@@ -29,7 +29,6 @@ export interface ExitConstraint {
   readonly opens: readonly { readonly to: string; readonly needs: readonly string[] }[];
 }
 
-/** The constraints of a peripheral, as data. */
 export interface Constraints {
   readonly peripheral: string;
   readonly purpose: string;
@@ -38,12 +37,12 @@ export interface Constraints {
   readonly forbidden: {
     /** Tools of the spec set that are not here. */
     readonly tools: readonly string[];
-    /** In words. */
+    /** In English, for a prompt. */
     readonly rules: readonly string[];
   };
   readonly entries: { readonly sources: readonly string[]; readonly conditions: readonly string[] };
   readonly exits: readonly ExitConstraint[];
-  /** In words, by destination. */
+  /** In English, by destination. */
   readonly gates: { readonly [peripheral: string]: readonly string[] };
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
   /** The fields of the context on entry, required or optional. */

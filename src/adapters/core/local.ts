@@ -18,7 +18,7 @@ export function agentSession(session: Session): AgentSession {
   let running = 0;
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);
-    // Shown before this call began: a request has contained them.
+    // These were shown before this call began, so a request of the agent has contained them.
     const seen = shownMessages(session);
     running += 1;
     const answer = await carryOut(session, call).finally(() => {

@@ -6,7 +6,7 @@ const NOT_PERMITTED = /Operation not permitted|EPERM/;
 const NO_NETWORK =
   /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|EAI_AGAIN|ENETUNREACH/;
 
-/** The beginning of the remedy in a result. */
+/** A result that contains this text needs no further advice. */
 const NAMES_NO_NETWORK = 'There is no network here';
 
 /** Git could not create a lock file, or change its configuration, in its own folder. */

@@ -55,7 +55,6 @@ export interface SessionSituation {
     /** The observations of this visit so far. */
     readonly observed: Fields;
   };
-  /** The tools available now. */
   readonly actions: readonly { readonly tool: string; readonly usage: string; readonly purpose: string }[];
   readonly scope: Constraints['scope'] | null;
   /** The exits and where they lead (outside of any peripheral: the possible entries). */

@@ -7,7 +7,7 @@ import { startProgram } from './program.ts';
 export interface AgentProgram {
   /** Its path, or a name on the PATH. */
   readonly program: string;
-  /** The folder in which it works; null: an empty one for each run. */
+  /** The folder in which it works; null for a new empty folder in each run. */
   readonly cwd: string | null;
   readonly model: string | null;
   readonly env: NodeJS.ProcessEnv;

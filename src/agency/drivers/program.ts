@@ -10,7 +10,7 @@ interface ProgramRun {
   readonly args: readonly string[];
   /** The text on its stdin. */
   readonly input: string;
-  /** null: an empty folder of its own, which is removed afterwards. */
+  /** null for a temporary folder, removed after the run. */
   readonly cwd: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;

@@ -25,7 +25,6 @@ interface DocumentServerOptions {
   readonly admits: (token: string) => boolean;
 }
 
-/** Serves one shared document. */
 export interface DocumentServer {
   readonly host: string;
   readonly port: number;

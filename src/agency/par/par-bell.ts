@@ -13,7 +13,6 @@ interface ParBellOptions {
   /** The name of the review, and of its document. */
   readonly par: string;
   readonly title: string;
-  /** The session under review. */
   readonly session: string;
   readonly document: DocumentServer;
   /** True if this review was rung before: an agent that failed then is started again. */

@@ -8,7 +8,6 @@ import { placeOf } from '../rules/paths.ts';
 import type { Pinned } from '../rules/state.ts';
 import type { Evidence } from '../verify/session-audit.ts';
 
-/** The actions of sessions in one peripheral. */
 export class PeripheralUsage {
   visits = 0;
   mostSteps = 0;

@@ -35,5 +35,5 @@ export function lifeOf(transcript: Transcript, specs: SpecSet, entries: readonly
   };
 }
 
-/** An act in a few words. */
+/** A short description of an act. */
 export const nameOf = ({ kind, what, refused }: Act): string => `${refused ? 'a refused ' : ''}${kind} ${what}`.trim();

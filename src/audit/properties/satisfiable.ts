@@ -3,7 +3,7 @@ import { celHolds } from '../rules/cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
 export interface Known {
-  /** null: any agent that no list of agents and no rule names. */
+  /** null represents every agent that no list of agents and no rule names. */
   readonly agent: string | null;
   readonly place: string | null;
   readonly mode: string | null;

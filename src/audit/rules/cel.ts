@@ -2,7 +2,6 @@ import { Environment } from '@marcbachmann/cel-js';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './json.ts';
 
-/** The variables of a rule. */
 export interface CelVariables {
   readonly fruit: Fields;
   readonly session: Fields;

@@ -67,7 +67,7 @@ export interface RuleProblem {
   /** The code of the denial that the gate must answer with if this is the first problem. */
   readonly code: (typeof PROBLEM_CODES)[number];
   readonly rule: Rule;
-  /** The rule in the spec's words. */
+  /** The rule as the spec states it. */
   readonly constraint: string;
   readonly message: string;
   readonly tool?: string;

@@ -88,7 +88,6 @@ export interface AuditState {
   fruits: { readonly [peripheral: string]: Fields };
 }
 
-/** The state before the first entry. */
 export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): AuditState => ({
   pinned,
   sessionId: '',

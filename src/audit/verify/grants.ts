@@ -11,7 +11,7 @@ import type { AuditReport } from './report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   used: number;
-  /** The entry that ended it before its limits, in words. */
+  /** A description of the entry that ended it before its limits were reached. */
   ended: string | null;
 }
 

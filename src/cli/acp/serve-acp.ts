@@ -17,7 +17,6 @@ import { shownDiff } from '../mcp/serve.ts';
 import { rootOf } from '../options.ts';
 import { startInnerAgent } from './inner-agent.ts';
 
-/** The parsed command line of `hopgate acp`. */
 export interface AcpCommand {
   readonly root: string;
   readonly agent: string;

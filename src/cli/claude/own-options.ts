@@ -1,9 +1,7 @@
 import { type Continued, isConversationId } from '../client/continued-session.ts';
 import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
-/** The parsed command line of `hopgate claude`. */
 export interface ClaudeCommand extends ClientCommand {
-  /** Claude Code's own arguments. */
   readonly args: readonly string[];
   /** The user's `--settings`, unchanged; null if not given. */
   readonly settings: string | null;

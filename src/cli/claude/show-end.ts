@@ -13,13 +13,10 @@ import { noticedIn } from './missing-hooks.ts';
 export interface ClaudeEnd {
   readonly root: string;
   readonly sessionId: string;
-  /** Claude Code's own exit code. */
   readonly code: number;
   readonly before: SessionStatus;
   readonly after: SessionStatus;
-  /** The conversations of this run. */
   readonly conversations: readonly StoredConversation[];
-  /** The start time of the run. */
   readonly begun: string;
   /** Calls that Claude Code reports it ran in this session without a hook. */
   readonly unhooked: readonly Item[];

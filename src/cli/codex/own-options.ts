@@ -1,11 +1,9 @@
 import { type Continued, isConversationId } from '../client/continued-session.ts';
 import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
 
-/** The parsed command line of `hopgate codex`. */
 export interface CodexCommand extends ClientCommand {
   /** Resume `codex exec` with another sandbox if it ended in a peripheral that has another one. */
   readonly follow: boolean;
-  /** Codex's own arguments. */
   readonly args: readonly string[];
 }
 

@@ -12,14 +12,12 @@ import { type Io, note } from '../io.ts';
 export interface CodexEnd {
   readonly root: string;
   readonly sessionId: string;
-  /** Codex's own exit code. */
   readonly code: number;
   readonly before: SessionStatus;
   readonly after: SessionStatus;
   /** The sandbox that Codex was last started with; `wanted` is the one that the session's peripheral now grants. */
   readonly sandbox: string;
   readonly wanted: string;
-  /** The start time of Codex (ISO 8601). */
   readonly begun: string;
   /** The conversations of this run. */
   readonly conversations: readonly StoredConversation[];

@@ -52,7 +52,7 @@ const MANIFESTS = (
   'deno.lock go.mod go.sum go.work* Cargo.toml Cargo.lock pyproject.toml setup.py setup.cfg requirements*.txt Pipfile* ' +
   'poetry.lock uv.lock Gemfile* gems.rb gems.locked *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts'
 ).split(' ');
-/** Files that other agents would obey. */
+/** Files that instruct other agents. */
 const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
 /** Folders that are proposed nonetheless if git tracks files in them. */
 const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;

@@ -41,7 +41,6 @@ export async function examine(root: string, io: Io, { run, sandbox }: Examined =
   ];
 }
 
-/** The version of git. */
 export async function git(io: Io, run: RunProgram): Promise<Diagnosis> {
   const path = findProgram('git', io.env['PATH']);
   const version = path === null ? null : await run(path, ['--version']);

@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander';
 /** A word that may be typed next. */
 export interface Completion {
   readonly word: string;
-  /** The part that helps to choose; empty if there is none. */
+  /** A short description next to the id in the shell's menu; empty if there is none. */
   readonly about: string;
 }
 

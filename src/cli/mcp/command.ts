@@ -1,4 +1,3 @@
-/** The parsed command line of `hopgate mcp`. */
 export interface McpCommand {
   readonly root: string;
   /** Work in the session of the client program that this process belongs to. */

@@ -21,7 +21,7 @@ export const asOption = (): Option =>
 const NAME = /^[a-z][a-z0-9-]*$/;
 
 /**
- * Opens the inboxes of a repository for a person. Only who can read the operator's token can: an agent's sandbox does
+ * Opens the inboxes of a repository for a person. Requires read access to the operator's token: an agent's sandbox does
  * not contain it.
  */
 export async function withInboxes<T>(

@@ -52,7 +52,7 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
   return withFallback(beforehand, canAsk(io) ? terminal() : nobody);
 }
 
-/** A person is at the terminal. */
+/** True if a person is at the terminal. */
 export const canAsk = (io: Io): boolean => io.isTty && io.env['CI'] === undefined;
 
 async function ask(

@@ -14,7 +14,6 @@ interface Row {
   readonly mark?: Parameters<typeof drawMark>[0];
 }
 
-/** Size of a peripheral's box. */
 export function nodeSize(node: PictureNode): Size {
   const width = Math.max(WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + RIGHT);
   return { width, height: contentHeight(rowsOf(node, width)) + 16 };
@@ -22,7 +21,9 @@ export function nodeSize(node: PictureNode): Size {
 
 const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
 
-/** Draws a peripheral's box: name, purpose, tools, start, common needs of all hops to it. `here`: of the session. */
+/**
+ * Draws a peripheral's box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it.
+ */
 export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, here: boolean): string {
   const parts = [
     `<title>${xml(`${node.id}: ${node.purpose}`)}</title>`,

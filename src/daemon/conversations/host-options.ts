@@ -23,7 +23,7 @@ export interface HostOptions {
 export interface Caller {
   /** `HOPGATE_SESSION` names the session to join, `HOPGATE_PERIPHERAL` the first peripheral of a new one. */
   readonly env: Env;
-  /** null: not known. */
+  /** null if not known. */
   readonly pid: number | null;
   /** A new session only observes. It is never read from the environment, which a repository's settings can change. */
   readonly observe?: boolean;

@@ -82,7 +82,6 @@ export class OwnedSessions {
     );
   }
 
-  /** Opens a session, and records its owner. */
   async #open(
     files: ConversationFiles,
     opening: Omit<Opening, 'env'>,

@@ -26,7 +26,7 @@ export function readForms(text: string): ReadForms {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, forms: values as { [key: string]: Json }[] };
 }
 
-/** null: it is not JSON. */
+/** Returns null if the text is not JSON. */
 function readJson(text: string): Json[] | null {
   try {
     return [JSON.parse(text) as Json];

@@ -20,8 +20,8 @@ export function NotifyButton() {
 }
 
 /**
- * Counts what waits in the title of the page. A new request or message also notifies, if the person allowed that and does not see
- * the page. Returns a function that ends this.
+ * Counts what waits in the title of the page. A new request or message also notifies, if the person allowed that and
+ * does not see the page. Returns a function that ends this.
  */
 export function tellWaiting(source: Source, title: string): () => void {
   let known: ReadonlySet<string> = new Set();

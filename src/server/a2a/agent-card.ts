@@ -9,7 +9,7 @@ interface CardOptions {
   readonly version: string;
   /** The address of the server, as its client called it: `http://127.0.0.1:4780`. */
   readonly base: string;
-  /** The agent of the registry to describe; null: the node with all its agents. */
+  /** The agent of the registry to describe; null for the node with all its agents. */
   readonly agent: string | null;
 }
 

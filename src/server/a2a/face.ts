@@ -24,7 +24,6 @@ export interface A2aFace {
 interface A2aOptions {
   readonly env: Env;
   readonly agency: AgencyNode;
-  /** The version of hopgate. */
   readonly version: string;
 }
 

@@ -16,7 +16,7 @@ interface BrowserHeaders {
  * entered the address. Only the page itself may be visited from elsewhere. Programs send neither Origin nor
  * Sec-Fetch-Site.
  *
- * @param hosts the server's own names with the port: `127.0.0.1:4780`; null: any name, but no browser
+ * @param hosts the server's own names with the port: `127.0.0.1:4780`; null accepts any name, but no browser
  * @throws ApiError `wrong-host`, `wrong-origin`
  */
 export function checkOrigin(

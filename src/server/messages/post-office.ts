@@ -68,7 +68,7 @@ export async function draftIn(
   throw new ApiError('invalid-request', 'there is no session there yet', 'Open a session first.', 'body.root');
 }
 
-/** The address that an answer goes to. */
+/** The address to which an answer is sent. */
 export const senderOf = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
   typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
 

@@ -2,7 +2,7 @@ import type { EvidenceQuery, FoundEntry, QueryPage } from '../../evidence/query.
 import { ApiError } from '../api-error.ts';
 import type { RepositoryEvidence } from '../world.ts';
 
-/** The cursor of a search in each repository; null: it has no more results. */
+/** The cursor of a search in each repository; null if it has no more results. */
 type Cursors = { readonly [key: string]: string | null };
 
 /** One page of a search over several repositories, newest first. */

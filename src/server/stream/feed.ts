@@ -6,7 +6,7 @@ const EVERY_MS = 25;
 const MOST = 256;
 
 interface Waiter {
-  /** null: any session. */
+  /** null for all sessions. */
   readonly session: string | null;
   readonly wake: () => void;
 }
@@ -26,7 +26,7 @@ export class Feed {
    * Resolves when an entry arrives after this call, after `ms`, or when the signal is aborted. Call it before you read,
    * so that nothing is missed in between.
    *
-   * @param session null: any session
+   * @param session null for all sessions
    */
   changed(session: string | null, ms: number, signal: AbortSignal): Promise<void> {
     if (this.#timer === null) this.#begin();

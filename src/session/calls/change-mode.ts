@@ -5,7 +5,6 @@ import { decideWithApproval } from './decide-with-approval.ts';
 import { type ModeOptions, modeRequest } from './move-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 
-/** Changes the mode along the gate. */
 export async function changeMode(
   calls: SessionCalls,
   options: ModeOptions,

@@ -9,7 +9,6 @@ export interface StepCall {
   readonly args?: unknown;
 }
 
-/** Arguments of a mode change. */
 export interface ModeOptions {
   readonly to: Mode;
   readonly summary?: string;

@@ -14,7 +14,6 @@ import { treeFor } from './working-tree.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-/** Enters a peripheral from outside. */
 export async function startVisit(
   calls: SessionCalls,
   peripheral: string,

@@ -29,7 +29,7 @@ export interface AgencyPeripheral {
   readonly tools: Envelope;
   readonly response: ResponseSpec;
   readonly context: readonly ContextBlock[];
-  /** The most milliseconds that the agent may work; null: the default of the node. */
+  /** The most milliseconds that the agent may work; null for the default of the node. */
   readonly timeoutMs: number | null;
   /** How many times the node starts the agent again after the agent failed. */
   readonly retries: number;
@@ -46,9 +46,9 @@ export type AgencyAgent = { readonly id: string } & (
 export interface LocalAgent {
   readonly location: 'local';
   readonly driver: DriverKind;
-  /** The program to start; null: the one on the PATH. */
+  /** The program to start; null for the one on the PATH. */
   readonly program: string | null;
-  /** The folder of an agent that has tools; null: an empty temporary folder for each run. */
+  /** The folder of an agent that has tools; null for an empty temporary folder in each run. */
   readonly cwd: string | null;
   readonly model: string | null;
   /** The module whose default export is the model of the AI SDK. */

@@ -98,7 +98,10 @@ function isKeyword(node: EdnNode, text: string): boolean {
   return node.kind === 'keyword' && node.text === text;
 }
 
-/** Adds the fields that the seeds omit: the id given by the key, the fruit and purpose of the five. */
+/**
+ * Adds the fields that the seeds omit: the id, from the key, and for the seeds' five peripherals their fruit and
+ * purpose.
+ */
 function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';

@@ -26,7 +26,7 @@ export const SEED_FRUIT: { readonly [peripheral: string]: { readonly [field: str
   },
 };
 
-/** The purpose of each of them, in the seeds' words. */
+/** The purpose of each of the seeds' five peripherals, in their words. */
 export const SEED_PURPOSE: { readonly [peripheral: string]: string } = {
   explore: 'Understand the codebase, find relevant files, research.',
   edit: 'Make changes to code.',

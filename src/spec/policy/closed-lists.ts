@@ -10,7 +10,7 @@ export const APPROVAL_VIEW = {
   summary: 'summary',
   /** The tree that passed the tests, and the commands that it passed. */
   tested: 'tested',
-  /** The part of it that is shipped. */
+  /** The subset that is shipped. */
   ships: 'ships',
 } as const;
 

@@ -81,7 +81,7 @@ export class ModelRun {
     return this.#session;
   }
 
-  /** The moves so far, in words. */
+  /** Descriptions of the moves so far. */
   get way(): readonly string[] {
     return this.#way;
   }

@@ -23,7 +23,7 @@ export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean
   };
 }
 
-/** The model of the mode gate alone. */
+/** The model of the mode gate only. */
 export function modeModel(pinned: Pinned, initial: AuditState): Model<AuditState, Move> {
   return {
     initial,

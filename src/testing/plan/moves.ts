@@ -17,7 +17,7 @@ export interface Move {
   readonly report?: ToolReport;
   /** True if the move is meant to be refused, because rules count refusals. */
   readonly refused?: boolean;
-  /** The backend throws instead. */
+  /** True if the backend throws instead of answering. */
   readonly breaks?: boolean;
   /** Minutes that pass before the move; a negative number sets the clock back. */
   readonly wait?: number;

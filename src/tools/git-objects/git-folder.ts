@@ -12,7 +12,7 @@ export type FoundGit = Pick<TreeScan, 'repositories' | 'gitFiles' | 'outer'>;
 
 /** A folder where git keeps objects, and the possible prefixes of the paths in its trees. */
 export interface GitFolder {
-  /** Absolute. Its HEAD and index. */
+  /** Absolute path of the folder with HEAD and index. */
   readonly gitDir: string;
   /** Absolute path of the folder with refs and objects; differs from `gitDir` only in a linked work tree. */
   readonly commonDir: string;

@@ -5,7 +5,6 @@ import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
 /** The files in a folder of objects. */
 export interface Stored {
-  /** Loose objects. */
   readonly loose: readonly string[];
   /** Names of packs, such as `pack-1234`. */
   readonly packs: readonly string[];

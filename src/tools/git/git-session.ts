@@ -34,7 +34,7 @@ export interface GitSession {
 interface GitAnswer {
   readonly stdout: string | null;
   readonly stderr: string;
-  /** Its stdout, however it exited. */
+  /** The stdout of git, for any exit code. */
   readonly printed: string;
 }
 

@@ -20,7 +20,7 @@ export async function readGit(session: GitSession, parsed: ParsedGit): Promise<T
 
 interface ReadArgv {
   readonly words: readonly string[];
-  /** Files that it would have shown. */
+  /** Masked files that the output would have contained. */
   readonly masked?: readonly string[];
 }
 

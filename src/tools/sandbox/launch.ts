@@ -16,7 +16,7 @@ export interface HostIdentity {
 export interface SandboxHost {
   readonly bwrap: string;
   readonly supportFiles: SupportFiles;
-  /** Ours. */
+  /** The identity of hopgate's own process. */
   readonly self: HostIdentity;
   /** A cgroup limits the memory of each command, so hopgate need not watch it. */
   readonly limitsMemory: boolean;

@@ -142,7 +142,7 @@ export class Runner {
     return pid !== undefined && exitCode === null && signalCode === null && !this.#isKilled;
   }
 
-  /** Its pipes are still there. */
+  /** True if the pipes to the runner still exist. */
   get isReachable(): boolean {
     return FIFOS.every((name) => existsSync(join(this.folder, name)));
   }
@@ -157,13 +157,13 @@ export class Runner {
     for (const each of [this.process, ...this.#streams]) keeps ? each.ref() : each.unref();
   }
 
-  /** Kills it and what it runs. */
+  /** Kills the runner and the command that it runs. */
   kill(): void {
     this.#isKilled = true;
     killGroup(this.process);
   }
 
-  /** Kills it and leaves nothing of it. */
+  /** Kills the runner and removes its files. */
   async end(): Promise<void> {
     this.kill();
     await this.#exited;

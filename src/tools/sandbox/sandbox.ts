@@ -3,16 +3,16 @@ import type { SandboxLayout } from './mounts/layout.ts';
 
 /** The result of a command. A non-zero exit is a result, not an error. */
 export interface CommandResult {
-  /** null when a signal ended it. */
+  /** null if a signal ended the command. */
   readonly exit: number | null;
   readonly signal: string | null;
   /** UTF-8; if longer than the cap, head and tail with a marker between them. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Output was left out. */
+  /** True if output was dropped. */
   readonly truncated: boolean;
   readonly timedOut: boolean;
-  /** The caller's signal ended it. */
+  /** True if the caller's signal ended the command. */
   readonly aborted: boolean;
   /** Killed because its output exceeded the flood limit. */
   readonly flooded: boolean;
@@ -46,7 +46,7 @@ export interface CommandOptions {
   /** Maximum number of kept bytes for each of stdout and stderr. */
   readonly outputBytes: number;
   readonly stdin?: string | Uint8Array;
-  /** On top of the layout's environment. */
+  /** Variables added to the layout's environment. */
   readonly env?: { readonly [name: string]: string };
   readonly signal: AbortSignal;
   /** Gets the output while the command runs. */
@@ -67,7 +67,7 @@ export type SandboxAvailability =
       readonly version: string;
       /** How each limit is enforced on this host (`processes: cgroup`, `memory: none`, …). */
       readonly limits: { readonly [limit: string]: string };
-      /** Layouts with an overlay work here. */
+      /** True if layouts with an overlay work on this machine. */
       readonly overlay: boolean;
       /** True if no socket of the host can be reached through an overlay. */
       readonly unixSockets: boolean;

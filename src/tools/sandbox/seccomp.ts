@@ -113,7 +113,7 @@ const MODE_ARGUMENT: { readonly [name: string]: number } = {
 const ALLOWED_REQUESTS: { readonly [name: string]: readonly number[] } = {
   // CONT, KILL, GETREGS, GETFPREGS, ATTACH, DETACH, GETREGSET
   ptrace: [7, 8, 12, 14, 16, 17, 0x4204],
-  // the default, ADDR_NO_RANDOMIZE, and the question for the present value
+  // the default, ADDR_NO_RANDOMIZE, and 0xffffffff, which queries the present value
   personality: [0, 0x0040000, 0xffffffff],
 };
 

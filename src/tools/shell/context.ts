@@ -24,11 +24,11 @@ import { type Covered, watchCovered } from './late-masked-files.ts';
 export interface ShellContext {
   readonly call: ToolCall;
   readonly sandbox: Sandbox;
-  /** The operator's. */
+  /** The operator's environment. */
   readonly env: NodeJS.ProcessEnv;
   /** False if the operator allowed the shell tools on a host that cannot contain commands. */
   readonly contained: boolean;
-  /** Layouts with an overlay work here. */
+  /** True if layouts with an overlay work on this machine. */
   readonly overlay: boolean;
   /** Masked files in the words of this call's commands, or in the output of a failed one: they were empty there. */
   readonly emptyFiles: Set<string>;

@@ -98,7 +98,7 @@ export function judgeChanges(
     const why = outside(to);
     return why === null ? null : `it is a link to "${to}", and ${why}`;
   };
-  /** True if all of it may go. */
+  /** True if everything in it may be removed. */
   const remove = (path: string): boolean => {
     const why = outside(path);
     if (why !== null) {

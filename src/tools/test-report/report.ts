@@ -12,7 +12,7 @@ export interface TestRunReport {
   readonly failed: number;
   /** Skipped or to-do tests, including failing to-do tests. */
   readonly skipped: number;
-  /** The first ones. */
+  /** The first failures. */
   readonly failures: readonly TestFailure[];
 }
 

@@ -27,7 +27,7 @@ interface Up {
   readonly client: Client;
   readonly line: ServerTransport;
   tools: ReadonlyMap<string, ListedTool>;
-  /** It said that its tools changed. */
+  /** True if the server announced that its list of tools changed. */
   stale: boolean;
 }
 

@@ -25,7 +25,7 @@ export const INTERNET: Network = {
   env: process.env,
 };
 
-/** One answer, without following it. */
+/** The answer to one request; redirects are not followed. */
 export type Answer =
   | { readonly kind: 'redirect'; readonly location: string; readonly status: number }
   | {

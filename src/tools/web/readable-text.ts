@@ -45,7 +45,7 @@ export async function readableText(
   return (await inThread({ task: TASK, html: source, url }, signal)) ?? { title: null, text: source, raw: true };
 }
 
-/** null: it came to nothing. */
+/** Returns null if the worker is aborted, fails or answers nothing. */
 async function inThread(task: Task, signal: AbortSignal): Promise<ReadableText | null> {
   if (signal.aborted) return null;
   const worker = new Worker(new URL(import.meta.url), {

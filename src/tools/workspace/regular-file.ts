@@ -4,7 +4,7 @@ import type { Anchors } from './anchors.ts';
 import { type Access, type Held, locate } from './locate.ts';
 import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 
-/** As git decides it: a NUL early on. */
+/** A NUL within this many bytes makes a file binary, as in git. */
 const BINARY_PROBE = 8000;
 
 /** Opens the regular file that an argument names. The caller closes `fd`. */

@@ -61,7 +61,7 @@ export async function ripgrep(
   }
 }
 
-/** False: the reader had enough. */
+/** Returns false if the reader wants no more. */
 async function eachRecord(
   stream: AsyncIterable<Buffer>,
   separator: number,

@@ -4,7 +4,6 @@ import { optionsOf } from '../generate.ts';
 
 const text = (description: string) => ({ type: 'string', description });
 
-/** The JSON schemas of OpenEnv's `GET /schema`. */
 export const SCHEMA = {
   action: {
     type: 'object',
@@ -85,7 +84,7 @@ export class OpenEnvGame {
   async #reset({ seed, episode_id: episode }: { readonly [key: string]: unknown }): Promise<Answer> {
     if (seed !== undefined && seed !== null && !(Number.isSafeInteger(seed) && (seed as number) >= 0))
       return failed('VALIDATION_ERROR', 'seed must be a whole number of at least 0');
-    // An episode id of one's own only names the episode; ours also chooses the game.
+    // A client's own episode id is only a name; an id that this server issued also selects the game.
     const game = typeof episode === 'string' && optionsOf(episode) ? { game: episode } : {};
     return observationOf(await this.#world.reset({ ...game, ...(typeof seed === 'number' ? { seed } : {}) }));
   }

@@ -36,7 +36,6 @@ export function detectExit(specs: SpecSet, peripheral: string, text: string): De
   return detectAmong(exitsOf(edges), text);
 }
 
-/** The exits available to a session now. */
 export const openExits = ({ hops }: Pick<Available, 'hops'>): readonly OpenExit[] =>
   exitsOf(hops.flatMap(({ exit, to }) => (exit === null ? [] : [{ exit, to }])));
 

@@ -105,7 +105,6 @@ export const toolResult = (
 export const reportsSituation = (tool: string, { status, data }: Pick<AgentAnswer, 'status' | 'data'>): boolean =>
   status === 'ok' && data !== null && (tool === 'hop' || tool === 'mode' || tool === 'status');
 
-/** The answer of an agent session. */
 export const toolAnswer = (
   callId: string,
   { status, denial, text }: AgentAnswer,

@@ -27,7 +27,7 @@ interface GitCall {
   /** Long names, or short ones where there is no long one, with the value of each use. */
   readonly options: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
-  /** After `--`. */
+  /** The paths after `--`. */
   readonly paths: readonly string[];
 }
 

@@ -139,7 +139,7 @@ async function show(io: Io, { pending: { request, root } }: FoundItem): Promise<
   await showRequest(io, request, root);
 }
 
-/** null: left pending. */
+/** null if the request was left pending. */
 async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<Said['verdict'] | null> {
   tokenFor(io, item, options); // before a person reads through it for nothing
   await show(io, item);

@@ -120,7 +120,7 @@ async function ask<T>(
 interface Server {
   readonly name: string;
   readonly at: string;
-  /** null: it answers. */
+  /** null if the server answers. */
   readonly problem: string | null;
   readonly tools: ReadonlyMap<string, ListedTool> | null;
 }

@@ -10,7 +10,7 @@ export interface Login {
   readonly password: { readonly username: string; readonly password: string } | null;
   readonly env: { readonly [name: string]: string };
   readonly mounts: readonly Mount[];
-  /** ssh has to reach the operator's agent. */
+  /** True if ssh must reach the operator's ssh-agent. */
   readonly unixSockets: boolean;
 }
 

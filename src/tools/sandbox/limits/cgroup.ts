@@ -134,7 +134,7 @@ function removeAllNow(groups: readonly string[]): void {
     for (let attempt = 0; attempt < ATTEMPTS && !isRemoved(group); attempt += 1) Atomics.wait(clock, 0, 0, 1);
 }
 
-/** False: it is still in use. */
+/** False if the group is still in use. */
 function isRemoved(group: string): boolean {
   try {
     rmdirSync(group);

@@ -9,7 +9,7 @@ import { maskMounts, maskOverlay, openOuterGit, outerGitMounts, scanTree, type T
 export interface TreeRequest extends BaseRequest {
   /** Patterns of files that no command may see. */
   readonly masks: readonly string[];
-  /** Overlays can be mounted here. */
+  /** True if overlays can be mounted on this machine. */
   readonly overlay?: boolean;
   /** Commands may open unix sockets, because an overlay cannot reach the host's sockets on this machine. */
   readonly unixSockets?: boolean;

@@ -4,6 +4,7 @@ import { type RanInCodex, ranInCodex } from '../../adapters/codex/ran-calls.ts';
 import { codexToolName } from '../../adapters/codex/wording.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
 import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
+import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { serverName } from '../../daemon/server-name.ts';
@@ -47,7 +48,11 @@ export function unhooked(root: string, env: Io['env'], sessionId: string, record
 function notReceived(ran: readonly RanInCodex[], recorded: Transcript, env: Io['env']): readonly RanInCodex[] {
   if (ran.length === 0) return [];
   const own = codexToolName({ server: serverName(env) });
-  const keyOf = (tool: string, input: unknown) => `${tool} ${canonical((input ?? {}) as Json)}`;
+  const keyOf = (tool: string, input: unknown) => {
+    const { seconds, ...rest } = fieldsOf(input);
+    // The server shortens the wait of a whistle to less than the client's limit for a call.
+    return `${tool} ${canonical((tool === own('whistle') ? rest : (input ?? {})) as Json)}`;
+  };
   const received = new Map<string, number>();
   for (const item of recorded.items)
     if (item.kind === 'call') {

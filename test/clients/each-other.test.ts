@@ -1,0 +1,96 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { SERVER } from '../server-name.ts';
+import { CLAUDE_BIN, ClaudeWorld, own } from './claude-world.ts';
+import { CODEX_BIN, codexWorld, hopgate } from './codex-world.ts';
+import type { Turn } from './messages-server.ts';
+import type { ScriptedTurn } from './responses-server.ts';
+
+/** How often a model looks at its situation until the message is there. */
+const LOOKS = 40;
+
+/** The id of a message with this text in what a model was told. */
+const messageIn = (told: string, text: string): string | undefined =>
+  new RegExp(`\\[(?:bell|whistle)[^\\]]*, id (m-[\\w-]+)\\] "${text.replace('?', '\\?')}"`).exec(told)?.[1];
+
+/** A model that plays acts one after the other; an act that gives null has to wait, and the model looks again. */
+function player<T>(look: T, acts: readonly ((told: string) => T | null | Promise<T | null>)[]) {
+  const left = [...acts];
+  return Array.from({ length: LOOKS }, () => async (results: string, messages: string) => {
+    const next = await left[0]?.(`${results}\n${messages}`);
+    if (next === null) return look;
+    left.shift();
+    return next ?? ({ text: 'done' } as T);
+  });
+}
+
+it.skipIf(!CLAUDE_BIN || !CODEX_BIN)('Claude Code and Codex ring and whistle each other', async () => {
+  const claude = new ClaudeWorld();
+  onTestFinished(() => claude.close());
+  const [claudeIsThere, codexIsThere] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const heard: string[] = [];
+  /** Waits for a message, and answers it. */
+  const answering =
+    <T>(name: string, text: string, reply: string, to: string, bell: (input: object) => T) =>
+    (told: string): T | null => {
+      const ref = messageIn(told, text);
+      if (ref === undefined) return null;
+      heard.push(`${name}: ${text}`);
+      return bell({ to, act: 'answer', ref, text: reply });
+    };
+  const hears =
+    <T>(name: string, text: string, then: T) =>
+    (told: string): T | null => {
+      if (!told.includes(text)) return null;
+      heard.push(`${name}: ${text}`);
+      return then;
+    };
+
+  const inClaude = (name: string, input: object = {}): Turn => ({ calls: [{ name: own(name), input }] });
+  const inCodex = (name: string, input: object = {}): ScriptedTurn => ({
+    calls: [{ namespace: `mcp__${SERVER}`, name, input }],
+  });
+  const codex = await codexWorld({
+    modelName: 'gpt-5.5',
+    scripts: {
+      main: player(inCodex('status'), [
+        async () => {
+          codexIsThere.resolve();
+          await claudeIsThere.promise;
+          return inCodex('bell', { to: 'agent:claude-code', text: 'hello from codex' });
+        },
+        hears('codex', 'hello from claude', inCodex('status')),
+        answering('codex', 'Which port?', '8080', 'agent:claude-code', (input) => inCodex('bell', input)),
+        () => inCodex('whistle', { to: 'agent:claude-code', text: 'Ready?', seconds: 60 }),
+        hears('codex', 'quite ready', { text: 'done' }),
+      ]),
+    },
+  });
+  onTestFinished(() => codex.close());
+  const shared = { XDG_STATE_HOME: claude.env['XDG_STATE_HOME']!, XDG_RUNTIME_DIR: claude.env['XDG_RUNTIME_DIR']! };
+  const codexRuns = hopgate(codex, claude.root, ['codex', 'exec', '--json', 'begin'], shared);
+  await codexIsThere.promise;
+  const claudeRan = await claude.run(
+    player(inClaude('status'), [
+      () => {
+        claudeIsThere.resolve();
+        return inClaude('bell', { to: 'agent:codex', text: 'hello from claude' });
+      },
+      hears('claude', 'hello from codex', inClaude('whistle', { to: 'agent:codex', text: 'Which port?', seconds: 60 })),
+      hears('claude', '8080', inClaude('status')),
+      answering('claude', 'Ready?', 'quite ready', 'agent:codex', (input) => inClaude('bell', input)),
+    ]),
+  );
+  expect(claudeRan).toMatchObject({ code: 0 });
+  expect(await codexRuns).toMatchObject({ code: 0 });
+  expect([...heard].sort()).toEqual([
+    'claude: 8080',
+    'claude: Ready?',
+    'claude: hello from codex',
+    'codex: Which port?',
+    'codex: hello from claude',
+    'codex: quite ready',
+  ]);
+  const sessions = await claude.sessions();
+  expect(sessions).toHaveLength(2);
+  for (const session of sessions) expect((await claude.hopgate('verify', session)).code).toBe(0);
+});

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { decisionsPerSecond, transitionsPerSecond } from './decisions.ts';
 import { gatedStepsPerSecond } from './gated-steps.ts';
 import { hooksBench } from './hooks.ts';
@@ -35,28 +36,54 @@ async function measure(
   return { what, against, rounds };
 }
 
+const { values } = parseArgs({
+  options: { help: { type: 'boolean', short: 'h' }, json: { type: 'boolean' }, only: { type: 'string' } },
+});
+if (values.help) {
+  console.log(`npm run bench -- [--only REGEX] [--json]
+
+Measures what steps, decisions, commands and hooks cost, as ratios to a base that is measured in the same run.
+It takes minutes and needs a quiet machine.
+
+  --only REGEX  run only the parts that match: steps, decide, commands, hooks
+  --json        print JSON
+
+  npm run bench -- --only hooks`);
+  process.exit(0);
+}
+const only = values.only === undefined ? null : new RegExp(values.only);
+const wants = (part: 'steps' | 'decide' | 'commands' | 'hooks') => only?.test(part) ?? true;
+
 const rows: Row[] = [];
-for (const sessions of [1, 16, 64]) {
+for (const sessions of wants('steps') ? [1, 16, 64] : []) {
   const together = sessions === 1 ? 'one session' : `${sessions} sessions at once`;
   const raw = () => rawInsertsPerSecond({ rows: Math.min(500 * sessions, 6400), batch: sessions });
   const against = `raw inserts, ${sessions} a transaction`;
   const steps = Math.min(400 * sessions, 2560);
-  rows.push(
-    await measure(`durable gated steps, ${together}`, against, () => gatedStepsPerSecond({ steps, sessions }), raw),
-  );
+  const target = { 1: 1.4, 64: 4 }[sessions];
+  rows.push({
+    ...(await measure(
+      `durable gated steps, ${together}`,
+      against,
+      () => gatedStepsPerSecond({ steps, sessions }),
+      raw,
+    )),
+    ...(target === undefined ? {} : { target }),
+  });
   rows.push(
     await measure(`store appends, ${together}`, against, () => appendsPerSecond({ appends: steps, sessions }), raw),
   );
 }
-rows.push(
-  await measure(
-    'decide, one step',
-    "xstate's pure transition",
-    () => decisionsPerSecond(),
-    () => transitionsPerSecond(),
-  ),
-);
-const sandbox = await sandboxBench();
+if (wants('decide'))
+  rows.push(
+    await measure(
+      'decide, one step',
+      "xstate's pure transition",
+      () => decisionsPerSecond(),
+      () => transitionsPerSecond(),
+    ),
+  );
+const sandbox = wants('commands') ? await sandboxBench() : null;
 if (sandbox) {
   for (const way of sandbox.ways)
     rows.push({
@@ -67,16 +94,18 @@ if (sandbox) {
   await sandbox.close();
 }
 
-const hooks = await hooksBench();
-const hookRounds = await hooks.rounds(ROUNDS);
-for (const way of hooks.ways)
-  rows.push({
-    what: `hook processes ${way}`,
-    against: 'node -e 0',
-    target: hooks.targets[way],
-    rounds: hookRounds.map((round) => round[way]),
-  });
-await hooks.close();
+if (wants('hooks')) {
+  const hooks = await hooksBench();
+  const hookRounds = await hooks.rounds(ROUNDS);
+  for (const way of hooks.ways)
+    rows.push({
+      what: `hook processes ${way}`,
+      against: 'node -e 0',
+      target: hooks.targets[way],
+      rounds: hookRounds.map((round) => round[way]),
+    });
+  await hooks.close();
+}
 
 const results = rows.map(({ what, against, target, rounds }) => ({
   what,
@@ -88,7 +117,7 @@ const results = rows.map(({ what, against, target, rounds }) => ({
   ...(target === undefined ? {} : { target }),
 }));
 
-if (process.argv.includes('--json')) console.log(JSON.stringify(results, null, 2));
+if (values.json) console.log(JSON.stringify(results, null, 2));
 else {
   const cells = [
     ['what', 'per second', 'against', 'per second', 'costs', 'at most'],

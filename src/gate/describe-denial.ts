@@ -91,7 +91,7 @@ export function describeDenial(
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no ${tool}`,
-        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no peripheral that can be reached from here has ${tool}`)}`,
+        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no way from here leads to ${tool}`)}`,
       };
     case 'invalid-action':
       return {

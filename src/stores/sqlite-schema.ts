@@ -19,7 +19,7 @@ import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sq
 import { storeError } from './rules/append-rules.ts';
 
 /** Schema version, stored in `user_version`. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 /** "hpgt": identifies hopgate's files to `file` and to hopgate. */
 const APPLICATION_ID = 0x68706774;
 
@@ -104,6 +104,11 @@ const DDL_FOLDS = `
 const DDL_LABELS = `
   ALTER TABLE sessions ADD COLUMN name TEXT;
   ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+`;
+
+/** The lease of a writer that holds one meanwhile is signed when the writer renews it. */
+const DDL_SIGNED_LEASES = `
+  ALTER TABLE leases ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 `;
 
 const DDL_SINCE_1 = `
@@ -282,6 +287,7 @@ function migrate(db: Database): void {
     if (version < 3) db.exec(DDL_FOLDS);
     if (version < 4) db.exec(DDL_LABELS);
     if (version < 5) db.exec(DDL_MESSAGES);
+    if (version < 6) db.exec(DDL_SIGNED_LEASES);
     if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {

@@ -6,7 +6,6 @@ import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
-import { FoldSeal, keyFileOfUser } from './fold-key.ts';
 import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
 import { sqliteMessages } from './messages/sqlite.ts';
@@ -32,6 +31,7 @@ import { pageFrom, readAll, readEphemeral, readingsOf, Statements } from './sqli
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase, openReadOnly, schemaObjects } from './sqlite-schema.ts';
 import { STORE_SQL, statementsOf } from './statements.ts';
+import { keyFileOfUser, StoreKey } from './store-key.ts';
 import { summarise } from './summary.ts';
 import { type Last, WriteCache } from './write-cache.ts';
 
@@ -47,8 +47,8 @@ export interface SqliteStoreOptions {
   /** Read the file without writing to it or its folder; each write fails. Default: false. */
   readonly readOnly?: boolean;
   /**
-   * The file of the key that authenticates kept states; it must not lie with the database. Default: one per user,
-   * `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
+   * The file of the key that authenticates kept states and leases; it must not lie with the database. Default: one per
+   * user, `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
    */
   readonly keyFile?: string;
   /** Called after each transaction with the number of writes that became durable. */
@@ -82,7 +82,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const addEphemeral = ephemeralWriter(db);
   const statements = new Statements(db);
   const cache = new WriteCache(db);
-  const kept = new FoldSeal(keyFile);
+  const key = new StoreKey(keyFile);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
     begun: () => cache.refresh(),
     undone: () => cache.forget(),
@@ -148,9 +148,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     headOf: (sessionId) => cache.head(sessionId, lastOf),
     has: (id) => cache.knows(id) || view.has(id),
   };
-  const putLease = (sessionId: string, { holder, until, ttl }: LeaseRow): void => {
+  const putLease = (sessionId: string, lease: LeaseRow): void => {
     cache.forgetLease(sessionId);
-    sql.putLease.run(sessionId, holder, until, ttl);
+    const { holder, until, ttl } = lease;
+    sql.putLease.run(sessionId, holder, until, ttl, key.codeOfLease(sessionId, lease, true) ?? '');
   };
   const write = async <T>(sessionId: string | null, work: (now: number) => T, durable = true): Promise<T> => {
     assertOpen();
@@ -169,7 +170,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
   const putFold = (sessionId: string, fold: KeptFold): void => {
     if (sql.erased.get(sessionId) !== undefined) return;
-    const code = kept.codeOf(sessionId, fold, true);
+    const code = key.codeOf(sessionId, fold, true);
     if (code !== null) sql.keepFold.run(sessionId, fold.head.seq, fold.head.hash, fold.text, code);
   };
 
@@ -208,7 +209,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
         const row = sql.fold.get(sessionId);
         if (row === undefined) return null;
         const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
-        return kept.codeOf(sessionId, fold, false) === row['digest'] ? fold : null;
+        return key.codeOf(sessionId, fold, false) === row['digest'] ? fold : null;
       }),
 
     async append(lease, after, drafts) {
@@ -316,7 +317,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     },
 
     problems: async () =>
-      reading(() => new StoreCheck(db).run(kept, clock.now(), schemaObjects(), (bytes) => digest('sha256', bytes))),
+      reading(() => new StoreCheck(db).run(key, clock.now(), schemaObjects(), (bytes) => digest('sha256', bytes))),
 
     note: (note) => write(null, () => insertNote(note)),
 

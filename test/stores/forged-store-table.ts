@@ -23,11 +23,7 @@ export const COLUMNS: { readonly [column: string]: Row } = {
   ...columns('blobs', 'put_at', { found: [], note: 'it only says how long an unused blob is kept' }),
   ...columns('blob_references', 'id hash', { found: ['store'] }),
   ...columns('folds', 'session_id seq hash text digest', { found: ['store'] }),
-  ...columns('leases', 'until ttl', { found: ['store'] }),
-  ...columns('leases', 'session_id holder', {
-    found: [],
-    note: 'a lease is no evidence; a false one keeps writers out until it ends, at most for its ttl',
-  }),
+  ...columns('leases', 'session_id holder until ttl digest', { found: ['store'] }),
   ...columns('ephemeral', 'id session_id at facets subject pattern_id in_reply_to fork_of head', { found: ['store'] }),
   ...columns('ephemeral', 'nth body', {
     found: [],
@@ -144,6 +140,22 @@ export const FORGERIES: readonly Forgery[] = [
       UPDATE messages SET state = 'delivered' WHERE id = 'm-made'`,
     found: ['gap'],
   },
+  {
+    what: 'a lease is made up, with an end that a writer could ask for',
+    sql: "INSERT INTO leases (session_id, holder, until, ttl) SELECT $session, 'nobody', until, ttl FROM leases LIMIT 1",
+    found: ['store'],
+  },
+  {
+    what: "another session's lease is copied, with its code",
+    sql: 'INSERT INTO leases SELECT $session, holder, until, ttl, digest FROM leases LIMIT 1',
+    found: ['store'],
+  },
+  {
+    what: 'a lease is said to have ended',
+    sql: 'UPDATE leases SET until = 1',
+    found: [],
+    note: 'the same as a lease that is removed or released: its writer takes it again, or learns that another one wrote meanwhile',
+  },
   { what: 'a body is erased', sql: 'UPDATE entries SET body = NULL WHERE seq = 3', found: ['gap'] },
   { what: 'an index is removed', sql: 'DROP INDEX entries_late', found: ['store'] },
   {
@@ -209,8 +221,8 @@ it. A test makes each of these changes to a real store and compares; it also fai
 
 Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all computed again.
 Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
-A kept state, from which a session is resumed faster, is authenticated with a key outside of the store
-(\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
+A kept state, from which a session is resumed faster, and a writer's lease are authenticated with a key outside of the
+store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
 
 ## Whole rows and the file
 

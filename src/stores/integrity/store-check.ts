@@ -3,10 +3,10 @@ import { blobsIn, mayHoldBlobs } from '../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../ports/evidence-store.ts';
 import type { Json } from '../../spec/types.ts';
 import { facetsOf, subjectKey } from '../facets.ts';
-import type { FoldSeal } from '../fold-key.ts';
 import { type Database, resultCode } from '../node-sqlite.ts';
 import { isFromTheFuture, type LeaseRow } from '../rules/append-rules.ts';
 import { type Statements, statementsOf } from '../statements.ts';
+import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
 import { SessionCheck } from './session-check.ts';
 
@@ -26,7 +26,7 @@ const SQL = {
     'SELECT id, hash FROM blob_references WHERE id NOT IN (SELECT id FROM entries UNION ALL SELECT id FROM ephemeral)',
   blobs: 'SELECT hash, bytes FROM blobs',
   folds: 'SELECT session_id, seq, hash, text, digest FROM folds',
-  leases: 'SELECT session_id, holder, until, ttl FROM leases',
+  leases: 'SELECT session_id, holder, until, ttl, digest FROM leases',
 };
 
 /**
@@ -49,18 +49,18 @@ export class StoreCheck {
    * @param now epoch milliseconds
    * @param objects the tables and indexes of this schema, as `type name`
    */
-  run(seal: FoldSeal, now: number, objects: readonly string[], sha256: (bytes: Uint8Array) => string) {
+  run(key: StoreKey, now: number, objects: readonly string[], sha256: (bytes: Uint8Array) => string) {
     // One state of the file: sessions and messages that others write meanwhile are not seen in part.
     this.#db.exec('BEGIN');
     try {
-      this.#check(seal, now, objects, sha256);
+      this.#check(key, now, objects, sha256);
     } finally {
       this.#db.exec('ROLLBACK');
     }
     return this.#problems;
   }
 
-  #check(...[seal, now, objects, sha256]: Parameters<StoreCheck['run']>): void {
+  #check(...[key, now, objects, sha256]: Parameters<StoreCheck['run']>): void {
     for (const part of [
       () => this.#pages(),
       () => this.#schema(objects),
@@ -68,8 +68,8 @@ export class StoreCheck {
       () => this.#ephemeral(),
       () => this.#correspondence.finish(),
       () => this.#blobs(sha256),
-      () => this.#folds(seal),
-      () => this.#leases(now),
+      () => this.#folds(key),
+      () => this.#leases(key, now),
     ])
       this.#guarded(part);
   }
@@ -174,22 +174,29 @@ export class StoreCheck {
         this.#add(null, `blobs.bytes of ${hash}`, 'its bytes have another hash');
   }
 
-  #folds(seal: FoldSeal): void {
+  #folds(key: StoreKey): void {
     for (const row of this.#sql.folds.iterate()) {
       const id = String(row['session_id']);
       const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
-      const code = seal.codeOf(id, fold, false);
+      const code = key.codeOf(id, fold, false);
       if (code !== null && code !== row['digest'])
         this.#add(id, 'folds', "the kept state was not written with this account's key; it is not used");
     }
   }
 
-  #leases(now: number): void {
+  #leases(key: StoreKey, now: number): void {
     for (const row of this.#sql.leases.iterate()) {
       const lease = row as unknown as LeaseRow;
       const id = String(row['session_id']);
       if (isFromTheFuture(lease, now))
         this.#add(id, 'leases', `the lease of ${lease.holder} lasts longer than a writer can ask for`);
+      const code = key.codeOfLease(id, lease, false);
+      if (lease.until > now && code !== null && code !== row['digest'])
+        this.#add(
+          id,
+          'leases',
+          `the lease of ${lease.holder} was not written with this account's key; another account, an older hopgate or somebody by hand wrote it`,
+        );
     }
   }
 }

@@ -3,12 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stateHome } from '../base/state-home.ts';
 import type { KeptFold } from '../ports/evidence-store.ts';
+import type { LeaseRow } from './rules/append-rules.ts';
 
 const KEY_BYTES = 32;
 
 /**
- * The key of this user's kept states. It lies outside of every store: whoever replaces a store, or writes into it,
- * cannot make up a kept state.
+ * The key of this user's kept states and leases. It lies outside of every store: whoever replaces a store, or writes
+ * into it, cannot make up a kept state or a lease.
  */
 export const keyFileOfUser = (): string => join(stateHome(process.env), 'kept-states.key');
 
@@ -30,8 +31,8 @@ function keyIn(file: string, create: boolean): Buffer | null {
   }
 }
 
-/** Signs kept states and checks them. Without a key no state is kept and none is believed. */
-export class FoldSeal {
+/** Signs kept states and leases. Without a key no state is kept and none is believed, and leases are not signed. */
+export class StoreKey {
   readonly #file: string;
   #key: Buffer | null = null;
 
@@ -41,8 +42,16 @@ export class FoldSeal {
 
   /** The code of a kept state, as hexadecimal digits; null if there is no key. */
   codeOf(sessionId: string, { head, text }: KeptFold, create: boolean): string | null {
+    return this.#sign(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`, create);
+  }
+
+  /** The code of a lease, as hexadecimal digits; null if there is no key. */
+  codeOfLease(sessionId: string, { holder, until, ttl }: LeaseRow, create: boolean): string | null {
+    return this.#sign(JSON.stringify(['lease', sessionId, holder, until, ttl]), create);
+  }
+
+  #sign(text: string, create: boolean): string | null {
     this.#key ??= keyIn(this.#file, create);
-    if (this.#key === null) return null;
-    return createHmac('sha256', this.#key).update(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`).digest('hex');
+    return this.#key && createHmac('sha256', this.#key).update(text).digest('hex');
   }
 }

@@ -81,6 +81,8 @@ export function describeValue(value: Json): string {
     return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
   if (hint !== undefined) return `${ended}: ${short(hint, 240)}`;
   if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
+  const [kept] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
+  if (kept) return `${kept[0]}: ${describeValue(kept[1])}`;
   return short(value, 160);
 }
 

@@ -13,4 +13,5 @@ it.each([
   ],
   [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
   [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
+  [{ entries: { blob: 'c5930a82', bytes: 33467 }, next: null, total: 52 }, 'entries: 33467 bytes, kept as c5930a82'],
 ])('describes %j by what it says', (value, line) => expect(describeValue(value)).toBe(line));

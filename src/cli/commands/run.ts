@@ -68,6 +68,9 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
   await playScenario(io, scenario, await scenarioPlace(io, scenario, options), options);
 }
 
+/** How soon after a Ctrl-C another one ends the run, in milliseconds. */
+const AGAIN_MS = 1000;
+
 /** Runs a scenario in a session of its own and prints it. Returns the id of the session. */
 export async function playScenario(io: Io, scenario: Scenario, place: Place, options: Options): Promise<string> {
   let scripted: 'given' | 'refused' | null = null;
@@ -94,12 +97,17 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
     specs,
   });
   const running: { call: WatchedCall | null } = { call: null };
-  // The first Ctrl-C cancels the command, the second one ends the run as any signal does.
+  let cancelledAt = Number.NEGATIVE_INFINITY;
+  // Cancels the command. A second Ctrl-C at once, or one between commands, ends the run as any signal does.
   const onInterrupt = () => {
-    if (running.call?.cancel()) note(io, 'the command is cancelled and the run continues; Ctrl-C again ends the run');
-    else process.kill(process.pid, 'SIGINT');
+    if (performance.now() - cancelledAt > AGAIN_MS && running.call?.cancel()) {
+      cancelledAt = performance.now();
+      return note(io, 'the command is cancelled and the run continues; Ctrl-C twice ends the run');
+    }
+    process.removeListener('SIGINT', onInterrupt);
+    process.kill(process.pid, 'SIGINT');
   };
-  process.once('SIGINT', onInterrupt);
+  process.on('SIGINT', onInterrupt);
   try {
     open(io, scenario, session, place);
     const outcomes: ScenarioOutcome[] = [];

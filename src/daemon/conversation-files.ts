@@ -79,6 +79,12 @@ export class ConversationFiles {
     return readRecord(join(this.#folder, `session-${short(sessionId)}.json`));
   }
 
+  /** True if the operator approved moves to this destination, or calls of this tool, in advance. */
+  isApproved(sessionId: string, to: string): boolean {
+    const { approve = [] } = this.owner(sessionId) ?? {};
+    return approve.includes('all') || approve.includes(to);
+  }
+
   setOwner(owner: SessionOwner): void {
     writeRecord(join(this.#folder, `session-${short(owner.sessionId)}.json`), owner);
   }

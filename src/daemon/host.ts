@@ -72,6 +72,7 @@ export class SessionHost {
           const { skillProblem } = await import('../tools/skill-files.ts');
           return skillProblem(session, call, caller.env['CLAUDE_CONFIG_DIR']);
         }),
+      isApproved: (record, { action }) => files(record).isApproved(record.sessionId, action.to),
       takeForCall: async (record, key) => files(record).take(record, key),
       commandFor: async (record, call) => this.runs.commandFor({ conversation: record.conversation, call }),
       revokeCommand: async (command) => this.runs.revoke(command),

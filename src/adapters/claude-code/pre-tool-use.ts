@@ -169,8 +169,10 @@ async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decide
     : null;
   const { tool, args } = later ?? asked;
   // Only hopgate's own tool can ask a person while the call waits.
-  if (await wantsPerson(at, asked)) return deny(at, callOursInstead('Bash', asked, claudeToolName(host)));
-  const denied = await dryRun(at, { tool, args });
+  const wanted = await host.withSession(record, (session) => session.wants({ step: asked }));
+  const isApproved = wanted !== null && !isSubAgent(at) && host.isApproved(record, wanted);
+  if (wanted !== null && !isApproved) return deny(at, callOursInstead('Bash', asked, claudeToolName(host)));
+  const denied = isApproved ? null : await dryRun(at, { tool, args });
   if (denied) return refused(at, { tool, args }, denied);
   const seconds = await host.withSession(
     record,
@@ -194,10 +196,6 @@ const skillOf = (input: ClaudeToolEvent['input']) => ({
   skill: textOf(input['skill']) ?? textOf(input['command']) ?? '',
   args: textOf(input['args']) ?? '',
 });
-
-/** True if the call only lacks the approval of a person. */
-const wantsPerson = ({ host, record }: HookCall, step: Call): Promise<boolean> =>
-  host.withSession(record, async (session) => (await session.wants({ step })) !== null);
 
 /** The call that runs a plain command in the background; null for other commands, and where no tool does that. */
 function inBackground({ specs, state }: Session, { tool, args }: Call): Call | null {

@@ -1,4 +1,5 @@
 import type { Denial } from '../../gate/denial.ts';
+import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Item } from './transcript/transcript-items.ts';
@@ -66,6 +67,8 @@ export interface HookContext {
     record: ConversationRecord,
     call: { readonly skill: string; readonly args: string },
   ): Promise<string | null>;
+  /** True if the operator approved this request in advance, so that no person is asked. */
+  isApproved(record: ConversationRecord, request: ApprovalRequest): boolean;
   /** Returns the value and removes it; null if there is none. */
   takeForCall(record: ConversationRecord, key: string): Promise<Json>;
   /**

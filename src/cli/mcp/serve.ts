@@ -198,9 +198,8 @@ function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
 const answeredAhead =
   (io: Io, root: string, { approve = [], attach }: McpCommand) =>
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>
-    [...approve, ...((attach && new ConversationFiles(root, io.env).owner(sessionId)?.approve) || [])].some(
-      (name) => name === 'all' || name === action.to,
-    ) ||
+    approve.some((name) => name === 'all' || name === action.to) ||
+    (attach === true && new ConversationFiles(root, io.env).isApproved(sessionId, action.to)) ||
     pendingRequests(stateDir(root, io.env)).some(
       ({ pending, answer }) => pending.request.hash === hash && answer !== null,
     );

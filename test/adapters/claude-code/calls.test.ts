@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { acceptConfig } from '../../../src/project/trust.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './world.ts';
 
@@ -232,5 +233,37 @@ describe('every other tool', () => {
     await world.lead('explore', 'diagnose');
     const fetched = await world.call('WebFetch', { url: 'https://docs.example.com/', prompt: 'what is it' });
     expect(fetched.verdict).toBe('blocked');
+  });
+});
+
+describe('an install that needs an approval', () => {
+  const YAML = 'install: [{ run: [npm, ci], hosts: [registry.example.com] }]\n';
+  const install = async (approve: readonly string[]) => {
+    const here = new World({ 'src/a.js': 'one\n', 'package-lock.json': '{}\n', 'hopgate.yaml': YAML });
+    onTestFinished(() => here.close());
+    vi.stubEnv('XDG_STATE_HOME', here.env['XDG_STATE_HOME']);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await acceptConfig(here.root, here.env);
+    await here.hear('SessionStart', { source: 'startup' });
+    const { sessionId } = await here.record();
+    await here.host.sessions.claim(here.root, sessionId, { approve });
+    await here.lead('edit', 'execute');
+    return here.call('Bash', { command: 'npm ci', description: 'x' });
+  };
+
+  it('is left to the tool that can ask a person', async () => {
+    const { verdict, reason } = await install([]);
+    expect([verdict, reason]).toEqual([
+      'blocked',
+      expect.stringMatching(/call mcp__\S*__install with \{"command":"npm ci"\}/),
+    ]);
+  });
+
+  it('runs as a command if the operator approved it in advance', async () => {
+    const { verdict, input } = await install(['install']);
+    expect([verdict, input?.['command']]).toEqual([
+      'allowed',
+      expect.stringMatching(/^\S*\/opt\/hopgate-run .*; exit;\nnpm ci$/),
+    ]);
   });
 });

@@ -108,6 +108,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
       kept.delete(name);
       return value;
     },
+    isApproved: () => false,
     instructionProblem: async () => null,
     commandFor: async () => {
       throw new Error('Codex has no runner');

@@ -12,6 +12,7 @@ import {
   tool,
   wrapLanguageModel,
 } from 'ai';
+import { parseJson } from '../base/json.ts';
 import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approvals.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 import { askedAlone } from './core/approval-collection.ts';
@@ -132,7 +133,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
       // The SDK answers for a session tool that the program hides (`activeTools`), and for the program's own tools.
       if (NoSuchToolError.isInstance(error) === ours.has(toolName)) return null;
       // Answered with an error: the name is not a tool, or the arguments are not JSON, so no call can replace it.
-      throw new Error((await answer({ name: toolName, input: parsed(input) })).text);
+      throw new Error((await answer({ name: toolName, input: parseJson(input, input) })).text);
     },
   };
 }
@@ -161,12 +162,4 @@ function withPrompt(initial: Instructions | undefined, atFirst: string, now: str
   if (typeof initial === 'string')
     return initial.includes(atFirst) ? initial.replace(atFirst, () => now) : `${initial}\n\n${now}`;
   return [...(Array.isArray(initial) ? initial : [initial]), { role: 'system', content: now }];
-}
-
-function parsed(input: string): unknown {
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
 }

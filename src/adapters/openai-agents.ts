@@ -5,6 +5,7 @@ import {
   type ToolErrorFormatter,
   tool,
 } from '@openai/agents';
+import { parseJson } from '../base/json.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 
@@ -158,17 +159,9 @@ export async function openAiAgents(
     },
     async wanted({ rawItem }) {
       if (rawItem.type !== 'function_call') return null;
-      const input = parsedOrNull(rawItem.arguments);
+      // The SDK interrupts without asking the tool if the arguments are not a JSON object.
+      const input = parseJson(rawItem.arguments, null);
       return input === null ? null : ask(rawItem.callId, { name: rawItem.name, input });
     },
   };
-}
-
-/** The SDK interrupts without asking the tool if the arguments are not a JSON object. */
-function parsedOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { fieldsOf } from '../base/json.ts';
+import { fieldsOf, parseJson } from '../base/json.ts';
 import { RunFailure, type RunReply } from './reply.ts';
 import { RunRequest } from './request.ts';
 import { asReply, type Passage, type SendRun } from './transport.ts';
@@ -107,13 +107,7 @@ function send(line: Line, { frame, sentAt }: Waiting): void {
   line.send(JSON.stringify({ ...frame, passage: { ...frame.passage, budgetMs: left } }));
 }
 
-function messageIn(text: string): { readonly [field: string]: unknown } {
-  try {
-    return fieldsOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
+const messageIn = (text: string): { readonly [field: string]: unknown } => fieldsOf(parseJson(text));
 
 interface DialOptions {
   /** The address of the server: `http://example.org:4781`. */

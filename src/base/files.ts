@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readRegularFile } from './read-file.ts';
 
 /** Maximum size of a settings file of git or hopgate. */
@@ -20,6 +20,15 @@ export function realpathIfAny(path: string): string | null {
     return realpathSync(path);
   } catch {
     return null;
+  }
+}
+
+/** The names in a folder; empty if it cannot be listed. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }
 

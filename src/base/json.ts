@@ -19,3 +19,14 @@ export function fieldsOf(value: unknown): { readonly [field: string]: unknown } 
 
 /** Returns a text that is not empty; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** Parses JSON; returns `otherwise` (default: undefined) if the text is not JSON. */
+export function parseJson(text: string): Json | undefined;
+export function parseJson<T>(text: string, otherwise: T): Json | T;
+export function parseJson(text: string, otherwise?: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}

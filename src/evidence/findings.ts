@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { compileGlob, type Glob } from '../base/glob.ts';
-import { fieldsOf } from '../base/json.ts';
+import { fieldsOf, parseJson } from '../base/json.ts';
 import { plural } from '../base/text.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 import { isTestFile } from '../spec/test-files.ts';
@@ -241,13 +241,10 @@ export function testSignals(path: string, text: string | null): TestSignals | nu
 }
 
 function testScripts(text: string): TestSignals['scripts'] {
-  try {
-    const { scripts } = JSON.parse(text) as { readonly scripts?: unknown };
-    const all = scripts !== null && typeof scripts === 'object' ? Object.entries(scripts) : [];
-    return Object.fromEntries(all.filter(([name, run]) => /test/i.test(name) && typeof run === 'string'));
-  } catch {
-    return {};
-  }
+  const all = Object.entries(fieldsOf(fieldsOf(parseJson(text))['scripts']));
+  return Object.fromEntries(
+    all.filter((pair): pair is [string, string] => /test/i.test(pair[0]) && typeof pair[1] === 'string'),
+  );
 }
 
 /** Explains how a change weakens the tests; null if a glance sees nothing. `after` is null if the file was deleted. */

@@ -1,4 +1,4 @@
-import { isObject } from '../base/json.ts';
+import { isObject, parseJson } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -91,12 +91,8 @@ export function parseTranscript(text: string): Transcript {
 
 /** The item, or what is wrong with it. */
 function parseItem(line: string): TranscriptItem | string {
-  let item: unknown;
-  try {
-    item = JSON.parse(line);
-  } catch {
-    return 'it is not JSON';
-  }
+  const item: unknown = parseJson(line);
+  if (item === undefined) return 'it is not JSON';
   if (!isObject(item)) return 'it is not an object';
   const { n, at, source, channel, kind } = item;
   if (!Number.isSafeInteger(n) || (n as number) < 0) return 'n is not a count';

@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { readIfAny, realpathIfAny } from '../base/files.ts';
+import { namesIn, readIfAny, realpathIfAny } from '../base/files.ts';
 import { gitRootOf } from './root.ts';
 
 /**
@@ -14,7 +14,8 @@ export function otherWorkTrees(root: string): readonly string[] {
   const common = top === null ? null : commonDirOf(top);
   if (top === null || common === null) return [];
   const main = basename(common) === '.git' ? [dirname(common)] : [];
-  const linked = entriesIn(join(common, 'worktrees')).map((entry) => dirname(readIfAny(join(entry, 'gitdir')).trim()));
+  const entries = join(common, 'worktrees');
+  const linked = namesIn(entries).map((name) => dirname(readIfAny(join(entries, name, 'gitdir')).trim()));
   return [...main, ...linked]
     .filter((other) => other !== top && commonDirOf(other) === common)
     .map((other) => join(other, relative(top, root)));
@@ -31,12 +32,4 @@ export function commonDirOf(top: string): string | null {
   const common = realpathIfAny(resolve(entry, readIfAny(join(entry, 'commondir')).trim()));
   const back = realpathIfAny(resolve(entry, readIfAny(join(entry, 'gitdir')).trim()));
   return common !== null && dirname(entry) === join(common, 'worktrees') && back === dotGit ? common : null;
-}
-
-function entriesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch {
-    return [];
-  }
 }

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import type { z } from 'zod';
+import { parseJson } from '../base/json.ts';
 import { COOKIE, PAGE_HEADER } from './access/login-names.ts';
 import { checkOrigin } from './access/same-origin.ts';
 import type { Who } from './access/tokens.ts';
@@ -196,11 +197,9 @@ async function jsonOf(c: Context): Promise<unknown> {
   const type = c.req.header('content-type') ?? '';
   if (!/^application\/json\b/i.test(type))
     throw new ApiError('invalid-request', 'the body must be JSON', 'Send "Content-Type: application/json".', 'body');
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError('invalid-request', 'the body is not JSON', 'Send one JSON document.', 'body');
-  }
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  throw new ApiError('invalid-request', 'the body is not JSON', 'Send one JSON document.', 'body');
 }
 
 function parsed(schema: z.ZodType | undefined, value: unknown, part: string): unknown {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldsOf, isObject, textOf } from '../base/json.ts';
+import { fieldsOf, isObject, parseJson, textOf } from '../base/json.ts';
 
 /** One act of an agent: a call of a tool, or a command line. */
 export interface ForeignAct {
@@ -79,13 +79,13 @@ function fromSweAgent(id: string, { trajectory, info }: z.infer<typeof sweAgent>
   const acts = trajectory.map(({ action, observation, ...rest }) => {
     const fields = fieldsOf(rest);
     const call = fieldsOf(Array.isArray(fields['tool_calls']) ? fieldsOf(fields['tool_calls'][0])['function'] : null);
-    const input = typeof call['arguments'] === 'string' ? fieldsOf(parsed(call['arguments'])) : null;
+    const input = typeof call['arguments'] === 'string' ? fieldsOf(parseJson(call['arguments'])) : null;
     const name = textOf(call['name']);
     return name !== null && input !== null
       ? { name, input, output: observation, exit: null }
       : { name: SHELL, input: { command: action.trim() }, output: observation, exit: null };
   });
-  const state = trajectory.map(({ state }) => fieldsOf(typeof state === 'string' ? parsed(state) : state));
+  const state = trajectory.map(({ state }) => fieldsOf(typeof state === 'string' ? parseJson(state) : state));
   const folder = state.map((one) => textOf(one['working_dir'])).find((one) => one !== null) ?? null;
   const status = info?.exit_status ?? null;
   return { id, format: 'swe-agent', folder, acts, submitted: status === null ? null : /^submitted/.test(status) };
@@ -116,7 +116,9 @@ function fromMiniSweAgent(id: string, { messages, info }: z.infer<typeof miniSwe
 function commandsOf({ content, tool_calls: calls, extra }: z.infer<typeof message>): readonly string[] {
   const recorded = fieldsOf(extra)['actions'];
   const called = Array.isArray(calls) ? calls.map((call) => fieldsOf(fieldsOf(call)['function'])['arguments']) : [];
-  const from = Array.isArray(recorded) ? recorded : called.map((one) => (typeof one === 'string' ? parsed(one) : one));
+  const from = Array.isArray(recorded)
+    ? recorded
+    : called.map((one) => (typeof one === 'string' ? parseJson(one) : one));
   const commands = from.map((one) => textOf(isObject(one) ? one['command'] : one)).filter((one) => one !== null);
   if (commands.length > 0) return commands;
   const blocks = [...asText(content).matchAll(/```(?:mswea_bash_command|bash|sh)?\n([\s\S]*?)\n```/g)];
@@ -145,12 +147,4 @@ function fromAtif(id: string, { steps, ...rest }: z.infer<typeof atif>): Traject
 function asText(content: unknown): string {
   if (typeof content === 'string') return content;
   return Array.isArray(content) ? content.map((part) => textOf(fieldsOf(part)['text']) ?? '').join('\n') : '';
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

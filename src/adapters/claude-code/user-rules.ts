@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { namesIn } from '../../base/files.ts';
 import { fieldsOf } from '../../base/json.ts';
 
 type Env = { readonly [name: string]: string | undefined };
@@ -22,7 +23,7 @@ export function hasRules(tool: string, root: string, env: Env): boolean {
     join(root, '.claude', 'settings.local.json'),
     ...MANAGED.flatMap((folder) => [
       join(folder, 'managed-settings.json'),
-      ...dropIns(join(folder, 'managed-settings.d')),
+      ...namesIn(join(folder, 'managed-settings.d')).map((name) => join(folder, 'managed-settings.d', name)),
     ]),
   ];
   return files.some((file) => rulesIn(file).some((rule) => rule === tool || rule.startsWith(`${tool}(`)));
@@ -35,13 +36,5 @@ export function hasRules(tool: string, root: string, env: Env): boolean {
       const { code } = error as NodeJS.ErrnoException;
       return code === 'ENOENT' || code === 'ENOTDIR' ? [] : [tool];
     }
-  }
-}
-
-function dropIns(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch {
-    return [];
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fieldsOf } from '../../base/json.ts';
+import { fieldsOf, parseJson } from '../../base/json.ts';
 import { asArguments, type Override } from './overrides.ts';
 
 export interface ListedHook {
@@ -97,10 +97,4 @@ interface Message {
   readonly error?: unknown;
 }
 
-function read(line: string): Message {
-  try {
-    return JSON.parse(line) as Message;
-  } catch {
-    return {};
-  }
-}
+const read = (line: string): Message => (parseJson(line) ?? {}) as Message;

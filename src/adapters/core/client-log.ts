@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { isObject } from '../../base/json.ts';
+import { isObject, parseJson } from '../../base/json.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
@@ -20,12 +20,8 @@ export function readClientLog(file: string, from = 0): ClientLog {
 const LINE_BREAK = 10;
 
 function entryOf(line: string): Fields[] {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return isObject(entry) ? [entry as Fields] : [];
-  } catch {
-    return [];
-  }
+  const entry = parseJson(line);
+  return isObject(entry) ? [entry] : [];
 }
 
 function bytesFrom(file: string, from: number): Buffer {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../base/json.ts';
+import { isObject, parseJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -146,10 +146,4 @@ function block(block: Json): string {
   return JSON.stringify(block);
 }
 
-function sameJson(text: string, data: Json): boolean {
-  try {
-    return isDeepStrictEqual(JSON.parse(text), data);
-  } catch {
-    return false;
-  }
-}
+const sameJson = (text: string, data: Json): boolean => isDeepStrictEqual(parseJson(text), data);

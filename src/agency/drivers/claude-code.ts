@@ -1,4 +1,4 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { Envelope, Switch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, leaking } from '../driver.ts';
 import { startProgram } from './program.ts';
@@ -55,12 +55,7 @@ const toolsOf = (tools: Envelope): readonly string[] =>
   (Object.keys(CLAUDE_TOOLS) as Switch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
 
 function resultIn(output: string): string {
-  let fields: { readonly [field: string]: unknown } = {};
-  try {
-    fields = fieldsOf(JSON.parse(output));
-  } catch {
-    // not JSON
-  }
+  const fields = fieldsOf(parseJson(output));
   const result = textOf(fields['result']);
   if (result === null || fields['is_error'] === true)
     throw new AgentFailed(`Claude Code ended without an answer${result === null ? '' : `: ${result}`}`);

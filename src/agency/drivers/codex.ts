@@ -1,4 +1,4 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import type { Switch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../driver.ts';
 import type { AgentProgram } from './claude-code.ts';
@@ -50,12 +50,8 @@ export function codexDriver({ program, cwd, model, env }: AgentProgram): AgentDr
 function lastMessageIn(output: string): string {
   let last: string | null = null;
   for (const line of output.split('\n')) {
-    try {
-      const item = fieldsOf(fieldsOf(JSON.parse(line))['item']);
-      if (item['type'] === 'agent_message') last = textOf(item['text']) ?? last;
-    } catch {
-      // a line that is not JSON
-    }
+    const item = fieldsOf(fieldsOf(parseJson(line))['item']);
+    if (item['type'] === 'agent_message') last = textOf(item['text']) ?? last;
   }
   if (last === null) throw new AgentFailed('Codex ended without an answer');
   return last;

@@ -1,4 +1,4 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { type Envelope, SWITCHES, type Switch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../driver.ts';
 
@@ -38,12 +38,7 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
         throw new AgentFailed(`the agent cannot be reached: ${(error as Error).message}`, { cause: error });
       }
       if (!answer.ok) throw new AgentFailed(`the agent answered with HTTP status ${answer.status}`);
-      let response: string | null = null;
-      try {
-        response = textOf(fieldsOf(JSON.parse(text))['response']);
-      } catch {
-        // not JSON
-      }
+      const response = textOf(fieldsOf(parseJson(text))['response']);
       if (response === null) throw new AgentFailed('the agent’s answer has no text in "response"');
       return response;
     },

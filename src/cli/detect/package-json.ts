@@ -1,3 +1,4 @@
+import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
 import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found.ts';
 import type { Tree } from './tree.ts';
 import { unquotedWords } from './unquoted-words.ts';
@@ -18,23 +19,19 @@ const MANAGERS = {
 type Manager = (typeof MANAGERS)[keyof typeof MANAGERS];
 
 const strings = (value: unknown): { [key: string]: string } =>
-  typeof value === 'object' && value !== null
-    ? Object.fromEntries(Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === 'string'))
-    : {};
+  Object.fromEntries(
+    Object.entries(fieldsOf(value)).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
+  );
 
 function manifestOf(tree: Tree): Manifest | null {
-  try {
-    const json: unknown = JSON.parse(tree.read('package.json') ?? 'null');
-    if (typeof json !== 'object' || json === null) return null;
-    const { scripts, dependencies, devDependencies, packageManager } = json as { [key: string]: unknown };
-    return {
-      scripts: strings(scripts),
-      packages: new Set([...Object.keys(strings(dependencies)), ...Object.keys(strings(devDependencies))]),
-      packageManager: typeof packageManager === 'string' ? packageManager : '',
-    };
-  } catch {
-    return null;
-  }
+  const json: unknown = parseJson(tree.read('package.json') ?? '');
+  if (!isObject(json)) return null;
+  const { scripts, dependencies, devDependencies, packageManager } = json;
+  return {
+    scripts: strings(scripts),
+    packages: new Set([...Object.keys(strings(dependencies)), ...Object.keys(strings(devDependencies))]),
+    packageManager: typeof packageManager === 'string' ? packageManager : '',
+  };
 }
 
 function managerOf(tree: Tree, manifest: Manifest): Manager {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fieldsOf } from '../../base/json.ts';
+import { fieldsOf, parseJson } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import type { Tree } from './tree.ts';
@@ -70,12 +70,8 @@ export function proposedPrograms(tree: Tree, path: string | undefined, shown: re
 }
 
 function scriptsOf(manifest: string): { readonly [name: string]: string } {
-  try {
-    const scripts = Object.entries(fieldsOf(fieldsOf(JSON.parse(manifest))['scripts'] ?? {}));
-    return Object.fromEntries(scripts.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
-  } catch {
-    return {}; // not JSON
-  }
+  const scripts = Object.entries(fieldsOf(fieldsOf(parseJson(manifest))['scripts']));
+  return Object.fromEntries(scripts.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
 }
 
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */

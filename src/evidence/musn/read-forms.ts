@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, parseJson } from '../../base/json.ts';
 import { type EdnNode, type EdnProblem, identityOf } from '../../spec/edn/edn-node.ts';
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { readEdn } from '../../spec/edn/read-edn.ts';
@@ -28,19 +28,11 @@ export function readForms(text: string): ReadForms {
 
 /** Returns null if the text is not JSON. */
 function readJson(text: string): Json[] | null {
-  try {
-    return [JSON.parse(text) as Json];
-  } catch {
-    // not one JSON value; try one per line
-  }
-  try {
-    return text
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-      .map((line) => JSON.parse(line) as Json);
-  } catch {
-    return null;
-  }
+  const whole = parseJson(text);
+  if (whole !== undefined) return [whole];
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const values = lines.map((line) => parseJson(line));
+  return values.includes(undefined) ? null : (values as Json[]);
 }
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {

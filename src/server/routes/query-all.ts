@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../../base/json.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../../evidence/query.ts';
 import { ApiError } from '../api-error.ts';
 import type { RepositoryEvidence } from '../world.ts';
@@ -39,12 +40,8 @@ export async function queryAll(
 }
 
 function readCursors(after: string): Cursors {
-  try {
-    const read: unknown = JSON.parse(Buffer.from(after, 'base64url').toString());
-    const isOne = typeof read === 'object' && read !== null && !Array.isArray(read);
-    if (isOne && Object.values(read).every((one) => one === null || typeof one === 'string')) return read as Cursors;
-  } catch {
-    // said below
-  }
+  const read = parseJson(Buffer.from(after, 'base64url').toString());
+  if (isObject(read) && Object.values(read).every((one) => one === null || typeof one === 'string'))
+    return read as Cursors;
   throw new ApiError('invalid-request', 'after: is not a cursor', 'Give the "next" of an earlier page.', 'query.after');
 }

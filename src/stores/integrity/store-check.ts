@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import type { EntryDraft } from '../../evidence/entry.ts';
 import { blobsIn, mayHoldBlobs } from '../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../ports/evidence-store.ts';
@@ -222,10 +223,4 @@ function headIn({ head }: Row): Head | null {
 }
 
 /** The body; null if it was erased or cannot be read: the check of the chain reports that. */
-function bodyIn({ body }: Row): Json {
-  try {
-    return typeof body === 'string' ? (JSON.parse(body) as Json) : null;
-  } catch {
-    return null;
-  }
-}
+const bodyIn = ({ body }: Row): Json => (typeof body === 'string' ? parseJson(body, null) : null);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../base/json.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/environment.ts';
 
 const MOST_BYTES = 1 << 20;
@@ -63,7 +64,7 @@ export class AlfworldClient implements WorldEnvironment {
 
   async #call(path: string, body?: object): Promise<WorldTurn> {
     const [status, text] = await this.#fetch(path, body);
-    const answer = jsonOf(text);
+    const answer = parseJson(text);
     const error = z.looseObject({ error: z.string() }).safeParse(answer);
     if (error.success) throw new WorldError(codeOf(error.data.error, path), `${this.name}: ${error.data.error}`);
     const state = State.safeParse(answer);
@@ -101,14 +102,6 @@ async function textOf(response: Response): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** The server has no codes; its sentences are part of the contract. */

@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
+import { parseJson } from '../../base/json.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/environment.ts';
 
 const Answer = z.looseObject({ type: z.string(), data: z.record(z.string(), z.unknown()).default({}) });
@@ -135,7 +136,7 @@ export class OpenEnvClient implements WorldEnvironment {
   }
 
   #read(text: string, type: 'reset' | 'step'): WorldTurn {
-    const answer = Answer.safeParse(parsed(text));
+    const answer = Answer.safeParse(parseJson(text));
     if (answer.success && answer.data.type === 'error') {
       const { message = 'an error without a message' } = answer.data.data as { readonly message?: string };
       throw new WorldError(type === 'reset' ? 'no-such-game' : 'invalid-answer', `${this.name}: ${message}`);
@@ -164,13 +165,5 @@ export class OpenEnvClient implements WorldEnvironment {
       taskType: text('task_type') ?? before?.taskType ?? '',
       game: text('gamefile') ?? before?.game ?? null,
     };
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../base/files.ts';
 import type { GitFolder } from './git-folder.ts';
 
 /** Files that git writes when objects become reachable or unreachable. */
@@ -13,12 +14,12 @@ export function fingerprint({ gitDir, commonDir }: GitFolder): string {
     stamps.push(stats ? `${stats.ino} ${stats.mtimeMs} ${stats.size}` : '-');
   };
   const objects = join(commonDir, 'objects');
-  for (const name of list(objects)) look(join(objects, name));
+  for (const name of namesIn(objects)) look(join(objects, name));
   for (const name of HEADS) look(join(gitDir, name));
   look(join(commonDir, 'packed-refs'));
   look(join(commonDir, 'reftable'));
   const worktrees = join(commonDir, 'worktrees');
-  for (const name of list(worktrees)) for (const each of HEADS) look(join(worktrees, name, each));
+  for (const name of namesIn(worktrees)) for (const each of HEADS) look(join(worktrees, name, each));
   // Git replaces a ref by a rename, which changes the time of its folder.
   const open = [join(commonDir, 'refs')];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
@@ -36,5 +37,3 @@ const entries = (folder: string) => {
     return [];
   }
 };
-
-const list = (folder: string): string[] => entries(folder).map(({ name }) => name);

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { namesIn, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { isSecretName } from '../sandbox/host-secrets.ts';
@@ -31,7 +32,7 @@ export function installationOf(program: string, kept: Kept): string | null {
   const folder = dirname(program);
   if (!PROGRAM_FOLDERS.includes(basename(folder))) return null;
   const stated = dirname(folder);
-  const real = realOf(stated);
+  const real = realpathIfAny(stated);
   if (real === null || [stated, real].some((each) => isTooWide(each, kept))) return null;
   if (!SIGNS.some((name) => existsSync(join(real, name)))) return null;
   return namesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
@@ -52,7 +53,7 @@ export function installationMounts(folder: string, masks: readonly string[]): re
       .map((name) => `${under}${name}`),
   );
   return [
-    { kind: 'read-only', source: realOf(folder) ?? folder, target: folder },
+    { kind: 'read-only', source: realpathIfAny(folder) ?? folder, target: folder },
     ...hidden.map((name) => cover(join(folder, name))),
     ...(existsSync(join(folder, 'var')) ? [cover(join(folder, 'var'))] : []),
   ];
@@ -61,21 +62,12 @@ export function installationMounts(folder: string, masks: readonly string[]): re
 const cover = (target: string): Mount =>
   namesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
-/** The names in a folder; empty if it cannot be listed. */
-export function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /**
  * True if the user that runs a repository's commands may read the file; if hopgate runs as root, that is the
  * repository's owner.
  */
 export function isReadable(path: string, root: string): boolean {
-  const real = realOf(path);
+  const real = realpathIfAny(path);
   if (real === null) return false;
   const { uid, gid } = statSync(root);
   if (process.getuid?.() !== 0 || uid === 0) return true;
@@ -85,12 +77,4 @@ export function isReadable(path: string, root: string): boolean {
     const shift = stats.uid === uid ? 6 : stats.gid === gid ? 3 : 0;
     return (stats.mode >> shift) & (stats.isDirectory() ? 1 : 4);
   });
-}
-
-export function realOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
 }

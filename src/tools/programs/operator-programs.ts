@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { realpathIfAny } from '../../base/files.ts';
 import type { Env } from '../../base/state-home.ts';
-import { realOf } from './installation.ts';
 import { ProgramFinder, type Programs, type ProgramsRequest } from './program-finder.ts';
 import { choicesFor } from './shim.ts';
 import { type VirtualEnv, virtualEnvOf } from './virtualenv.ts';
@@ -49,7 +49,7 @@ const latest = new Map<string, { readonly stamp: string; readonly programs: Prog
 
 function stampOf(path: string): string {
   try {
-    return `${realOf(path)} ${statSync(path).mtimeMs}`;
+    return `${realpathIfAny(path)} ${statSync(path).mtimeMs}`;
   } catch {
     // It does not exist, or lies in an unreadable folder.
     return '';

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { namesIn, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import type { Env } from '../../base/state-home.ts';
@@ -7,7 +8,7 @@ import { quoteShell } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
-import { installationMounts, installationOf, isReadable, type Kept, namesIn, realOf } from './installation.ts';
+import { installationMounts, installationOf, isReadable, type Kept } from './installation.ts';
 import { type Behind, behindShim, headOf } from './shim.ts';
 import type { VirtualEnv } from './virtualenv.ts';
 
@@ -78,11 +79,14 @@ export class ProgramFinder {
     this.#request = request;
     this.#path = path;
     const home = env['HOME'] || '/';
-    this.#kept = { home: realOf(home) ?? home, folders: [root, ...state] };
+    this.#kept = { home: realpathIfAny(home) ?? home, folders: [root, ...state] };
     this.#masked = maskMatcher(masks);
     for (const store of STORES)
       if (existsSync(store)) this.#mounts.set(store, [{ kind: 'read-only', source: store, target: store }]);
-    this.#shown = [...SYSTEM, ...STORES, root, ...toolchains].flatMap((folder) => [folder, realOf(folder) ?? folder]);
+    this.#shown = [...SYSTEM, ...STORES, root, ...toolchains].flatMap((folder) => [
+      folder,
+      realpathIfAny(folder) ?? folder,
+    ]);
   }
 
   found(): Programs {
@@ -107,7 +111,7 @@ export class ProgramFinder {
     for (const { folder, version, under = '' } of USER_PACKAGES)
       for (const name of version ? namesIn(join(home, folder)).filter((each) => version.test(each)) : ['']) {
         const way = join(folder, name, under);
-        const source = realOf(join(home, way));
+        const source = realpathIfAny(join(home, way));
         const target = join(SANDBOX_HOME, way);
         if (source !== null && isWithin(home, source) && isReadable(source, this.#request.root))
           this.#mounts.set(target, [{ kind: 'read-only', source, target }]);
@@ -149,7 +153,7 @@ export class ProgramFinder {
   }
 
   #isShown(path: string): boolean {
-    const real = realOf(path);
+    const real = realpathIfAny(path);
     return real !== null && this.#shown.some((folder) => isWithin(folder, real)) && this.#isReached(path);
   }
 
@@ -185,7 +189,7 @@ export class ProgramFinder {
 
   #mount(file: string, link: string | null): void {
     const installation = installationOf(file, this.#kept);
-    const real = installation && realOf(installation);
+    const real = installation && realpathIfAny(installation);
     if (installation !== null && real !== null) {
       for (const folder of new Set([real, installation])) {
         this.#mounts.set(folder, installationMounts(folder, this.#request.masks));
@@ -194,13 +198,13 @@ export class ProgramFinder {
     } else if (link !== null) {
       this.#mounts.set(file, [{ kind: 'link', target: file, to: resolve(dirname(file), link) }]);
     } else {
-      this.#mounts.set(file, [{ kind: 'read-only', source: realOf(file) ?? file, target: file }]);
-      this.#shown.push(realOf(file) ?? file);
+      this.#mounts.set(file, [{ kind: 'read-only', source: realpathIfAny(file) ?? file, target: file }]);
+      this.#shown.push(realpathIfAny(file) ?? file);
     }
   }
 
   #mayNotShow(file: string): string | null {
-    const real = realOf(file);
+    const real = realpathIfAny(file);
     if (real === null || !isProgram(real)) return 'it cannot be executed';
     if (!isReadable(file, this.#request.root)) return 'the owner of the repository may not read it';
     const { home, folders } = this.#kept;
@@ -259,7 +263,7 @@ export class ProgramFinder {
 
   /** Shows the Python that a virtual environment was made with; a repository can add no other program. */
   #python(file: string): void {
-    const real = realOf(file);
+    const real = realpathIfAny(file);
     if (real === null || this.#isShown(real) || !/^(?:python|pypy)[\d.]*$/.test(basename(real))) return;
     const installation = installationOf(real, this.#kept);
     if (installation === null) return;
@@ -268,7 +272,8 @@ export class ProgramFinder {
     );
     if (!isPython || !isReadable(real, this.#request.root) || !headOf(real).startsWith('\x7fELF')) return;
     for (let at = file, count = 0; count < MOST_LINKS; count += 1) {
-      if (!isWithin(this.#request.root, at) && realOf(at) === real && !this.#isShown(at)) this.#mount(at, linkOf(at));
+      if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
+        this.#mount(at, linkOf(at));
       const link = linkOf(at);
       if (link === null) return;
       at = resolve(dirname(at), link);

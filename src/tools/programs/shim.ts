@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { realpathIfAny } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
-import { realOf } from './installation.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
@@ -48,7 +48,7 @@ export function headOf(file: string): string {
 
 /** The version manager of a shim on the PATH; null if the program is not a shim. */
 function managerOf(program: string, path: string | undefined): string | null {
-  const real = realOf(program) ?? program;
+  const real = realpathIfAny(program) ?? program;
   const name = BINARIES[basename(real)];
   if (name !== undefined)
     return basename(program) === name ? null : (findProgram(name, dirname(real)) ?? findProgram(name, path));
@@ -67,7 +67,7 @@ const answers = new Map<string, Behind>();
  * manager outside the sandbox (never a program of the repository), and again after a version file has changed.
  */
 export function behindShim(program: string, root: string, env: Env): Behind | null {
-  if (basename(realOf(program) ?? '') === 'snap' && basename(program) !== 'snap')
+  if (basename(realpathIfAny(program) ?? '') === 'snap' && basename(program) !== 'snap')
     return { problem: 'a snap starts only through its service; install the program in another way' };
   const manager = managerOf(program, env['PATH']);
   if (manager === null) return null;
@@ -84,7 +84,7 @@ export function behindShim(program: string, root: string, env: Env): Behind | nu
   });
   const found = status === 0 ? stdout.trim().split('\n').at(-1)! : '';
   const answer =
-    isAbsolute(found) && realOf(found) !== realOf(program)
+    isAbsolute(found) && realpathIfAny(found) !== realpathIfAny(program)
       ? { program: found }
       : { problem: `${basename(manager)}: ${(stderr || 'it names no program').trim().split('\n')[0]}`.slice(0, 200) };
   answers.set(key, answer);

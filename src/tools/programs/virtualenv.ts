@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfAny } from '../../base/files.ts';
-import { namesIn, realOf } from './installation.ts';
+import { namesIn, readIfAny, realpathIfAny } from '../../base/files.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
@@ -43,7 +42,7 @@ function ofPoetry(root: string, env: Env): string | null {
   const cache = env['POETRY_CACHE_DIR'] || join(env['HOME'] || '/', '.cache/pypoetry');
   const all = env['POETRY_VIRTUALENVS_PATH'] || join(cache, 'virtualenvs');
   const mark = createHash('sha256')
-    .update(realOf(root) ?? root)
+    .update(realpathIfAny(root) ?? root)
     .digest('base64url')
     .slice(0, 8);
   const isMine = (name: string) => /^py\d[\d.]*$/.test(name.slice(name.lastIndexOf(`-${mark}-`) + mark.length + 2));

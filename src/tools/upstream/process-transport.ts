@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { isObject, parseJson } from '../../base/json.ts';
 import { ProcessGroup } from './process-group.ts';
 import { StderrTail } from './stderr-tail.ts';
 
@@ -127,10 +128,6 @@ export class ProcessTransport implements Transport {
 }
 
 function parse(line: Buffer): JSONRPCMessage | null {
-  try {
-    const value: unknown = JSON.parse(line.toString('utf8'));
-    return value !== null && typeof value === 'object' && 'jsonrpc' in value ? (value as JSONRPCMessage) : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = parseJson(line.toString('utf8'));
+  return isObject(value) && 'jsonrpc' in value ? (value as unknown as JSONRPCMessage) : null;
 }

@@ -1,6 +1,7 @@
 import { upgradeWebSocket } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { isObject, parseJson } from '../../base/json.ts';
 import { WorldError, type WorldTurn } from '../../ports/environment.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../environment.ts';
 import { OpenEnvGame, SCHEMA } from './openenv.ts';
@@ -107,12 +108,8 @@ export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOpti
 async function bodyOf(c: Context): Promise<{ readonly [key: string]: unknown } | null> {
   const text = await c.req.text();
   if (text.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = parseJson(text);
+  return isObject(value) ? { ...value } : null;
 }
 
 /** OpenEnv's addresses. At the root, `/reset` and the like belong to the ALFWorld contract. */

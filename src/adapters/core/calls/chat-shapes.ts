@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../../base/json.ts';
+import { fieldsOf, parseJson } from '../../../base/json.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 
@@ -108,13 +108,6 @@ export function readChatCall(call: unknown): ReadCall {
   };
 }
 
-function parsed(text: string): unknown {
-  if (text.trim() === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
+const parsed = (text: string): unknown => (text.trim() === '' ? {} : parseJson(text, text));
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,4 +1,4 @@
-import { isObject } from '../../../base/json.ts';
+import { isObject, parseJson } from '../../../base/json.ts';
 import { argumentsOf, type ModelArguments } from '../calls/controls.ts';
 
 /** A call that an agent wrote as text, because its model has no tool calls. */
@@ -57,10 +57,6 @@ function callOf({ tool, name = tool, ...rest }: ModelArguments): JsonMove | null
 }
 
 function parsed(json: string): ModelArguments | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? argumentsOf(value) : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = parseJson(json);
+  return isObject(value) ? argumentsOf(value) : null;
 }

@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { dialIn } from '../../../agency/dial-in.ts';
 import { fanOut } from '../../../agency/fan-out.ts';
 import type { RunRequest } from '../../../agency/request.ts';
+import { parseJson } from '../../../base/json.ts';
 import { plural, visible } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
 import { loadAgency } from '../../../spec/agency/load-agency.ts';
@@ -199,13 +200,7 @@ async function connect(io: Io, url: string, options: RunOptions & { readonly tok
 function inputOf(text: string, before: RunOptions['input']): RunOptions['input'] {
   const [, name, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError('It must be name=value.');
-  let read: Json = value!;
-  try {
-    read = JSON.parse(value!) as Json;
-  } catch {
-    // text
-  }
-  return [...before, [name, read]];
+  return [...before, [name, parseJson(value!, value!)]];
 }
 
 function secondsOf(text: string): number {

@@ -69,7 +69,7 @@ export function openApi(routes: readonly HttpRoute[], version: string): Document
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The token of a role, or the token of a session that opening it answers.',
+          description: 'The token of a role, or the token that the answer to the opening of a session contains.',
         },
       },
     },

@@ -76,7 +76,7 @@ describe('a requirement', () => {
     expect(meets(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
   });
 
-  it('of a natural close applies only to the agent', () => {
+  it('for a natural close applies only to the agent', () => {
     expect(meets({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
     expect(meets({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
   });

@@ -97,7 +97,7 @@ interface Said {
 
 const joined = (before: string | undefined, text: string): string => (before ? `${before}\n\n${text}` : text);
 
-/** The record of the event's conversation, with the event recorded. */
+/** Records the event in its conversation, and returns the conversation's record. */
 async function arrived(event: CodexHookEvent, host: HookContext, env: Env): Promise<ConversationRecord> {
   const record = await host.conversation(conversationOf(event, env));
   const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;

@@ -22,7 +22,7 @@ interface Draft<T> {
 
 export interface PeripheralDraft extends Draft<PeripheralFile> {
   readonly id: string;
-  /** The name of its file, or of its key; the same as `id` unless that is an issue. */
+  /** The name of its file, or its key in the map. If it differs from `id`, an issue is reported. */
   readonly alias: string;
 }
 

@@ -47,7 +47,7 @@ const stampOf = (folder: string): string => {
 
 /** How many folders with loose objects are checked: a cleaner of old files removes from all. */
 const STAMPED = 8;
-/** Each of its files is a mount. */
+/** With more packs all are rewritten, because each file of an unchanged pack needs a mount of its own. */
 const MOST_KEPT_PACKS = 40;
 const KEPT_FILES = ['pack', 'idx', 'rev', 'promisor'];
 const INSIDE = '/tmp/view';

@@ -276,7 +276,7 @@ describe('missing hooks', () => {
     expect((await world.hear('UserPromptSubmit', { prompt: 'x' })).notice).toBeNull();
   });
 
-  describe('and, by the client’s own transcript,', () => {
+  describe('the client’s own transcript', () => {
     const results = (...all: readonly (readonly [string, boolean])[]) => {
       const file = join(world.root, '..', 'own.jsonl');
       const blocks = all.map(([id, failed]) => ({

@@ -1,9 +1,8 @@
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
 import type { Env } from '../base/state-home.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import { type AgentOp, type AgentOpAnswer, carryOutAgentOp } from './agent-ops.ts';
+import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
 import { askDaemon, NoDaemon } from './hook/ask.ts';
-import { SessionHost } from './host.ts';
 import { daemonWanted, ensureDaemon } from './start.ts';
 
 export interface RemoteOptions {
@@ -18,6 +17,11 @@ export interface RemoteOptions {
 }
 
 type Perform = (op: AgentOp, signal?: AbortSignal) => Promise<unknown>;
+
+interface Performer {
+  readonly perform: Perform;
+  close(): Promise<void>;
+}
 
 /** The daemon ended in the middle of a call. */
 const LOST: AgentAnswer = {
@@ -35,8 +39,8 @@ const LOST: AgentAnswer = {
  * @throws Error if the session does not exist, or no daemon can be started
  */
 export async function remoteAgentSession(options: RemoteOptions): Promise<AgentSession> {
-  const { root, agent, env } = options;
-  const { perform, close } = daemonWanted(env) ? overDaemon(options) : inProcess(options);
+  const { root, agent } = options;
+  const { perform, close } = await performer(options);
   const session = (await perform({ op: 'attach', root, agent })) as string;
   const at = { root, session };
   return {
@@ -63,7 +67,7 @@ type OperatorAct = Extract<AgentOp, { readonly op: 'note' | 'hop' }>;
 /** Acts as the operator in a session. Returns the answer of the session. @throws Error if it cannot be reached */
 export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown> {
   const options = { root: act.root, agent: 'operator', env };
-  const { perform, close } = daemonWanted(env) ? overDaemon(options) : inProcess(options);
+  const { perform, close } = await performer(options);
   try {
     return await perform(act);
   } finally {
@@ -71,7 +75,11 @@ export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown
   }
 }
 
-function overDaemon({ env, pid = process.pid }: RemoteOptions): { perform: Perform; close(): Promise<void> } {
+/** Asks the daemon, or works in this process; the latter loads all of a session's code. */
+const performer = (options: RemoteOptions): Promise<Performer> | Performer =>
+  daemonWanted(options.env) ? overDaemon(options) : inProcess(options);
+
+function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
   const perform: Perform = async (op, signal) => {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -88,7 +96,8 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): { perform: Perfo
   return { perform, close: async () => {} };
 }
 
-function inProcess({ env, pid = process.pid }: RemoteOptions): { perform: Perform; close(): Promise<void> } {
+async function inProcess({ env, pid = process.pid }: RemoteOptions): Promise<Performer> {
+  const [{ SessionHost }, { carryOutAgentOp }] = await Promise.all([import('./host.ts'), import('./agent-ops.ts')]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   return {
     perform: async (op, signal = new AbortController().signal) =>

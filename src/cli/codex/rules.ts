@@ -1,4 +1,3 @@
-import { ruledByCodex } from '../../adapters/codex/user-rules.ts';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { argumentsOf } from '../../adapters/core/calls/controls.ts';
 import { commandOf } from '../../adapters/core/calls/shell-route.ts';
@@ -14,6 +13,7 @@ export const codexRules =
     const { specs, config } = await pinOf(io, root, session);
     const command = commandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
     if (command.trim() === '') return null;
+    const { ruledByCodex } = await import('../../adapters/codex/user-rules.ts');
     const ruled = await ruledByCodex(command, () => codexProgram(io, null), root, io.env);
     return ruled && { ...ruled, command };
   };

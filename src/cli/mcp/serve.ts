@@ -23,7 +23,7 @@ import { CliError, type Io, note } from '../io.ts';
 import { rootOf, telemetryOf } from '../options.ts';
 import { type Address, addressOf, isLoopback } from './address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
-import { openAgent, type Wanted } from './open-agent.ts';
+import type { Wanted } from './open-agent.ts';
 import { readingOf } from './reading.ts';
 
 /** Replaces the full list of schema errors in a line from the client. */
@@ -45,7 +45,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   const at = options.http === undefined ? null : placeToServe(options.http, options.allowHost ?? []);
   const session = await (options.attach
     ? remoteAgentSession({ root, agent: options.agent, env: io.env })
-    : openAgent(io, wantedOf(io, root, options)));
+    : (await import('./open-agent.ts')).openAgent(io, wantedOf(io, root, options)));
   const host = new McpHost({
     session,
     version: manifest.version,

@@ -190,6 +190,71 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(await hopgate(world, repo, ['verify', session])).toMatchObject({ code: 0 });
   });
 
+  test('asks for the review in a turn that changed something, once, with a call that goes through', async () => {
+    let asked: object = {};
+    const { ended, told, requests, world, repo } = await play(
+      {
+        main: [
+          over,
+          // Resumed:
+          ...toEdit,
+          call('write', { path: 'src/b.js', content: 'two\n' }),
+          over,
+          (_, messages) => {
+            asked = JSON.parse(/ with (\{.*\}), and say there/.exec(messages)?.[1] ?? '{}') as object;
+            return call('hop', asked);
+          },
+          over,
+        ],
+      },
+      { before: ['--approve', 'execute'] },
+    );
+    expect(ended.code).toBe(0);
+    expect(requests).toHaveLength(1); // nothing to review
+    const again = [
+      'codex',
+      '--session',
+      sessionIn(ended),
+      '--approve',
+      'execute',
+      'exec',
+      '--json',
+      'resume',
+      '--last',
+      'change it',
+    ];
+    expect(await hopgate(world, repo, again)).toMatchObject({ code: 0 });
+    const words = requests.slice(4).map(({ results, messages }) => [...results.map(({ text }) => text), ...messages]);
+    expect(asked, JSON.stringify(words, null, 1)).toMatchObject({ to: 'reflect', exit: 'hop-reflect' });
+    expect(told(8)).toContain('Now: in reflect');
+    expect(requests).toHaveLength(9); // not asked again
+    expect(await hopgate(world, repo, ['verify', sessionIn(ended)])).toMatchObject({ code: 0 });
+  });
+
+  test.each(['scripted', 'gpt-5.5'])('shows the model all of a long answer, in parts (%s)', async (modelName) => {
+    const lines = Array.from({ length: 4000 }, (_, index) => `line ${index} of a long file`);
+    const next = (told: string) => {
+      const part = /; the next: status (\{.*?\})\)/.exec(told.replaceAll('\\"', '"'))?.[1];
+      return part === undefined ? over : call('status', JSON.parse(part) as object);
+    };
+    const { requests, ended, world, repo } = await play(
+      {
+        main: [
+          call('mode', { to: 'diagnose', reason: 'r' }),
+          call('read', { path: 'long.txt' }),
+          ...Array(8).fill(next),
+        ],
+      },
+      { files: { 'long.txt': `${lines.join('\n')}\n` }, modelName },
+    );
+    const told = requests.flatMap(({ results }) => results.map(({ text }) => text)).join('\n');
+    expect(told).not.toContain('truncated');
+    const missing = lines.filter((line) => !told.includes(line));
+    expect({ missing: missing.slice(0, 3), more: missing.length }).toEqual({ missing: [], more: 0 });
+    expect(requests.length).toBeGreaterThan(5);
+    expect(await hopgate(world, repo, ['verify', sessionIn(ended)])).toMatchObject({ code: 0 });
+  });
+
   test('gives a sub-agent its own session in its parent’s envelope, without hops', async () => {
     const { ended, read, requests, world, repo } = await play({
       main: [

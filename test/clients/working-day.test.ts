@@ -23,7 +23,7 @@ const FILES = {
     "import { readFileSync } from 'node:fs';\nif (readFileSync('src/price.js', 'utf8').includes('var ')) process.exit(1);\nconsole.log('lint is clean');\n",
   'release.mjs': "console.log('released-' + 1);\n",
   'hopgate.yaml': `test: [{ run: [node, --test] }]
-install: { approval: false, commands: [{ run: [npm, install, --offline, --no-audit, --no-fund], hosts: [registry.example.com] }] }
+install: { approval: true, commands: [{ run: [npm, install, --offline, --no-audit, --no-fund], hosts: [registry.example.com] }] }
 deploy: { release: { run: [node, release.mjs] } }
 git: { remote: origin, branch: [main, "agent/*"] }
 `,
@@ -93,7 +93,14 @@ it.skipIf(!CLAUDE_BIN || !hasTmux)(
       ...(name === 'edit' ? [call('Read', { file_path })] : []),
       turn(name, input),
     ]);
-    const options = ['--approve', 'execute,deploy', '--permission-mode', 'acceptEdits', '--allowedTools', 'Bash'];
+    const options = [
+      '--approve',
+      'execute,install,deploy',
+      '--permission-mode',
+      'acceptEdits',
+      '--allowedTools',
+      'Bash',
+    ];
     const screen = await ClaudeScreen.start(world, [...script, END, END], options);
     try {
       await screen.type('go');
@@ -139,7 +146,7 @@ it.skipIf(!CODEX_BIN || !hasTmux)(
     expect((await hopgate(world, root, ['trust', '--yes'])).code).toBe(0);
     const screen = new Screen(world.folder);
     try {
-      const words = ['codex', '--root', root, '--approve', 'execute,deploy'];
+      const words = ['codex', '--root', root, '--approve', 'execute,install,deploy'];
       await screen.open([process.execPath, resolve('src/cli/main.ts'), ...words], {
         cwd: root,
         env: { ...world.env, CODEX_BIN: CODEX_BIN ?? '' },

@@ -28,7 +28,7 @@ export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | '
 
 /** A second face of the daemon's sessions. */
 export interface Face {
-  /** Its address, for people: `http://127.0.0.1:4780`. */
+  /** The address of the face, for people: `http://127.0.0.1:4780`. */
   readonly address: string;
   /** Ends it, with the calls that it runs. */
   close(): Promise<void>;

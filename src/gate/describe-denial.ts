@@ -60,7 +60,7 @@ function modeCalls(steps: readonly ModeStep[]): string | null {
   return `call ${calls}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
 }
 
-/** The same calls, from the data of a refusal. */
+/** Describes the mode calls that the data of a refusal contains; null if there are none. */
 function modeCallsIn({ modes, needs }: About): string | null {
   if (!Array.isArray(modes)) return null;
   const last = modes.length - 1;

@@ -12,7 +12,7 @@ export interface GrantLimits {
   readonly uses?: number;
   /** The changed files that it covers, written like the write paths of a scope. */
   readonly files?: readonly string[];
-  /** It ends when a run of the tests does not pass. */
+  /** The grant ends when a run of the tests does not pass. */
   readonly testsPass?: true;
 }
 

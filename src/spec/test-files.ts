@@ -2,7 +2,7 @@ const TEST_FOLDERS = new Set(['test', 'tests', '__tests__', 'spec', 'specs', 'e2
 const TEST_NAME =
   /(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.py$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs|php|groovy)$/;
 
-/** The same as masks or exclusions of a scope, which ignore letter case. */
+/** Test files as masks or exclusions of a scope, which ignore letter case. */
 export const TEST_PATTERNS: readonly string[] = [
   '{test,tests,__tests__,spec,specs,e2e,testing}/',
   '{test,tests,spec,specs}{.,_,-}*',

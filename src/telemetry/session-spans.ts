@@ -45,7 +45,7 @@ export class SessionSpans {
     this.#tracer = tracer;
   }
 
-  /** The same backends; the time of each call becomes the start of its span. */
+  /** Wraps backends, so that the time of each call becomes the start of its span. */
   timed(backends: readonly ToolBackend[]): readonly ToolBackend[] {
     return backends.map((backend) => {
       const run: ToolBackend['run'] = (call) => {

@@ -54,7 +54,7 @@ export interface AgentAnswer {
   readonly status: 'ok' | 'failed' | 'refused';
   /** The text for the model. */
   readonly text: string;
-  /** The same as data: a tool's result, a hop's fruit and context, the status, … */
+  /** The answer as data: a tool's result, a hop's fruit and context, the status, … */
   readonly data: Json;
   readonly denial: Denial | null;
   /** The new messages at the end of `text`; absent if there are none, or if the session is in another process. */

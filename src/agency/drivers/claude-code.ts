@@ -5,7 +5,7 @@ import { startProgram } from './program.ts';
 
 /** An agent's program on this machine. */
 export interface AgentProgram {
-  /** Its path, or a name on the PATH. */
+  /** The program's path, or a name on the PATH. */
   readonly program: string;
   /** The folder in which it works; null for a new empty folder in each run. */
   readonly cwd: string | null;

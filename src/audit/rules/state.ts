@@ -45,7 +45,7 @@ export interface AuditState {
   agent: string;
   root: string;
   unsafeNoSandbox: boolean;
-  /** It is the session of a sub-agent: what the session above may refuse is not on record here. */
+  /** True for a sub-agent's session. Refusals by its parent's session are not on record here. */
   hasParent: boolean;
   opened: boolean;
   closed: boolean;

@@ -35,7 +35,7 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** More names to exclude if they exist in the scope: settings, lock files, generated folders, ways to ship. */
+/** Further names to exclude if they exist in the scope: settings, lock files, generated folders, ways to ship. */
 const EXCLUDED = (
   '*.config.* tsconfig*.json jsconfig.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml ' +
   'yarn.lock bun.lock* lerna.json nx.json turbo.json biome.json gulpfile.* Gruntfile.* go.work* rust-toolchain* build.rs ' +

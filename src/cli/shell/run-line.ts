@@ -173,7 +173,7 @@ const asTyped = (denial: Denial): Denial => ({
   remedy: denial.remedy.replace(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"'),
 });
 
-/** Its output is shown below the line. */
+/** The result without the command's output, which is printed below it. */
 const withoutOutput = (result: object): object =>
   'result' in result ? { ...result, result: { ...(result.result as object), stdout: '', stderr: '' } } : result;
 

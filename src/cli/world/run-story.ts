@@ -44,7 +44,7 @@ export interface PlayedStory {
 export interface StoryPlace extends StoryWires {
   readonly root: string;
   readonly seed: number;
-  /** Its state folder gets the evidence and the transcript. */
+  /** The state folder of this environment gets the evidence and the transcript. */
   readonly env: Io['env'];
   /** The person: a script, or one in `emacs --batch`. */
   readonly joe: 'script' | 'emacs';

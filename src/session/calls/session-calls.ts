@@ -97,7 +97,7 @@ export class SessionCalls {
     await Promise.all(this.parts.backends.map((backend) => backend.endBackground?.(sessionId)));
   }
 
-  /** The same before a change to a mode in which no tool may observe. */
+  /** Ends the session's background commands before a change to a mode in which no tool may observe. */
   async endForMode(mode: Mode): Promise<void> {
     const { modeGate } = this.parts.compiled.specs;
     if (modeGate && !effectsIn(modeGate, mode).includes('observe')) await this.endBackground();

@@ -21,7 +21,7 @@ export type ResponseSpec =
 /** A peripheral that runs once: it renders a prompt from inputs, and returns one response. */
 export interface AgencyPeripheral {
   readonly id: string;
-  /** Its purpose in a sentence; the agent's instructions. */
+  /** The purpose of the peripheral in a sentence: the agent's instructions. */
   readonly entry: string;
   /** The names of the inputs, all required: `par/title`. */
   readonly inputs: readonly string[];

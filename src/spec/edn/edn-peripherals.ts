@@ -64,7 +64,7 @@ export function readEdnPeripherals(source: SpecSource): { documents: SourceDocum
 }
 
 interface PeripheralForm {
-  /** Its key in the map. */
+  /** The peripheral's key in the map. */
   readonly id: string | null;
   readonly node: EdnNode;
 }

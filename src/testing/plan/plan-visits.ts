@@ -62,7 +62,7 @@ function ends(stop: Move): Life[] {
   ];
 }
 
-/** The same route again after a stop, with context that names another session and author. */
+/** Repeats a route after a stop, with context that names another session and author. */
 function identity({ moves }: Route<AuditState, Move>): Life[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];

@@ -24,7 +24,7 @@ export interface MaskedObjectsRequest {
 
 /** The git objects that a command sees. */
 export interface MaskedObjects {
-  /** They must follow the mounts that show the repositories. */
+  /** These mounts must follow those that show the repositories. */
   readonly mounts: readonly Mount[];
   /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */
   readonly closed: readonly string[];

@@ -9,7 +9,7 @@ type Env = { readonly [name: string]: string | undefined };
 export interface VirtualEnv {
   /** Absolute. */
   readonly folder: string;
-  /** It lies in the home folder, where its manager finds it by the path of the repository. */
+  /** True if the environment is in the home folder, where its manager finds it by the repository's path. */
   readonly isOutside: boolean;
 }
 

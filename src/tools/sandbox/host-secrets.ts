@@ -17,7 +17,7 @@ const ETC: readonly string[] = [
   ...['php.ini', 'php.d', 'php/php.ini', 'php/conf.d'],
 ];
 
-/** The same for folders with a version in their name: the configuration of Java and of the PHP command line. */
+/** Public settings in folders with a version in their name: of Java and of the PHP command line. */
 const VERSIONED: readonly { readonly folder: RegExp; readonly names: readonly string[] }[] = [
   { folder: /^java[\w.-]*$/, names: [''] },
   { folder: /^php\d[\d.]*$/, names: ['php.ini', 'conf.d'] },
@@ -70,7 +70,7 @@ export function systemSecrets(): Mount[] {
   });
 }
 
-/** The same for a toolchain. The toolchain as a whole may be closed to other users. */
+/** Mounts that cover the secrets of a toolchain, which as a whole may be closed to other users. */
 export const toolchainSecrets = (folder: string): Mount[] => secretsIn(folder, DEPTH.toolchain, false);
 
 /** @param openToAll the folder is world-readable, so a file in it that is not world-readable is a secret */

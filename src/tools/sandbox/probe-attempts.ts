@@ -27,7 +27,7 @@ interface Attempt extends AttemptAt<Target> {
   readonly of?: readonly string[];
 }
 
-/** More than a probed layout allows. */
+/** The number of processes to start: more than a probed layout allows. */
 export const PROCESSES = 64;
 const BOMB = 300;
 
@@ -41,7 +41,7 @@ const SEQUENCED = 'socket(S, 1, 5, 0) && (connect(S, pack_sockaddr_un($ARGV[0]))
 /** All kinds but unix, internet and routing sockets; vsock reaches the host of a virtual machine. */
 const OTHER_SOCKETS =
   'for $f (0, 3 .. 9, 11 .. 15, 17 .. 46) { socket(S, $f, $_, 0) and exit 0 for 1, 2, 3, 5 } die "$!\\n"';
-/** Its operations are not seen by the system-call filter. The number is the same on x86-64 and arm64. */
+/** io_uring runs operations that the filter does not see. Its call has the same number on x86-64 and arm64. */
 const URING = '$p = "\\0" x 120; syscall(425, 1, $p) >= 0 or die "$!\\n"';
 const PERL = '/usr/bin/perl';
 

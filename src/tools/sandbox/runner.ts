@@ -172,7 +172,7 @@ export class Runner {
     await this.#group?.remove();
   }
 
-  /** The same where nothing can be waited for. */
+  /** Kills the runner at the exit of the process, where nothing can be awaited. */
   endNow(): void {
     this.kill();
     this.#group?.removeNow();

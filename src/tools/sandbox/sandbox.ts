@@ -36,7 +36,7 @@ export interface OverlayView {
   readonly merged: string;
   /** The files of the `outbox` mount. Never follow a link in it. */
   readonly outbox: string;
-  /** The same for the overlay outside of the root; null if the layout has none. */
+  /** The folders of the overlay outside of the root; null if the layout has none. */
   readonly other: Pick<OverlayView, 'upper' | 'merged'> | null;
 }
 

@@ -43,7 +43,7 @@ export class ProcessTransport implements Transport {
     return this.#words.line()?.replace(/^setpriv: failed to execute /, 'cannot run ') ?? null;
   }
 
-  /** Its id, and that of its process group. */
+  /** The id of the server's process, which is also that of its process group. */
   get pid(): number | null {
     return this.#group?.child.pid ?? null;
   }

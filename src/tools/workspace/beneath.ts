@@ -21,7 +21,7 @@ export interface Existing {
   /** Real path as segments under the root, with links resolved. */
   readonly real: readonly string[];
   readonly anchor: Anchor;
-  /** Its folder; null for the root. */
+  /** The folder that contains it; null for the root. */
   readonly parent: Anchor | null;
   close(): void;
 }

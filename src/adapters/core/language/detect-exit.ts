@@ -47,7 +47,7 @@ function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[
 /** Only this many sentences from the end are read: agents announce their next action last. */
 const LAST = 100;
 
-/** The same, among exits that are at hand. */
+/** Detects an exit like `detectExit`, among the given exits. */
 export function detectAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
   for (const sentence of ownSentences(text).slice(-LAST).toReversed()) {

@@ -32,7 +32,7 @@ export interface ControlGroup {
   /** True if the groups contain this process and no other. */
   holdsOnly(pid: number): boolean;
   remove(): Promise<void>;
-  /** The same where nothing can be waited for. */
+  /** Removes the groups at the exit of the process, where nothing can be awaited. */
   removeNow(): void;
 }
 

@@ -35,7 +35,7 @@ export function makeTempFolder(): string {
 
 let hidden: string | null = null;
 
-/** The same at a path that no other user can find, for files that only the repository's owner may see on the host. */
+/** A temporary folder at a path that no other user can find, for files that only the repository's owner may see. */
 export function hiddenFolder(): string {
   if (hidden === null || !existsSync(hidden)) {
     hidden = makeTempFolder();

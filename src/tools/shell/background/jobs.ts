@@ -88,7 +88,7 @@ export class Job {
     return kept;
   }
 
-  /** The same, and the next call returns it again. */
+  /** Returns the unread output without marking it as read. */
   look(): KeptOutput {
     if (this.hasUnread || this.isRunning) this.#last = this.#unread.kept();
     return this.#last;

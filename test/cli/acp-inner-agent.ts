@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
-import { agent, type McpServer, type McpServerHttp, ndJsonStream } from '@agentclientprotocol/sdk';
+import { agent, type ContentBlock, type McpServer, type McpServerHttp, ndJsonStream } from '@agentclientprotocol/sdk';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-/** A scripted ACP agent. Its last prompt block is a list of acts as JSON; it answers with their results as JSON. */
+/** A scripted ACP agent. Its first prompt block is a list of acts as JSON; it answers with their results as JSON. */
 type Act =
   | { readonly do: 'mcp'; readonly tool: string; readonly args: Record<string, unknown> }
   | { readonly do: 'read'; readonly path: string }
@@ -15,15 +15,52 @@ type Act =
 
 const sessions = new Map<string, { cwd: string; servers: readonly McpServer[]; meta: unknown }>();
 
+/** `with-history FILE`: keeps its conversations in a file, and continues them in another process. */
+const [kind, file = ''] = process.argv.slice(2);
+const keeps = kind === 'with-history';
+interface Said {
+  readonly prompt: readonly ContentBlock[];
+  readonly answer: string;
+}
+const history: Record<string, Said[]> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+
 const app = agent({ name: 'scripted' })
   .onRequest('initialize', () => ({
     protocolVersion: 1,
-    agentCapabilities: { mcpCapabilities: { http: process.argv[2] !== 'without-http' } },
+    agentCapabilities: {
+      mcpCapabilities: { http: kind !== 'without-http' },
+      ...(keeps ? { loadSession: true, sessionCapabilities: { list: {}, resume: {} } } : {}),
+    },
   }))
+  .onRequest('session/list', () => ({
+    sessions: Object.keys(history).map((sessionId) => ({
+      sessionId,
+      cwd: '/',
+      title: `title of ${sessionId} <hopgate-situation> # Where…`,
+    })),
+  }))
+  .onRequest('session/load', async ({ params, client }) => {
+    const { sessionId, cwd, mcpServers: servers, _meta: meta } = params;
+    sessions.set(sessionId, { cwd, servers, meta });
+    const repeat = (sessionUpdate: 'user_message_chunk' | 'agent_message_chunk', content: ContentBlock) =>
+      client.notify('session/update', { sessionId, update: { sessionUpdate, content } });
+    for (const { prompt, answer } of history[sessionId]!) {
+      for (const block of prompt) await repeat('user_message_chunk', block);
+      await repeat('agent_message_chunk', { type: 'text', text: answer });
+    }
+    return {};
+  })
+  .onRequest('session/resume', ({ params }) => {
+    const { sessionId, cwd, mcpServers: servers = [], _meta: meta } = params;
+    sessions.set(sessionId, { cwd, servers, meta });
+    return {};
+  })
   .onRequest('session/new', ({ params }) => {
-    sessions.set('inner-1', { cwd: params.cwd, servers: params.mcpServers, meta: params._meta });
+    const sessionId = `inner-${Object.keys(history).length + 1}`;
+    history[sessionId] = [];
+    sessions.set(sessionId, { cwd: params.cwd, servers: params.mcpServers, meta: params._meta });
     return {
-      sessionId: 'inner-1',
+      sessionId,
       configOptions: [
         {
           type: 'select',
@@ -51,8 +88,8 @@ const app = agent({ name: 'scripted' })
     const headers = Object.fromEntries(server.headers.map(({ name, value }) => [name, value]));
     const mcp = new Client({ name: 'scripted', version: '1' });
     await mcp.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
-    const last = prompt.at(-1);
-    const acts = JSON.parse(last?.type === 'text' ? last.text : '[]') as Act[];
+    const [first] = prompt;
+    const acts = JSON.parse(first?.type === 'text' ? first.text : '[]') as Act[];
     const results: unknown[] = [];
     for (const act of acts)
       results.push(
@@ -60,6 +97,8 @@ const app = agent({ name: 'scripted' })
       );
     await mcp.close();
     const text = JSON.stringify(results);
+    history[sessionId]?.push({ prompt, answer: text });
+    if (keeps) writeFileSync(file, JSON.stringify(history));
     await client.notify('session/update', {
       sessionId,
       update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } },
@@ -85,7 +124,7 @@ const app = agent({ name: 'scripted' })
             { optionId: 'no', name: 'No', kind: 'reject_once' },
           ],
         });
-      if (act.do === 'situation') return prompt[0];
+      if (act.do === 'situation') return prompt.at(-1);
       const seen = existsSync(cwd) ? readdirSync(cwd) : null;
       writeFileSync(act.path, 'mine');
       return { seen };

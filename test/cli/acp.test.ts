@@ -9,9 +9,10 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { depth } from '../depth.ts';
 import { MAIN, repository } from './mcp.ts';
-import type { Machine } from './run.ts';
+import { folder, type Machine } from './run.ts';
 
 const INNER = resolve('test/cli/acp-inner-agent.ts');
 
@@ -23,6 +24,8 @@ interface Editor {
   /** Gives the inner agent a script and returns the results of its acts. */
   act(sessionId: string, ...acts: readonly object[]): Promise<unknown[]>;
   readonly ended: Promise<number | null>;
+  /** Ends the editor, as its user does. */
+  quit(): Promise<unknown>;
 }
 
 /** A real `hopgate acp` around the scripted agent, and the SDK's client in the place of an editor. */
@@ -64,6 +67,10 @@ async function editor(
     asked,
     root: here.root,
     ended,
+    quit() {
+      child.stdin.end();
+      return ended;
+    },
     async act(sessionId, ...acts) {
       const said = updates.length;
       await agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text: JSON.stringify(acts) }] });
@@ -166,4 +173,59 @@ it('refuses a folder outside of the repository, and an agent that cannot use its
   const elsewhere = here.agent.request('session/new', { cwd: '/tmp', mcpServers: [] });
   await expect(elsewhere).rejects.toThrow(/\/tmp is outside of/);
   await expect(opened(await editor(machine, { inner: ['without-http'] }))).rejects.toThrow(/over HTTP/);
+});
+
+describe('an editor that restarts', () => {
+  const withHistory = () => ({ inner: ['with-history', join(folder(), 'history.json')] });
+
+  it.each(depth(['session/load'] as const, ['session/load', 'session/resume'] as const))(
+    'finds its conversation with its session: %s',
+    async (method) => {
+      const machine = await repository();
+      const options = { options: ['--peripheral', 'explore'], ...withHistory() };
+      const before = await editor(machine, options);
+      const { sessionId } = await opened(before);
+      await before.act(sessionId, { do: 'mcp', tool: 'mode', args: { to: 'diagnose' } });
+      await before.quit();
+
+      const here = await editor(machine, options);
+      const { sessions } = await here.agent.request('session/list', { cwd: here.root });
+      expect(sessions).toEqual([
+        { sessionId, cwd: here.root, title: 'title of inner-1', updatedAt: expect.stringMatching(/Z$/) },
+      ]);
+      const place = await here.agent.request(method, { sessionId, cwd: here.root, mcpServers: [] });
+      expect(place).toMatchObject({ modes: { currentModeId: 'explore' } });
+      expect(place.configOptions?.find(({ id }) => id === 'hopgate-mode')).toMatchObject({ currentValue: 'diagnose' });
+      // The person's words come back without the situation that was put before them.
+      expect(here.updates.map(({ sessionUpdate }) => sessionUpdate)).toEqual(
+        method === 'session/load' ? ['user_message_chunk', 'agent_message_chunk'] : [],
+      );
+      expect(JSON.stringify(here.updates[0] ?? '')).not.toContain('Where you are');
+      const [, status] = await here.act(
+        sessionId,
+        { do: 'mcp', tool: 'read', args: { path: 'src/sum.js' } },
+        { do: 'mcp', tool: 'status', args: {} },
+      );
+      expect(JSON.stringify(status)).toContain(sessionId);
+    },
+  );
+
+  it('continues no conversation of another agent, none that is unknown, and none that has been closed for good', async () => {
+    const machine = await repository();
+    const options = withHistory();
+    const before = await editor(machine, options);
+    const { sessionId } = await opened(before);
+    const load = ({ agent, root }: Editor, id: string) =>
+      agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
+    await before.agent.request('session/close', { sessionId });
+    await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
+    await load(before, sessionId);
+    await before.quit();
+
+    const other = await editor(machine);
+    expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
+    await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
+    const here = await editor(machine, options);
+    await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
+  });
 });

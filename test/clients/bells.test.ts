@@ -76,7 +76,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     const [session, ...others] = await world.sessions();
     expect(others).toEqual([]);
     expect((await world.hopgate('verify', session!, '--root', world.root)).code).toBe(0);
-  }, 600_000);
+  }, 1_200_000);
 });
 
 describe.skipIf(!CODEX_BIN)('Codex in hopgate', () => {
@@ -111,5 +111,5 @@ describe.skipIf(!CODEX_BIN)('Codex in hopgate', () => {
     expectEachInTheNext(
       world.model.requests.map(({ messages, results }) => bellsIn([...messages, ...results.map(({ text }) => text)])),
     );
-  }, 600_000);
+  }, 1_200_000);
 });

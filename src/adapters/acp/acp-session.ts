@@ -26,6 +26,13 @@ export interface OpenedSession {
   readonly close: () => Promise<void>;
 }
 
+/** The lines around the situation in a prompt. */
+const [BEGIN, END] = ['<hopgate-situation>', '</hopgate-situation>'];
+
+/** A text without the situation, which a title has in part. */
+export const withoutSituation = (text: string): string =>
+  text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
+
 interface Parts {
   readonly opened: OpenedSession;
   readonly innerId: string;
@@ -36,6 +43,7 @@ interface Parts {
 
 /** One conversation: the session, the inner agent's id of it, and what the editor knows of its place. */
 export class AcpSession {
+  readonly id: string;
   readonly innerId: string;
   readonly gated: GatedRequests;
   readonly #parts: Parts;
@@ -50,6 +58,7 @@ export class AcpSession {
     this.#parts = parts;
     this.innerId = parts.innerId;
     this.#session = parts.opened.session;
+    this.id = this.#session.id;
     this.gated = new GatedRequests(this.#session, parts.root);
     parts.opened.onCall(() => void this.#tellPlace().catch(() => {}));
   }
@@ -60,12 +69,12 @@ export class AcpSession {
     return { sessionId: this.#session.id, configOptions, ...(modes ? { modes } : {}) };
   }
 
-  /** Gives a prompt to the inner agent, after the situation of the session and its new messages. */
+  /** Gives a prompt to the inner agent. The situation and new messages follow it: a prompt may begin with a command. */
   async prompt({ prompt }: PromptRequest): Promise<PromptResponse> {
-    const situation: ContentBlock = { type: 'text', text: await this.#session.prompt() };
+    const situation: ContentBlock = { type: 'text', text: `${BEGIN}\n${await this.#session.prompt()}\n${END}` };
     const answer = await this.#parts.inner.request('session/prompt', {
       sessionId: this.innerId,
-      prompt: [situation, ...prompt],
+      prompt: [...prompt, situation],
     });
     await this.#tellPlace();
     return answer;
@@ -102,11 +111,21 @@ export class AcpSession {
   /** Passes an update of the inner agent on, except for the modes and options that hopgate has instead. */
   async forward(update: SessionUpdate): Promise<void> {
     if (update.sessionUpdate === 'current_mode_update') return;
+    if (update.sessionUpdate === 'user_message_chunk') return this.#repeat(update);
     if (update.sessionUpdate === 'config_option_update') {
       this.#innerOptions = innerOptions(update.configOptions);
       return this.#tellPlace();
     }
-    await this.#tell(update);
+    const titled = update.sessionUpdate === 'session_info_update' && update.title;
+    await this.#tell(titled ? { ...update, title: withoutSituation(titled) } : update);
+  }
+
+  /** Shows the person their own words of an earlier prompt, without the situation that hopgate added. */
+  async #repeat(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
+    const { content } = update;
+    if (content.type !== 'text') return this.#tell(update);
+    const text = withoutSituation(content.text);
+    if (text !== '') await this.#tell({ ...update, content: { ...content, text } });
   }
 
   /** Shows the person that a call of the inner agent's own tools was refused, and the tools to use. */

@@ -4,16 +4,35 @@ import {
   type ClientConnection,
   client,
   type InitializeRequest,
-  type McpServerHttp,
+  type ListSessionsResponse,
+  type LoadSessionRequest,
+  type LoadSessionResponse,
+  type McpServer,
   type NewSessionRequest,
   PROTOCOL_VERSION,
   RequestError,
+  type ResumeSessionRequest,
   type SessionNotification,
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { isWithin } from '../../base/paths.ts';
-import { AcpSession, type OpenedSession } from './acp-session.ts';
+import { AcpSession, type OpenedSession, withoutSituation } from './acp-session.ts';
 import { answerPermission, isOwnCall } from './gated-requests.ts';
+
+/** A conversation of the inner agent, under the session of hopgate that it belongs to. */
+export interface KeptConversation {
+  readonly session: string;
+  /** The inner agent's own id of it. */
+  readonly inner: string;
+  readonly cwd: string;
+}
+
+/** The conversations that an editor can continue, also after a restart. */
+export interface AcpConversations {
+  keep(conversation: KeptConversation): void;
+  /** Those whose session is open, newest first. `updatedAt`: ISO 8601. */
+  list(): Promise<readonly (KeptConversation & { readonly updatedAt: string; readonly name: string | null })[]>;
+}
 
 export interface AcpOptions {
   readonly editor: Stream;
@@ -28,8 +47,10 @@ export interface AcpOptions {
    * Opens a session of hopgate and its MCP server.
    *
    * @param editor where to ask for approvals
+   * @param session the id of a session to continue; left out: a new one
    */
-  readonly open: (editor: AgentContext) => Promise<OpenedSession>;
+  readonly open: (editor: AgentContext, session?: string) => Promise<OpenedSession>;
+  readonly conversations: AcpConversations;
   /** Called with one line for the operator. */
   readonly note: (text: string) => void;
 }
@@ -49,7 +70,8 @@ class Bridge {
   /** By the id that the editor knows, which is hopgate's. */
   readonly #sessions = new Map<string, AcpSession>();
   #inner!: ClientConnection;
-  #hasHttp = false;
+  /** Abilities of the inner agent. */
+  #can = { http: false, load: false, resume: false, list: false, close: false };
 
   constructor(options: AcpOptions) {
     this.#options = options;
@@ -72,6 +94,13 @@ class Bridge {
       .onRequest('initialize', ({ params }) => this.#initialize(params))
       .onRequest('authenticate', ({ params }) => agentOf().request('authenticate', params))
       .onRequest('session/new', ({ params, client }) => this.#new(params, client))
+      .onRequest('session/load', ({ params, client }) => this.#continue('session/load', params, client))
+      .onRequest('session/resume', ({ params, client }) => this.#continue('session/resume', params, client))
+      .onRequest('session/list', ({ params }) => this.#list(params.cwd))
+      .onRequest('session/close', async ({ params }) => {
+        await this.#close(this.#session(params.sessionId));
+        return {};
+      })
       .onRequest('session/prompt', ({ params }) => this.#session(params.sessionId).prompt(params))
       .onRequest('session/set_mode', async ({ params }) => {
         await this.#session(params.sessionId).hop(params.modeId, 'mode');
@@ -113,47 +142,148 @@ class Bridge {
       clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true },
       clientInfo: clientInfo ?? { name: 'hopgate', version },
     });
-    const { promptCapabilities, mcpCapabilities } = told.agentCapabilities ?? {};
-    this.#hasHttp = mcpCapabilities?.http === true;
+    const { promptCapabilities, mcpCapabilities, loadSession, sessionCapabilities } = told.agentCapabilities ?? {};
+    this.#can = {
+      http: mcpCapabilities?.http === true,
+      load: loadSession === true,
+      resume: isThere(sessionCapabilities?.resume),
+      list: isThere(sessionCapabilities?.list),
+      close: isThere(sessionCapabilities?.close),
+    };
+    const { load, resume } = this.#can;
     return {
       protocolVersion: PROTOCOL_VERSION,
-      agentCapabilities: { loadSession: false, ...(promptCapabilities ? { promptCapabilities } : {}) },
+      agentCapabilities: {
+        loadSession: load,
+        sessionCapabilities: { close: {}, ...(resume ? { resume: {} } : {}), ...(load || resume ? { list: {} } : {}) },
+        ...(promptCapabilities ? { promptCapabilities } : {}),
+      },
       agentInfo: { name: 'hopgate', title: `${told.agentInfo?.title ?? 'Agent'} in hopgate`, version },
       ...(told.authMethods ? { authMethods: told.authMethods } : {}),
     };
   }
 
-  async #new({ cwd, mcpServers }: NewSessionRequest, editor: AgentContext) {
-    const { root, server, open, note } = this.#options;
+  async #new(params: NewSessionRequest, editor: AgentContext) {
+    const opened = await this.#open(params, editor);
+    try {
+      const started = await this.#inner.agent.request('session/new', this.#forInner(params.cwd, opened));
+      const session = this.#add(opened, started.sessionId, editor);
+      this.#options.conversations.keep({ session: opened.session.id, inner: started.sessionId, cwd: params.cwd });
+      return await session.start(started.configOptions);
+    } catch (error) {
+      await this.#drop(opened);
+      throw error;
+    }
+  }
+
+  /** Continues a conversation in its session. The inner agent repeats its messages after `session/load`. */
+  async #continue(
+    method: 'session/load' | 'session/resume',
+    params: LoadSessionRequest | ResumeSessionRequest,
+    editor: AgentContext,
+  ): Promise<LoadSessionResponse> {
+    const { sessionId, cwd } = params;
+    const kept = (await this.#options.conversations.list()).find(({ session }) => session === sessionId);
+    if (!kept)
+      throw RequestError.invalidParams(
+        { sessionId },
+        `this agent has no open conversation ${sessionId}; session/list names those that can be continued`,
+      );
+    const before = this.#sessions.get(sessionId);
+    if (before) await this.#close(before);
+    const opened = await this.#open(params, editor, sessionId);
+    const session = this.#add(opened, kept.inner, editor);
+    try {
+      const asked = { ...this.#forInner(cwd, opened), sessionId: kept.inner };
+      const { agent } = this.#inner;
+      const { configOptions } = await (method === 'session/load'
+        ? agent.request('session/load', asked)
+        : agent.request('session/resume', asked));
+      const { sessionId: _, ...place } = await session.start(configOptions);
+      return place;
+    } catch (error) {
+      await this.#drop(opened);
+      throw error;
+    }
+  }
+
+  /** The conversations that can be continued, with the titles that the inner agent gives them. */
+  async #list(cwd: string | null | undefined): Promise<ListSessionsResponse> {
+    const kept = (await this.#options.conversations.list()).filter((one) => !cwd || one.cwd === cwd);
+    // Without its list, the conversations have no titles.
+    const theirs = this.#can.list
+      ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
+      : { sessions: [] };
+    const titles = new Map(
+      theirs.sessions.map(({ sessionId, title }) => [sessionId, title && withoutSituation(title)]),
+    );
+    return {
+      sessions: kept.map(({ session, inner, cwd, updatedAt, name }) => ({
+        sessionId: session,
+        cwd,
+        updatedAt,
+        title: name ?? titles.get(inner) ?? null,
+      })),
+    };
+  }
+
+  /** Opens a session of hopgate for a conversation of the inner agent. */
+  async #open(
+    { cwd, mcpServers = [] }: { readonly cwd: string; readonly mcpServers?: readonly McpServer[] },
+    editor: AgentContext,
+    session?: string,
+  ): Promise<OpenedSession> {
+    const { root, open, note } = this.#options;
     if (!isWithin(root, cwd))
       throw RequestError.invalidParams(
         { cwd, root },
         `${cwd} is outside of ${root}; start the agent with "hopgate acp --root ${cwd} -- …"`,
       );
-    if (!this.#hasHttp)
+    if (!this.#can.http)
       throw RequestError.invalidParams(
         undefined,
         'the inner agent cannot use MCP servers over HTTP, so hopgate cannot give it tools; use another agent',
       );
     if (mcpServers.length > 0)
       note(`the editor's MCP servers are left out, because their calls would not be gated; see "hopgate upstream"`);
-    const opened = await open(editor);
     try {
-      const own: McpServerHttp & { type: 'http' } = { type: 'http', name: server, ...opened.mcp };
-      const { sessionId, configOptions } = await this.#inner.agent.request('session/new', {
-        cwd,
-        mcpServers: [own],
-        // claude-agent-acp starts Claude Code without its own tools, and lets it call ours in each of its permission
-        // modes; other agents ignore the field.
-        _meta: { claudeCode: { options: { tools: [], allowedTools: [`mcp__${server}`], strictMcpConfig: true } } },
-      });
-      const session = new AcpSession({ opened, innerId: sessionId, inner: this.#inner.agent, editor, root });
-      this.#sessions.set(opened.session.id, session);
-      return await session.start(configOptions);
+      return await open(editor, session);
     } catch (error) {
-      await opened.close();
-      throw error;
+      throw RequestError.invalidParams(undefined, error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** The parameters of a conversation for the inner agent, whose only MCP server is hopgate's. */
+  #forInner(cwd: string, { mcp }: OpenedSession): NewSessionRequest {
+    const { server } = this.#options;
+    return {
+      cwd,
+      mcpServers: [{ type: 'http', name: server, ...mcp }],
+      // claude-agent-acp starts Claude Code without its own tools, and lets it call ours in each of its permission
+      // modes; other agents ignore the field.
+      _meta: { claudeCode: { options: { tools: [], allowedTools: [`mcp__${server}`], strictMcpConfig: true } } },
+    };
+  }
+
+  #add(opened: OpenedSession, innerId: string, editor: AgentContext): AcpSession {
+    const { root } = this.#options;
+    const session = new AcpSession({ opened, innerId, inner: this.#inner.agent, editor, root });
+    this.#sessions.set(opened.session.id, session);
+    return session;
+  }
+
+  async #drop(opened: OpenedSession): Promise<void> {
+    this.#sessions.delete(opened.session.id);
+    await opened.close();
+  }
+
+  /** Ends what the inner agent does in a conversation and releases its session, which stays open for later. */
+  async #close(session: AcpSession): Promise<void> {
+    const { agent } = this.#inner;
+    await agent.notify('session/cancel', { sessionId: session.innerId });
+    if (this.#can.close) await agent.request('session/close', { sessionId: session.innerId });
+    this.#sessions.delete(session.id);
+    await session.close();
   }
 
   async #update({ sessionId, update }: SessionNotification): Promise<void> {
@@ -173,3 +303,5 @@ class Bridge {
     throw RequestError.invalidParams({ sessionId: innerId }, `there is no session ${innerId}`);
   }
 }
+
+const isThere = (capability: object | null | undefined): boolean => capability !== null && capability !== undefined;

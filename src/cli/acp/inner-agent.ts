@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { fieldsOf } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { stateHome } from '../../base/state-home.ts';
@@ -31,7 +32,11 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
       `there is no program ${program}`,
       'Name an ACP agent after "--", such as claude-agent-acp (npm install -g @agentclientprotocol/claude-agent-acp).',
     );
-  const options = { cwd: root, env: { ...io.env }, stdio: ['pipe', 'pipe', 'inherit'] as ['pipe', 'pipe', 'inherit'] };
+  const options = {
+    cwd: root,
+    env: innerEnv(io.env),
+    stdio: ['pipe', 'pipe', 'inherit'] as ['pipe', 'pipe', 'inherit'],
+  };
   const { availability } = await detectSandbox();
   if (!availability.ok && !unsafeNoSandbox)
     throw new CliError(
@@ -42,6 +47,23 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
   if (!availability.ok) return spawn(found, args, options);
   const bwrap = findProgram('bwrap', `/usr/bin:${io.env['PATH'] ?? ''}`) ?? 'bwrap';
   return spawn(bwrap, [...covered(io, root), '--', found, ...args], options);
+}
+
+/**
+ * The environment of the inner agent. codex-acp reads `CODEX_CONFIG`: Codex then has no shell of its own, and shows its
+ * model the tools of a new place at once. The other fields of the user stay; other agents ignore the variable.
+ */
+function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
+  const { CODEX_CONFIG: own = '{}' } = env;
+  try {
+    const config = fieldsOf(JSON.parse(own));
+    const features = { ...fieldsOf(config['features']), mcp_tool_list_changed: true, shell_tool: false };
+    const merged = { ...config, features, suppress_unstable_features_warning: true };
+    return { ...env, CODEX_CONFIG: JSON.stringify(merged) };
+  } catch {
+    // codex-acp reports the error in it.
+    return { ...env };
+  }
 }
 
 /** The arguments that cover the repository, the git folder of a linked work tree and hopgate's state with nothing. */

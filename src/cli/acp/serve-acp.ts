@@ -16,6 +16,7 @@ import { readingOf } from '../mcp/reading.ts';
 import { shownDiff } from '../mcp/serve.ts';
 import { rootOf } from '../options.ts';
 import { startInnerAgent } from './inner-agent.ts';
+import { keptConversations } from './kept-conversations.ts';
 
 export interface AcpCommand {
   readonly root: string;
@@ -39,7 +40,8 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
       server: serverName(io.env),
       editor: streamOf(io.stdout, io.stdin),
       inner: streamOf(child.stdin!, child.stdout!),
-      open: (editor) => openServed(io, root, options, editor),
+      open: (editor, session) => openServed(io, root, options, editor, session),
+      conversations: keptConversations(io, root, command),
       note: (text) => note(io, text),
     });
   } finally {
@@ -53,7 +55,13 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
   }
 }
 
-async function openServed(io: Io, root: string, options: AcpCommand, editor: AgentContext): Promise<OpenedSession> {
+async function openServed(
+  io: Io,
+  root: string,
+  options: AcpCommand,
+  editor: AgentContext,
+  goesOn?: string,
+): Promise<OpenedSession> {
   const stateDir = ensureStateDir(root, io.env);
   const inEditor = hereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
     const diff = await shownDiff(io, request, root);
@@ -71,7 +79,11 @@ async function openServed(io: Io, root: string, options: AcpCommand, editor: Age
     approver: withFallback(approving(options.approve ?? []), inEditor),
     approve: options.approve ?? [],
     ...(options.specs === undefined ? {} : { specs: options.specs }),
-    ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
+    ...(goesOn !== undefined
+      ? { session: goesOn }
+      : options.peripheral === undefined
+        ? {}
+        : { peripheral: options.peripheral }),
   });
   const host = new McpHost({
     session,

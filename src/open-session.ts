@@ -14,6 +14,7 @@ import { ensureStateDir, stateDir } from './project/state-dir.ts';
 import { createSession, type NewSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
+import { suggest } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { processHolder } from './stores/process-holder.ts';
 import { sqliteStore } from './stores/sqlite.ts';
@@ -67,6 +68,16 @@ export interface OpenOptions {
   readonly ids?: Ids;
 }
 
+/** The names of all options: a misspelt one would be ignored, and the session would be another than was asked for. */
+const OPTIONS =
+  'specs root agent store approver config trustConfig backends session parent delegation env observe unsafeNoSandbox onEntry telemetry inspector clock ids';
+
+function assertKnown(options: OpenOptions): void {
+  const known = OPTIONS.split(' ');
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new TypeError(`openSession has no option "${unknown}"; ${suggest(unknown, known)}`);
+}
+
 const systemClock: Clock = { now: () => Date.now() };
 
 export const randomIds: Ids = {
@@ -76,14 +87,16 @@ export const randomIds: Ids = {
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.
  *
- * @throws SpecError when specs or hopgate.yaml have problems; StoreError `session-not-found` for an unknown `session`;
- *   `agent-mismatch` as a plain Error when the session belongs to another agent.
+ * @throws TypeError for an unknown option; SpecError when specs or hopgate.yaml have problems; StoreError
+ *   `session-not-found` for an unknown `session`; `agent-mismatch` as a plain Error when the session belongs to another
+ *   agent.
  * @example
  * const session = await openSession({ root: '.', agent: 'my-agent', store: 'memory' });
  * await session.setMode({ to: 'diagnose' });
  * await session.start('explore');
  */
 export async function openSession(options: OpenOptions): Promise<Session> {
+  assertKnown(options);
   const root = realRoot(options.root);
   const clock = options.clock ?? systemClock;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;

@@ -22,8 +22,8 @@ type Fields = { readonly [field: string]: Json };
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
   /** Gives the approvals that lie on the way to `mode` and to the peripheral. */
   readonly approver?: SessionParts['approver'];
-  /** By default the config of a made-up repository with a test command, a deploy command and a remote. */
-  readonly config?: ProjectConfig;
+  /** Replaces parts of the config of a made-up repository with a test command, a deploy command and a remote. */
+  readonly config?: Partial<ProjectConfig>;
   /** Absolute real path of the repository; default: a made-up one. */
   readonly root?: string;
   readonly agent?: string;
@@ -64,7 +64,8 @@ export async function runAndVerify(
   options: RunAndVerifyOptions,
 ): Promise<RunVerdict> {
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
-  const { config = TRIAL_CONFIG, root = '/repository', by = 'agent', agent = 'agent' } = options;
+  const { root = '/repository', by = 'agent', agent = 'agent' } = options;
+  const config = { ...TRIAL_CONFIG, ...options.config };
   const store = options.store ?? memoryStore({ clock });
   const lead: Lead = { report: null };
   const session = await createSession(

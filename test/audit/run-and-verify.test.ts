@@ -58,7 +58,7 @@ it.each([
     const run = await runAndVerify(specs, peripheral, actions, {
       ...parts(),
       backends: [answering()],
-      config: peripheral === 'deploy' ? twoSuites : CONFIG,
+      config: { test: peripheral === 'deploy' ? twoSuites.test : CONFIG.test },
       root: '/repo',
       approver: yes,
       mode: 'execute',

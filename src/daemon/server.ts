@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Env } from '../base/state-home.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import type { Caller } from './conversations/host-options.ts';
+import { frame, part } from './hook/answer-frame.ts';
 import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
-import { frame, part } from './hook/framed.ts';
 import type { SessionHost } from './host.ts';
 import { decoded } from './own-files.ts';
 import { type OnPart, type RunAnswer, runTicket } from './run-ticket.ts';

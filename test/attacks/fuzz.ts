@@ -12,8 +12,8 @@ import { SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { peelRevision } from '../../src/tools/git/operands.ts';
 import { isPublicAddress } from '../../src/tools/web/address.ts';
 import { byDescriptor } from '../../src/tools/workspace/anchors.ts';
-import { walkBeneath } from '../../src/tools/workspace/beneath.ts';
 import { parsePath } from '../../src/tools/workspace/path-argument.ts';
+import { walkBeneath } from '../../src/tools/workspace/walk-beneath.ts';
 
 /** Something that has to hold for every input that a stranger can make. Throws where it does not. */
 export interface Fuzz {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HookAnswer, HookContext } from '../../src/adapters/core/hook-context.ts';
+import { frame, unframe } from '../../src/daemon/hook/answer-frame.ts';
 import { answerHook } from '../../src/daemon/hook/answer-hook.ts';
-import { frame, unframe } from '../../src/daemon/hook/framed.ts';
 
 const host = {} as HookContext;
 const answering = (handle: () => unknown) => ({ claude: async () => async () => handle() as Promise<HookAnswer> });

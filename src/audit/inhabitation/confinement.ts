@@ -1,12 +1,12 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
-import { type Life, nameOf } from './life.ts';
+import { nameOf, type SessionTimeline } from './session-timeline.ts';
 
 /** Open everywhere; `stop`: a sub-agent ends. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
-export function confinement({ transcript, calls, acts, alignment }: Life): Inhabitation {
+export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): Inhabitation {
   if (calls.length === 0 && acts.length === 0) return notApplicable('P-3', 'nothing was done');
   const findings: InhabitationFinding[] = [
     ...alignment.unheard.map(({ item }) => ({

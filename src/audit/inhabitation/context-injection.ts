@@ -3,7 +3,7 @@ import type { Json, SpecSet } from '../../spec/types.ts';
 import { isElsewhere, sameJson } from '../rules/json.ts';
 import type { Act } from './acts.ts';
 import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
-import type { Life } from './life.ts';
+import type { SessionTimeline } from './session-timeline.ts';
 
 type Entered = NonNullable<Act['entered']>;
 
@@ -11,32 +11,33 @@ type Entered = NonNullable<Act['entered']>;
  * P-2: the first delivery on each entry states the agent's place, the context it sees, the tools it has, and its exits.
  * All four must match the spec and the session's state, both as data and in the text that the agent read.
  */
-export function contextInjection(life: Life): Inhabitation {
-  const entries = life.acts.filter(({ entered }) => entered !== null);
+export function contextInjection(timeline: SessionTimeline): Inhabitation {
+  const entries = timeline.acts.filter(({ entered }) => entered !== null);
   if (entries.length === 0) return notApplicable('P-2', 'the session entered no peripheral');
   return judged(
     'P-2',
-    entries.flatMap((act) => judgeEntry(life, act, act.entered as Entered)),
+    entries.flatMap((act) => judgeEntry(timeline, act, act.entered as Entered)),
   );
 }
 
-function judgeEntry(life: Life, act: Act, entered: Entered): readonly InhabitationFinding[] {
-  const item = firstDelivered(life, act);
+function judgeEntry(timeline: SessionTimeline, act: Act, entered: Entered): readonly InhabitationFinding[] {
+  const item = firstDelivered(timeline, act);
   const at = { item: item?.n ?? null, seq: act.seq };
   if (item === null)
     return [{ ...at, reason: `nothing was delivered to the agent when ${entered.peripheral} was entered` }];
   const { situation, text } = item;
   if (situation === null)
     return [{ ...at, reason: `the first thing delivered in ${entered.peripheral} does not say where the agent is` }];
-  return [...missingInData(life.specs, entered, situation), ...missingInText(life.specs, entered, situation, text)].map(
-    (reason) => ({ ...at, reason: `on entering ${entered.peripheral}: ${reason}` }),
-  );
+  return [
+    ...missingInData(timeline.specs, entered, situation),
+    ...missingInText(timeline.specs, entered, situation, text),
+  ].map((reason) => ({ ...at, reason: `on entering ${entered.peripheral}: ${reason}` }));
 }
 
 type Delivered = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
 /** The result of the call that entered; if the agent was placed there, the delivery before its next call. */
-function firstDelivered({ alignment, acts, transcript }: Life, act: Act): Delivered | null {
+function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): Delivered | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
   if (pair) return pair.call.result;
   const isBefore = (other: Act): boolean => acts.indexOf(other) < acts.indexOf(act);

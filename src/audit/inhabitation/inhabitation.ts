@@ -6,7 +6,7 @@ import { contextInjection } from './context-injection.ts';
 import { explicitExit } from './explicit-exit.ts';
 import type { Inhabitation } from './finding.ts';
 import { interleavedStreams } from './interleaved-streams.ts';
-import { lifeOf } from './life.ts';
+import { timelineOf } from './session-timeline.ts';
 import { situatedVoice } from './situated-voice.ts';
 import { worldReplacement } from './world-replacement.ts';
 
@@ -21,13 +21,13 @@ export function judgeInhabitation(
   specs: SpecSet,
   entries: readonly Entry[],
 ): readonly Inhabitation[] {
-  const life = lifeOf(transcript, specs, entries);
+  const timeline = timelineOf(transcript, specs, entries);
   return [
-    worldReplacement(life),
-    contextInjection(life),
-    confinement(life),
-    explicitExit(life),
-    situatedVoice(life),
-    interleavedStreams(life),
+    worldReplacement(timeline),
+    contextInjection(timeline),
+    confinement(timeline),
+    explicitExit(timeline),
+    situatedVoice(timeline),
+    interleavedStreams(timeline),
   ];
 }

@@ -1,6 +1,6 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
 import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
-import type { Life } from './life.ts';
+import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of each kind of item. */
 const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
@@ -18,7 +18,7 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
  * P-6: inputs and actions of the agent are one stream in the order of arrival: each item is attributed, none is
  * missing, none comes before the one it follows, and each result answers one call that was made before.
  */
-export function interleavedStreams({ transcript }: Life): Inhabitation {
+export function interleavedStreams({ transcript }: SessionTimeline): Inhabitation {
   const { items, problems } = transcript;
   if (items.length === 0 && problems.length === 0) return notApplicable('P-6', 'there is no transcript');
   const findings: InhabitationFinding[] = problems.map(({ line, message }) => ({

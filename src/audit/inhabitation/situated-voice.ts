@@ -3,7 +3,7 @@ import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/json.ts';
 import { mentions } from './context-injection.ts';
 import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './finding.ts';
-import type { Life } from './life.ts';
+import type { SessionTimeline } from './session-timeline.ts';
 
 /** The transcript counts as inhabited above this score. */
 export const LIVED = 0.5;
@@ -14,7 +14,7 @@ const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|l
  * P-5, a heuristic for English. Half of the score: the agent moves by names that only the spec defines. A quarter each:
  * it speaks in the first person; it speaks of this place, its tools, exits and modes.
  */
-export function situatedVoice({ specs, transcript, calls, acts }: Life): Inhabitation {
+export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): Inhabitation {
   if (acts.length === 0 && calls.length === 0) return notApplicable('P-5', 'nothing was done');
   const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
   const reasons = moves.flatMap(({ item }) => {

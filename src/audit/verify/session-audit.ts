@@ -104,7 +104,7 @@ export class SessionAudit {
     return this.#lastEvent;
   }
 
-  /** Session, time and life of the session: also known of an entry without a body. */
+  /** Checks the id and time of an entry, and that the session is open: all are known even if its body was erased. */
   #checkHead(entry: Entry, body: Body | null, at: number): void {
     const { sessionId, lastAt, closed } = this.#state;
     const report = this.#report;

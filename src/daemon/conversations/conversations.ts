@@ -7,7 +7,7 @@ import {
   type StoredConversation,
   withEvent,
 } from '../conversation-files.ts';
-import { exclusively } from '../exclusive.ts';
+import { withFileLock } from '../file-lock.ts';
 import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess } from '../hook/client-process.ts';
 import type { Transcripts } from '../transcripts.ts';
 import type { Caller } from './host-options.ts';
@@ -38,7 +38,7 @@ export class Conversations {
     // Before the lock is taken, because the parent's record is created under the same lock.
     const { agentType: _, ...main } = { ...conversation, agentId: null };
     const parent = conversation.agentId === null ? null : await this.record(main, caller);
-    return exclusively(files.lock, this.#owned.deadline(), async () => {
+    return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const meanwhile = files.read(conversation);
       if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;
       const line = caller.pid === null ? [] : ancestry(caller.pid);
@@ -66,7 +66,7 @@ export class Conversations {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
     const client = clientOf(ancestry(pid));
     if (client === null) return known;
-    return exclusively(files.lock, this.#owned.deadline(), async () => {
+    return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const record = { ...(files.read(known.conversation) ?? known), client };
       files.write(record);
       await this.#owned.recordClient(files, record.conversation.root, record.sessionId, client);
@@ -81,7 +81,7 @@ export class Conversations {
     notes?: ConversationRecord['notes'],
   ): Promise<ConversationRecord> {
     const files = this.#owned.files(record.conversation.root);
-    return exclusively(files.lock, this.#owned.deadline(), async () => {
+    return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const now = files.read(record.conversation);
       if (!now) throw new Error(`the record of conversation ${record.conversation.id} was removed`);
       const next = withEvent(now, event, notes);
@@ -96,7 +96,7 @@ export class Conversations {
    */
   async attach(root: string, agent: string, caller: Caller): Promise<string> {
     const files = this.#owned.files(root);
-    return exclusively(files.lock, this.#owned.deadline(), async () => {
+    return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const line = caller.pid === null ? [] : ancestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
       if (named) return (await this.#owned.recordClient(files, root, named, clientOf(line))).sessionId;

@@ -5,7 +5,7 @@ import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
-import { exclusively } from '../exclusive.ts';
+import { withFileLock } from '../file-lock.ts';
 import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
 import { type Opening, type OpenSessions, SessionBusy } from '../open-sessions.ts';
 import { operatorOf } from '../operator-of.ts';
@@ -161,7 +161,7 @@ export class OwnedSessions {
    */
   async claim(root: string, sessionId: string, { approve }: Pick<SessionOwner, 'approve'>): Promise<void> {
     const files = this.files(root);
-    await exclusively(files.lock, this.deadline(), async () => {
+    await withFileLock(files.lock, this.deadline(), async () => {
       const owner = await this.owner(files, root, sessionId);
       const [other, program] = [owner.program ?? null, thisProcess()];
       if (other !== null && !sameProcess(other, program) && isRunning(other))
@@ -173,7 +173,7 @@ export class OwnedSessions {
   /** Records that this program has left a session; see {@link OwnedSessions.claim}. */
   async release(root: string, sessionId: string): Promise<void> {
     const files = this.files(root);
-    await exclusively(files.lock, this.deadline(), async () => {
+    await withFileLock(files.lock, this.deadline(), async () => {
       const owner = files.owner(sessionId);
       if (owner && sameProcess(owner.program ?? null, thisProcess())) files.setOwner({ ...owner, program: null });
     });

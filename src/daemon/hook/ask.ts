@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/state-home.ts';
 import { daemonFolder } from '../daemon-folder.ts';
 import { buildId, encoded } from '../own-files.ts';
-import { takeParts } from './framed.ts';
+import { takeParts } from './answer-frame.ts';
 
 /** No daemon answered: there is none, it is closing, or it exited. `asked`: it may have started the work. */
 export class NoDaemon extends Error {

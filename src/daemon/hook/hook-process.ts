@@ -2,7 +2,7 @@ import { readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Env } from '../../base/state-home.ts';
 import { runCommand } from '../run-command.ts';
-import { type Framed, unframe } from './framed.ts';
+import { type Framed, unframe } from './answer-frame.ts';
 
 /** Shorter than the time that client programs give a hook. */
 const DEADLINE_MS = 8_000;

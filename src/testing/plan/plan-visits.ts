@@ -22,7 +22,7 @@ interface Visit {
 }
 
 /** The moves of a visit, and the moves to try after it. */
-type Life = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
+type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
 
 /**
  * The life of a visit: steps that work, fail, break and are refused, limits of steps and of time, a clock that is set
@@ -55,7 +55,7 @@ export function visitCases(
   });
 }
 
-function ends(stop: Move): Life[] {
+function ends(stop: Move): VisitCase[] {
   return [
     { name: 'stop, and what one may do then', moves: [stop], provoke: 'end' },
     { name: 'stop, close, and nothing after', moves: [stop, CLOSE], provoke: 'end' },
@@ -63,7 +63,7 @@ function ends(stop: Move): Life[] {
 }
 
 /** Repeats a route after a stop, with context that names another session and author. */
-function identity({ moves }: Route<AuditState, Move>): Life[] {
+function identity({ moves }: Route<AuditState, Move>): VisitCase[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];
   const context = { ...start.context, 'session-id': 'session-of-another', author: 'somebody-else' };
@@ -87,7 +87,7 @@ const outcome = (status: ToolReport['outcome'], effects: ToolReport['effects'] =
 });
 
 /** The outcomes of a step other than success. */
-function steps({ step, act, stop }: Visit): Life[] {
+function steps({ step, act, stop }: Visit): VisitCase[] {
   const failed = outcome({
     status: 'failed',
     code: 'no-luck',
@@ -96,10 +96,10 @@ function steps({ step, act, stop }: Visit): Life[] {
   });
   const refused = outcome({ status: 'refused', code: 'out-of-scope', message: 'not here', remedy: 'elsewhere' });
   const end = stop ? [stop] : [];
-  return [act, step].flatMap((move): Life[] => {
+  return [act, step].flatMap((move): VisitCase[] => {
     if (move?.asked.kind !== 'step' || (move === step && step === act)) return [];
     const { tool } = move.asked;
-    const may = (name: string, more: Partial<Move>): Life => ({
+    const may = (name: string, more: Partial<Move>): VisitCase => ({
       name: `${tool} ${name}`,
       moves: [{ ...move, ...more, name: `${tool} ${name}` }, move],
       tries: end,
@@ -115,7 +115,7 @@ function steps({ step, act, stop }: Visit): Life[] {
   });
 }
 
-function limits({ pinned, spec, step }: Visit): Life[] {
+function limits({ pinned, spec, step }: Visit): VisitCase[] {
   const { steps: most, minutes } = spec.limits;
   const { modeGate: gate } = pinned.specs;
   const idle = gate?.timeoutMinutes ?? null;

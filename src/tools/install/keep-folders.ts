@@ -5,7 +5,7 @@ import type { OverlayView } from '../sandbox/sandbox.ts';
 import { makeStage } from '../shell/change-journal.ts';
 import type { Dropped } from '../shell/judge-change.ts';
 import { byDescriptor } from '../workspace/anchors.ts';
-import { walkBeneath } from '../workspace/beneath.ts';
+import { walkBeneath } from '../workspace/walk-beneath.ts';
 
 /**
  * Replaces whole paths of the root by their state on the overlay, for large folders such as `node_modules`: files,

@@ -5,8 +5,8 @@ import type { Grant } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../effects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
-import { walkBeneath } from '../workspace/beneath.ts';
 import { makeFolders } from '../workspace/replace-file.ts';
+import { walkBeneath } from '../workspace/walk-beneath.ts';
 import {
   hashFile,
   leftStages,

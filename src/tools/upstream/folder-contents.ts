@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { isMasked, isProtected } from '../../gate/scope/masks.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import { walkBeneath } from '../workspace/beneath.ts';
 import type { Access } from '../workspace/locate.ts';
 import { startsWith } from '../workspace/path-argument.ts';
+import { walkBeneath } from '../workspace/walk-beneath.ts';
 
 const MOST = 100_000;
 

@@ -3,7 +3,7 @@ import type { ObservedEffect } from '../../ports/effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { contentEffect, sha256Hex } from '../effects.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import { walkBeneath } from '../workspace/beneath.ts';
+import { walkBeneath } from '../workspace/walk-beneath.ts';
 import type { HandedPath } from './prepare-arguments.ts';
 
 /** Larger files are not hashed. */

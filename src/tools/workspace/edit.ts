@@ -3,7 +3,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { findingsPart } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
 import { failed, invalid, isStop, type Stop } from './outcome.ts';
-import { putFile } from './put.ts';
+import { putFile } from './put-file.ts';
 import { looksBinary } from './regular-file.ts';
 
 /** Line numbers named in a message. */

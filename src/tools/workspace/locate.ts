@@ -4,9 +4,9 @@ import { unwritable } from '../../gate/scope/writable.ts';
 import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';
-import { type Existing, type Missing, walkBeneath } from './beneath.ts';
 import { failed, outOfScope, type Stop } from './outcome.ts';
 import { parsePath, resolveSegments, split, startsWith } from './path-argument.ts';
+import { type Existing, type Missing, walkBeneath } from './walk-beneath.ts';
 
 export type Access = 'read' | 'write';
 /** A place that is held. */

@@ -8,11 +8,11 @@ import type { Json } from '../../spec/types.ts';
 import { contentEffect } from '../effects.ts';
 import { seenIn, withFinding } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
-import { type Existing, walkBeneath } from './beneath.ts';
 import { type Access, type Held, locate } from './locate.ts';
 import { isStop, type Stop } from './outcome.ts';
-import { importStop, onAnotherDevice, tooLarge } from './put.ts';
+import { importStop, onAnotherDevice, tooLarge } from './put-file.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
+import { type Existing, walkBeneath } from './walk-beneath.ts';
 
 const CHUNK = 1 << 20;
 

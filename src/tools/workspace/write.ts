@@ -2,7 +2,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { findingsPart } from '../findings.ts';
 import type { Anchors } from './anchors.ts';
 import { invalid, isStop, type Stop } from './outcome.ts';
-import { putFile } from './put.ts';
+import { putFile } from './put-file.ts';
 
 /** write { path, content }: writes the whole file and creates missing folders. */
 export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byDescriptor, byRealPath } from '../../../src/tools/workspace/anchors.ts';
-import { walkBeneath } from '../../../src/tools/workspace/beneath.ts';
+import { walkBeneath } from '../../../src/tools/workspace/walk-beneath.ts';
 import { makeWorld, type World } from './world.ts';
 
 const withWorld = async (use: (world: World) => Promise<void>) => {

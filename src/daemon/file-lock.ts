@@ -12,7 +12,7 @@ const queues = new Map<string, Promise<unknown>>();
  *
  * @param deadline epoch milliseconds; throws an Error if the lock is not free by then
  */
-export function exclusively<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
+export function withFileLock<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
   const before = queues.get(lockFile) ?? Promise.resolve();
   const run = before.then(() => locked(lockFile, deadline, work));
   const settled = run.then(

@@ -6,11 +6,11 @@ import { contentEffect, sha256Hex } from '../effects.ts';
 import { seenIn, withFinding } from '../findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
-import type { Missing } from './beneath.ts';
 import { type Held, locate } from './locate.ts';
 import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
 import { makeFolders, replaceFile } from './replace-file.ts';
+import type { Missing } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;

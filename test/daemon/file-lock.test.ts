@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exclusively } from '../../src/daemon/exclusive.ts';
+import { withFileLock } from '../../src/daemon/file-lock.ts';
 import { runProgram } from './processes.ts';
 import { makeWorld } from './world.ts';
 
-const MODULE = join(import.meta.dirname, '../../src/daemon/exclusive.ts');
+const MODULE = join(import.meta.dirname, '../../src/daemon/file-lock.ts');
 
 it('a lock admits one process at a time, and no addition is lost', async () => {
   const { root, env } = makeWorld();
@@ -16,9 +16,9 @@ it('a lock admits one process at a time, and no addition is lost', async () => {
   const adding = `
     import { readFileSync, writeFileSync } from 'node:fs';
     import { setImmediate } from 'node:timers/promises';
-    const { exclusively } = await import(${JSON.stringify(MODULE)});
+    const { withFileLock } = await import(${JSON.stringify(MODULE)});
     for (let i = 0; i < 25; i++)
-      await exclusively(${JSON.stringify(lock)}, Date.now() + 60_000, async () => {
+      await withFileLock(${JSON.stringify(lock)}, Date.now() + 60_000, async () => {
         const count = Number(readFileSync(${JSON.stringify(file)}, 'utf8'));
         await setImmediate();
         writeFileSync(${JSON.stringify(file)}, String(count + 1));
@@ -34,8 +34,8 @@ it('a lock gives up at the deadline, and is free after its holder was killed', a
   const { root, env } = makeWorld();
   const lock = join(root, 'lock');
   const holding = `
-    const { exclusively } = await import(${JSON.stringify(MODULE)});
-    await exclusively(${JSON.stringify(lock)}, Date.now() + 60_000, () => {
+    const { withFileLock } = await import(${JSON.stringify(MODULE)});
+    await withFileLock(${JSON.stringify(lock)}, Date.now() + 60_000, () => {
       process.stdout.write('held');
       return new Promise(() => setInterval(() => {}, 1000));
     });`;
@@ -44,15 +44,15 @@ it('a lock gives up at the deadline, and is free after its holder was killed', a
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');
-  await expect(exclusively(lock, Date.now() + 20, async () => 1)).rejects.toThrow(/another process holds/);
+  await expect(withFileLock(lock, Date.now() + 20, async () => 1)).rejects.toThrow(/another process holds/);
   child.kill('SIGKILL');
   await once(child, 'close');
-  expect(await exclusively(lock, Date.now(), async () => 1)).toBe(1);
+  expect(await withFileLock(lock, Date.now(), async () => 1)).toBe(1);
 });
 
 it('a lock is released after work that failed', async () => {
   const { root } = makeWorld();
   const lock = join(root, 'lock');
-  await expect(exclusively(lock, Date.now(), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await exclusively(lock, Date.now(), async () => 1)).toBe(1);
+  await expect(withFileLock(lock, Date.now(), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await withFileLock(lock, Date.now(), async () => 1)).toBe(1);
 });

@@ -5,7 +5,7 @@ import { type Act, actsOf } from './acts.ts';
 import { type Alignment, align, type Call, callsOf } from './align.ts';
 
 /** The inputs of the checks: the agent's transcript and the recorded acts of one session. */
-export interface Life {
+export interface SessionTimeline {
   readonly sessionId: string;
   readonly specs: SpecSet;
   readonly transcript: Transcript;
@@ -16,7 +16,7 @@ export interface Life {
   readonly stillIn: string | null;
 }
 
-export function lifeOf(transcript: Transcript, specs: SpecSet, entries: readonly Entry[]): Life {
+export function timelineOf(transcript: Transcript, specs: SpecSet, entries: readonly Entry[]): SessionTimeline {
   const acts = actsOf(entries);
   const calls = callsOf(transcript);
   let stillIn: string | null = null;

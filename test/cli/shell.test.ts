@@ -61,6 +61,27 @@ describe('a line typed into the shell', () => {
     expect(out).toContain('--fruit.FIELD');
   });
 
+  it('names the way to a tool in the words of the prompt, and takes it', async () => {
+    const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
+    expect(out).toContain(
+      'lawful way: type mode execute (needs: approval by operator), then hop edit --exit found-target\n',
+    );
+    const moved = await typed(
+      'mode diagnose',
+      'start explore',
+      'hop edit --exit found-target --mode execute',
+      'status',
+    );
+    expect(moved.out).toMatch(/mode +execute\n +peripheral +edit/);
+    const unknown = await typed(
+      'mode diagnose',
+      'start explore',
+      'hop edit --exit found-target --mode dance',
+      'status',
+    );
+    expect(unknown.out).toMatch(/mode-not-allowed: .*dance[\s\S]*peripheral +explore/);
+  });
+
   it('names from the start all that deploy will need, and a message still at the last hop', async () => {
     const here = machine({
       ...FILES,
@@ -92,7 +113,7 @@ describe('a line typed into the shell', () => {
     ];
     const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
     expect(last.out).toMatch(/deploy needs commit-message\n.*repeat the hop with --fruit\.commit-message "…"/);
-    expect(last.out).toContain('hop takes options, not JSON: --exit "…", --reason "…", --by "…", --fruit.FIELD "…"');
+    expect(last.out).toContain('hop takes options, not JSON: --exit "…", --mode "…",');
     expect(last.out).toContain('peripheral  deploy');
   });
 

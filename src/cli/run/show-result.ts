@@ -35,14 +35,24 @@ export function describeAction(action: ScenarioAction): string {
 }
 
 /** Prints a denial: the problem and the remedy. */
-export function describeResultRefusal(io: Io, { code, message, remedy, way }: Denial, indent = '      '): string {
+export function describeResultRefusal(
+  io: Io,
+  { code, message, remedy, way }: Denial,
+  indent = '      ',
+  inWords: (next: string) => string = (next) => next,
+): string {
   const next = way && way.length > 0 && !remedy.includes(describeWay(way)) ? `${remedy}; ${describeWay(way)}` : remedy;
-  return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(next)}`;
+  return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(inWords(next))}`;
 }
 
 /** Prints the refusal that a call would have got under enforcement. */
-export const describeWouldRefuse = (io: Io, denial: Denial, indent = '      '): string =>
-  `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeResultRefusal(io, denial, indent)}`;
+export const describeWouldRefuse = (
+  io: Io,
+  denial: Denial,
+  indent = '      ',
+  inWords?: (next: string) => string,
+): string =>
+  `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeResultRefusal(io, denial, indent, inWords)}`;
 
 /** `ok`, or `failed` if the tool ran without success. */
 export const verdictOf = (io: Io, result: object): string =>

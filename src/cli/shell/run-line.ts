@@ -1,6 +1,6 @@
+import { argumentsOf, modesOfHop } from '../../adapters/core/calls/controls.ts';
 import { describeShipping, situation } from '../../adapters/core/situation.ts';
 import { excerpt, plural, shorten, visible } from '../../base/text.ts';
-import type { Denial } from '../../gate/denial.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
@@ -59,7 +59,7 @@ const OPTIONS: { readonly [verb: string]: readonly string[] } = {
   start: ['by'],
   stop: ['reason', 'by'],
   mode: ['summary', 'reason', 'reset', 'by'],
-  hop: ['exit', 'reason', 'by'],
+  hop: ['exit', 'mode', 'summary', 'reason', 'by'],
 };
 
 const takesFruit = (verb: string): boolean => verb === 'hop' || verb === 'stop';
@@ -91,7 +91,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
 }
 
 /** The verbs that change something; anything else is a tool. */
-function act(
+async function act(
   session: Session,
   { verb, words, unquoted, options }: ShellLine,
   call: WatchedCall | null,
@@ -122,9 +122,15 @@ function act(
     }
     case 'hop': {
       const exit = text('exit');
+      const why = reason ?? (words.slice(1).join(' ') || 'typed at the prompt');
+      const asked = argumentsOf({ mode: text('mode'), summary: text('summary'), reason: why });
+      for (const { from: _, ...change } of modesOfHop(asked, session)) {
+        const changed = await session.setMode({ ...change, ...(by ? { by } : {}) });
+        if (!changed.ok) return changed;
+      }
       return session.hop({
         to: first,
-        reason: reason ?? (words.slice(1).join(' ') || 'typed at the prompt'),
+        reason: why,
         ...(exit === undefined ? {} : { exit }),
         ...(fruit ? { fruit } : {}),
         ...(by ? { by } : {}),
@@ -150,13 +156,14 @@ function show(io: Io, result: Result, wasShown: boolean): void {
     const { evidence, ...rest } = result;
     return printJsonLine(io, { type: 'result', ...rest, evidence: evidence.map(({ id }) => id) });
   }
-  if (!result.ok) return print(io, describeResultRefusal(io, asTyped(result.denial), '  '));
+  if (!result.ok) return print(io, describeResultRefusal(io, result.denial, '  ', inPromptWords));
   const { text, stdout, stderr, matches, files, leftOut } = (('result' in result && result.result) || {}) as {
     [key: string]: Json;
   };
   const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
   print(io, `  ${verdictOf(io, result)}${line ? ` ${line}` : ''}`);
-  if ('wouldRefuse' in result && result.wouldRefuse) print(io, describeWouldRefuse(io, result.wouldRefuse, '  '));
+  if ('wouldRefuse' in result && result.wouldRefuse)
+    print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', inPromptWords));
   for (const output of wasShown ? [text] : [text, stdout, stderr])
     if (typeof output === 'string' && output !== '') print(io, lines(output));
   for (const match of Array.isArray(matches) ? matches : []) {
@@ -167,11 +174,19 @@ function show(io: Io, result: Result, wasShown: boolean): void {
   if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
 }
 
-/** The refusal with the missing fields of a fruit as options of the prompt. */
-const asTyped = (denial: Denial): Denial => ({
-  ...denial,
-  remedy: denial.remedy.replace(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"'),
-});
+/**
+ * The calls of a remedy in the words of the prompt.
+ *
+ * @example inPromptWords('hop to edit with exit found') // 'hop edit --exit found'
+ */
+const inPromptWords = (text: string): string =>
+  text
+    .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
+    .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
+    .replaceAll(/(call )?mode\((\{[^{}]*\})\)/g, (_, first: string | undefined, call: string) => {
+      const { to, summary } = JSON.parse(call) as { readonly to: string; readonly summary?: string };
+      return `${first ? 'type ' : ''}mode ${to}${summary === undefined ? '' : ' --summary "…"'}`;
+    });
 
 /** The result without the command's output, which is printed below it. */
 const withoutOutput = (result: object): object =>
@@ -194,7 +209,7 @@ function status(io: Io, session: Session): void {
   print(io, `  peripheral  ${peripheral ?? '(outside)'}`);
   print(io, `  tools       ${here.tools.join(', ') || 'none in this mode'}`);
   for (const [index, leg] of here.hops.entries())
-    print(io, `  ${index === 0 ? 'ways on ' : '        '}    ${describeLeg(leg)}`);
+    print(io, `  ${index === 0 ? 'ways on ' : '        '}    ${inPromptWords(describeLeg(leg))}`);
   for (const one of situation(session).ships) print(io, `  to ${one.to.padEnd(8)} ${describeShipping(one)}`);
   for (const { to, needs } of here.modes)
     print(io, `  mode →      ${to}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`);
@@ -225,7 +240,7 @@ function why(io: Io, session: Session, line: ShellLine): void {
     io,
     denial === null
       ? `  ${paint(io, 'green', 'allowed')} ${tool} is allowed here`
-      : describeResultRefusal(io, denial, '  '),
+      : describeResultRefusal(io, denial, '  ', inPromptWords),
   );
 }
 
@@ -250,7 +265,7 @@ function help(io: Io, session: Session): void {
       ...(tools.length > 0 ? ['Tools here:', ...tools] : ['No tools here in this mode.']),
       'Always:',
       '  start <peripheral>                        enter one from outside',
-      '  hop <peripheral> --exit <exit> [--reason …] [--fruit.<field> …]',
+      '  hop <peripheral> --exit <exit> [--mode <mode>] [--reason …] [--fruit.<field> …]',
       '  mode <mode> [--summary …] [--reset]       change the mode',
       '  why <tool> [args…]                        would the call be allowed?',
       '  status · log [n] · inbox · stop [reason] · close [reason] · exit',

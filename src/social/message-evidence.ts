@@ -24,6 +24,7 @@ export async function socialOutcome(
 }
 
 interface DispatchBody {
+  readonly to: string;
   readonly talk: Talk;
   readonly mode: Mode | null;
   readonly opened: boolean;

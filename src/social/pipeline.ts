@@ -147,7 +147,10 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     at.opened = first?.opened === true;
     return;
   }
-  if (to === null) {
+  if (to === null && first) {
+    at.to = first.to;
+    at.opened = first.opened;
+  } else if (to === null) {
     if (!services.openSession)
       throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
     at.to = `session:${await services.openSession()}`;
@@ -162,6 +165,8 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
       `${checked.remedy[0]!.toUpperCase()}${checked.remedy.slice(1)}.`,
     );
   at.to = checked.draft.to;
+  if (first && (first.to !== at.to || first.talk !== talk))
+    throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
   const session = at.to.startsWith('session:') ? at.to.slice('session:'.length) : null;
   if (session !== null) {
     const gate = await gateOf(store, session);

@@ -175,6 +175,18 @@ describe('the outcome', () => {
   });
 });
 
+it('a message whose delivery failed goes to the session that its dispatch opened, and nowhere else', async () => {
+  const whole = services.messages;
+  const fails = { ...whole, send: () => Promise.reject(new Error('killed')) };
+  services = { ...services, messages: Object.assign(Object.create(whole), fails) };
+  await expect(sent('Hi', operator, null, 'm-again')).rejects.toThrow('killed');
+  services = { ...services, messages: whole };
+  const sessions = (await store.sessions()).length;
+  expect(await sent('Hi', operator, `session:${recipient.id}`, 'm-again')).toMatchObject({ code: 'id-reused' });
+  expect(await sent('Hi', operator, null, 'm-again')).toMatchObject({ ok: true, opened: true, mode: 'discuss' });
+  expect(await store.sessions()).toHaveLength(sessions);
+});
+
 it('the diagram of the pipeline is drawn from its stages', async () => {
   const { stale, missing } = await checkGenerated('machines', { 'social-pipeline.mmd': pipelineDiagram() });
   expect([...stale, ...missing]).toEqual([]);

@@ -14,5 +14,6 @@ it('hopgate send opens a session for a message to nobody, gates an action, and f
   expect((await at.run('inbox')).out).toContain('request, id m-');
   expect((await at.run('send', '--outcome', 'm-1')).out).toBe('m-1: coordination-complete, sent.\n');
   expect((await at.run('send', '--outcome', 'm-9')).err).toContain('the pipeline sent no message "m-9"');
+  expect(await at.run('verify', '--strict')).toMatchObject({ code: 0 });
   expect((await at.run('send', 'a', '--payload', '{}')).code).toBe(2);
 });

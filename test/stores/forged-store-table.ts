@@ -141,6 +141,48 @@ export const FORGERIES: readonly Forgery[] = [
     found: ['gap'],
   },
   {
+    what: 'the outcome of a message of the social pipeline is removed',
+    sql: "DELETE FROM ephemeral WHERE id = 'outcome-m-social'",
+    found: ['gap'],
+  },
+  {
+    what: 'the dispatch of a message of the social pipeline is removed',
+    sql: "DELETE FROM ephemeral WHERE id = 'dispatch-m-social'",
+    found: ['store'],
+  },
+  {
+    what: 'a message that the social pipeline sent is removed, with its receipts',
+    sql: "DELETE FROM receipts WHERE message = 'm-social'; DELETE FROM messages WHERE id = 'm-social'",
+    found: ['store'],
+  },
+  {
+    what: 'the outcome of a message is filed under another message',
+    sql: `UPDATE ephemeral SET subject = 'evidence m-1', head = json_set(head, '$.subject.id', 'm-1')
+      WHERE id = 'outcome-m-social'`,
+    found: ['store'],
+  },
+  ...(
+    [
+      ['a dispatch names another recipient than the message', 'dispatch', 'to', 'person:operator'],
+      ['a dispatch names another sender than the message', 'dispatch', 'from', 'person:bob'],
+      ['a dispatch calls coordination an action', 'dispatch', 'talk', 'action'],
+      ['an outcome is of another type', 'outcome', 'type', 'task-submission'],
+      ['an outcome names a later receipt than the message has', 'outcome', 'state', 'answered'],
+      ['an outcome names a message that was not sent', 'outcome', 'sent', 'm-none'],
+    ] as const
+  ).map(([what, event, field, value]): Forgery => {
+    const sql = `UPDATE ephemeral SET body = json_set(body, '$.${field}', '${value}') WHERE id = '${event}-m-social'`;
+    return { what, sql, found: ['store'] };
+  }),
+  {
+    what: 'a dispatch is made up',
+    sql: `INSERT INTO ephemeral (id, session_id, at, facets, subject, head, body)
+      SELECT 'dispatch-m-made', session_id, at, facets, 'evidence m-made',
+        json_set(head, '$.id', 'dispatch-m-made', '$.subject.id', 'm-made'), json_set(body, '$.message', 'm-made')
+      FROM ephemeral WHERE id = 'dispatch-m-social'`,
+    found: ['gap'],
+  },
+  {
     what: 'a lease is made up, with an end that a writer could ask for',
     sql: "INSERT INTO leases (session_id, holder, until, ttl) SELECT $session, 'nobody', until, ttl FROM leases LIMIT 1",
     found: ['store'],

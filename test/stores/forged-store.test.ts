@@ -8,6 +8,7 @@ import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/ch
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { sendSocial } from '../../src/social/pipeline.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
@@ -49,6 +50,13 @@ beforeAll(async () => {
   await lead(on.session, 'edit');
   const draft = { kind: 'bell', act: 'assert', author: 'operator', text: 'hello', ref: null } as const;
   await messages!.send({ ...draft, id: 'm-1', to: address, from: 'person:operator' });
+  await store.appendEphemeral(id, [
+    { id: 'e-0', type: 'presence-event', claim: 'observation', author: 'ann', body: { at: 1 } },
+  ]);
+  await messages!.addPerson('ann');
+  const services = { store, messages: messages!, now: () => clock.now(), openSession: null };
+  const cli = { transport: 'cli', principal: 'operator', name: 'operator' } as const;
+  await must(sendSocial(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));
   await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'first' } }));
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
@@ -56,9 +64,6 @@ beforeAll(async () => {
   // Nothing is recorded of what becomes of it.
   await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'last' } }));
   await on.session.detach();
-  await store.appendEphemeral(id, [
-    { id: 'e-0', type: 'presence-event', claim: 'observation', author: 'ann', body: { at: 1 } },
-  ]);
   await messages!.wait({ id: 'w-1', waiter: 'ann', target: address, until: clock.now() + 1000 });
   await store.note({ at: new Date(clock.now()).toISOString(), code: 'note', sessionId: id, message: 'm' });
   await store.acquire('s-other', 'somebody', 30_000);

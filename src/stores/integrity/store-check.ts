@@ -9,6 +9,7 @@ import { isFromTheFuture, type LeaseRow } from '../rules/append-rules.ts';
 import { type Statements, statementsOf } from '../statements.ts';
 import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
+import { DispatchCheck } from './dispatch-check.ts';
 import { SessionCheck } from './session-check.ts';
 
 type Row = { readonly [column: string]: unknown };
@@ -143,12 +144,15 @@ export class StoreCheck {
   }
 
   #ephemeral(): void {
+    const dispatches = new DispatchCheck(this.#db, (...problem) => this.#add(...problem));
     for (const row of this.#sql.ephemeral.iterate() as Iterable<Row>) {
       const head = headIn(row);
       const id = String(row['id']);
       if (head === null) this.#add(String(row['session_id']), `ephemeral.head of ${id}`, 'it is not an entry');
       else this.#columns(row, id, { ...columnsOf(head), in_reply_to: head.inReplyTo ?? null }, 'ephemeral');
-      this.#references(String(row['session_id']), `of ${id}`, row, bodyIn(row));
+      const body = bodyIn(row);
+      this.#references(String(row['session_id']), `of ${id}`, row, body);
+      if (head !== null) dispatches.add(String(row['session_id']), head, body);
     }
     for (const { id, hash } of this.#sql.strayReferences.all())
       this.#add(null, 'blob_references', `${id}, which refers to blob ${hash}, does not exist`);

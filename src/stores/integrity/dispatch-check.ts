@@ -1,0 +1,65 @@
+import { isObject } from '../../base/json.ts';
+import type { EntryDraft } from '../../evidence/entry.ts';
+import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
+import type { Json } from '../../spec/types.ts';
+import { subjectKey } from '../facets.ts';
+import type { Database } from '../node-sqlite.ts';
+import { type Statements, statementsOf } from '../statements.ts';
+
+const SQL = {
+  body: 'SELECT body FROM ephemeral WHERE id = ?',
+  failure: `SELECT 1 FROM ephemeral WHERE session_id = ? AND subject = ? AND id LIKE 'failure-%'`,
+  message: 'SELECT sender, recipient, kind, act, state FROM messages WHERE id = ?',
+};
+
+type Report = (sessionId: string, where: string, message: string, isGap?: boolean) => void;
+
+/**
+ * Compares what the social pipeline recorded about a message: each dispatch ends with an outcome or a failure under
+ * its own subject, and an outcome agrees with its dispatch and with the message in the inbox.
+ */
+export class DispatchCheck {
+  readonly #sql: Statements<keyof typeof SQL>;
+  readonly #report: Report;
+
+  constructor(db: Database, report: Report) {
+    this.#sql = statementsOf(db, SQL);
+    this.#report = report;
+  }
+
+  /** Adds an ephemeral entry, in any order. Others than those of the pipeline are passed over. */
+  add(sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void {
+    if (!tags?.includes('social') || !isObject(body)) return;
+    const { event, message } = body as { readonly [field: string]: Json };
+    if (event !== 'dispatch' && event !== 'outcome') return;
+    const wrong = (text: string, isGap = false) => this.#report(sessionId, `ephemeral ${id}`, text, isGap);
+    const due = event === 'dispatch' ? undefined : `dispatch-${message}`;
+    if (subject?.type !== 'evidence' || subject.id !== message || id !== `${event}-${message}` || inReplyTo !== due)
+      return wrong(`it is not filed under message ${message}, of which it speaks`);
+    if (event === 'outcome') return this.#outcome(String(message), body, wrong);
+    if (body['from'] === 'person:clock' && body['talk'] === 'action') wrong('the clock asks for an action');
+    const isOver =
+      this.#sql.body.get(`outcome-${message}`) ?? this.#sql.failure.get(sessionId, subjectKey(subject, sessionId));
+    if (isOver === undefined) wrong('the dispatch has no outcome and no failure', true);
+  }
+
+  #outcome(id: string, outcome: { readonly [field: string]: Json }, wrong: (text: string) => void): void {
+    const text = this.#sql.body.get(`dispatch-${id}`)?.['body'];
+    if (text === undefined) return wrong('the outcome has no dispatch');
+    const dispatch = JSON.parse(String(text)) as Json;
+    if (!isObject(dispatch)) return; // It was erased.
+    const { from, to, talk } = dispatch as { readonly [field: string]: Json };
+    const row = this.#sql.message.get(String(outcome['sent'] ?? id));
+    if (row === undefined) return wrong(`message ${outcome['sent'] ?? id} is gone`);
+    const isAction = talk === 'action';
+    const sent = { sender: from, recipient: to, kind: 'bell', act: isAction ? 'request' : 'assert' };
+    for (const [column, value] of Object.entries(sent))
+      if (row[column] !== value)
+        wrong(`the dispatch says ${column} ${JSON.stringify(value)}, and the message ${JSON.stringify(row[column])}`);
+    if (outcome['valid'] !== true || outcome['type'] !== (isAction ? 'task-submission' : 'coordination-complete'))
+      wrong(`the outcome of ${talk} is ${outcome['type']}`);
+    const rank = (state: unknown) => RECEIPTS.indexOf(state as (typeof RECEIPTS)[number]);
+    if (rank(outcome['state']) < 0 || rank(outcome['state']) > rank(row['state']))
+      wrong(`the outcome says "${outcome['state']}", and the message is "${row['state']}"`);
+  }
+}

@@ -36,7 +36,7 @@ it('a running call shows its output and time on a line of the terminal that is r
   expect(said().endsWith('\r\u001b[2K')).toBe(true);
 });
 
-it('a short call shows no such line, and without a terminal there is only a note', async () => {
+it('a short call shows no line with its time, and without a terminal there is only a note', async () => {
   const short = terminal(true);
   const call = watchCall(short.io, 'x', { firstMs: 60_000, everyMs: 60_000 });
   call.onOutput?.('out\n');

@@ -61,7 +61,7 @@ function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
     const merged = { ...config, features, suppress_unstable_features_warning: true };
     return { ...env, CODEX_CONFIG: JSON.stringify(merged) };
   } catch {
-    // codex-acp reports the error in it.
+    // codex-acp reports a malformed variable itself.
     return { ...env };
   }
 }

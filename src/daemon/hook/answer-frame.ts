@@ -16,7 +16,7 @@ export function part(text: string): Buffer {
   return Buffer.concat([Buffer.from(`part ${bytes.length}\n`), bytes]);
 }
 
-/** Passes on the whole parts at the beginning; the remaining bytes. */
+/** Passes each complete part at the beginning to `onPart`, and returns the remaining bytes. */
 export function takeParts(bytes: Buffer, onPart: (bytes: Buffer) => void): Buffer {
   for (let rest = bytes; ; ) {
     const [head, length] = /^part (\d+)\n/.exec(rest.subarray(0, 24).toString('latin1')) ?? [];

@@ -36,17 +36,18 @@ export class Screen {
     const quoted = ['env', '-i', ...variables, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     const script = join(this.#folder, 'screen.sh');
     writeFileSync(script, `cd '${cwd}'\ntrap : INT\n${quoted}\necho "EXIT=$?"\nwhile :; do sleep 60; done\n`);
-    this.#tmux('new-session', '-d', '-s', 'screen', '-x', '150', '-y', '50', 'sh', script);
+    this.tmux('new-session', '-d', '-s', 'screen', '-x', '150', '-y', '50', 'sh', script);
     await this.shows(prompt);
     await sleep(2000); // it takes no keys in its first moments
   }
 
-  #tmux(...args: readonly string[]): string {
+  /** Runs a command of tmux and returns what it prints. */
+  tmux(...args: readonly string[]): string {
     return execFileSync('tmux', ['-S', this.#socket, ...args], { encoding: 'utf8' });
   }
 
   get text(): string {
-    return this.#tmux('capture-pane', '-p', '-J', '-S', '-300', '-t', 'screen');
+    return this.tmux('capture-pane', '-p', '-J', '-S', '-300', '-t', 'screen');
   }
 
   /** Waits until the screen shows it. */
@@ -60,7 +61,7 @@ export class Screen {
 
   async press(...keys: readonly string[]): Promise<void> {
     for (const key of keys) {
-      this.#tmux('send-keys', '-t', 'screen', key);
+      this.tmux('send-keys', '-t', 'screen', key);
       await sleep(400);
     }
   }
@@ -68,7 +69,7 @@ export class Screen {
   /** Types a line. A program that is still starting may take no keys, so they are typed again until they show. */
   async type(text: string): Promise<void> {
     for (let tries = 0; tries < 8; tries++) {
-      this.#tmux('send-keys', '-t', 'screen', '-l', text);
+      this.tmux('send-keys', '-t', 'screen', '-l', text);
       for (let waited = 0; waited < 4000 && !this.text.includes(text); waited += 200) await sleep(200);
       if (this.text.includes(text)) break;
     }
@@ -89,7 +90,7 @@ export class Screen {
 
   async close(): Promise<void> {
     try {
-      this.#tmux('kill-server');
+      this.tmux('kill-server');
     } catch {
       // it has ended
     }

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,8 +8,7 @@ import { ring } from '../../src/messages/post.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-
-const hasEmacs = spawnSync('emacs', ['--version']).status === 0;
+import { hasEmacs } from './has-emacs.ts';
 
 const SCRIPT = (root: string) => `
 (load ${JSON.stringify(resolve('src/adapters/emacs/hopgate.el'))} nil t)

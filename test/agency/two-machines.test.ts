@@ -1,7 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isDeep } from '../depth.ts';
 import { folder, PAR_PARTICIPANT, run } from './kit.ts';
@@ -14,7 +15,7 @@ type Name = keyof typeof ADDRESS;
 const STEP = process.env['HOPGATE_EVERY_BYTE'] === '1' ? 1 : 5;
 const MAIN = resolve('src/cli/main.ts');
 const ip = (line: string): void => void execFileSync('ip', line.split(' '), { stdio: 'pipe' });
-const spaceOf = (name: Name): string => `hg${process.pid}${name}`;
+const spaceOf = (name: Name | 'router'): string => `hg${process.pid}${name}`;
 
 function canMakeMachines(): boolean {
   if (!isDeep || process.getuid?.() !== 0) return false;
@@ -27,6 +28,8 @@ function canMakeMachines(): boolean {
   }
 }
 
+const hasNft = spawnSync('nft', ['--version']).status === 0;
+
 function joinMachines(): void {
   for (const name of ['a', 'b'] as const) {
     ip(`netns add ${spaceOf(name)}`);
@@ -38,6 +41,39 @@ function joinMachines(): void {
     ip(`-n ${spaceOf(name)} addr add ${ADDRESS[name]}/24 dev eth0`);
     ip(`-n ${spaceOf(name)} link set eth0 up`);
   }
+}
+
+/** The network of the laptop; machine a has no route to it. */
+const LAN = '192.168.213';
+const NAT =
+  'add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }; add rule ip nat out oifname eth0 masquerade';
+
+/** Machine b behind a router that masquerades: nobody can connect to b. Returns how the router gets a new address. */
+function joinByRouter(): () => void {
+  for (const name of ['a', 'b', 'router'] as const) {
+    ip(`netns add ${spaceOf(name)}`);
+    onTestFinished(() => ip(`netns del ${spaceOf(name)}`));
+    ip(`-n ${spaceOf(name)} link set lo up`);
+  }
+  const router = spaceOf('router');
+  ip(`-n ${spaceOf('a')} link add eth0 type veth peer name eth0 netns ${router}`);
+  ip(`-n ${spaceOf('b')} link add eth0 type veth peer name lan netns ${router}`);
+  for (const [space, address, device] of [
+    [spaceOf('a'), ADDRESS.a, 'eth0'],
+    [router, ADDRESS.b, 'eth0'],
+    [router, `${LAN}.1`, 'lan'],
+    [spaceOf('b'), `${LAN}.2`, 'eth0'],
+  ] as const) {
+    ip(`-n ${space} addr add ${address}/24 dev ${device}`);
+    ip(`-n ${space} link set ${device} up`);
+  }
+  ip(`-n ${spaceOf('b')} route add default via ${LAN}.1`);
+  ip(`netns exec ${router} sysctl -qw net.ipv4.ip_forward=1`);
+  execFileSync('ip', ['netns', 'exec', router, 'nft', NAT], { stdio: 'pipe' });
+  return () => {
+    ip(`-n ${router} addr del ${ADDRESS.b}/24 dev eth0`);
+    ip(`-n ${router} addr add 10.213.0.3/24 dev eth0`);
+  };
 }
 
 /** A machine with a home, a repository and an agency of its own. */
@@ -146,6 +182,28 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
     expect(back.up).toBeGreaterThan(50 / STEP);
     expect(back.down).toBeGreaterThan(150 / STEP);
   }, 900_000);
+
+  it.skipIf(!hasNft)(
+    'reach a laptop behind a router that masquerades, once, also when the router gets a new address',
+    async () => {
+      const changeAddress = joinByRouter();
+      const [a, b] = [machine('a'), machine('b')];
+      a.agents('laptop: { location: dial-in, node: b }\n');
+      const callA = await a.serve();
+      const tokenFile = b.file('a.token', await a.tokenFor('b'));
+      b.agents(`laptop: ${counting(await b.call('agent', 2_000))}\n`);
+      const url = `http://${ADDRESS.a}:4781`;
+      b.cli('agency', 'connect', url, '--token-file', tokenFile, '--agency', b.agency);
+      expect(await callA('first', 'laptop')).toMatchObject({ ok: true });
+      expect(() => ip(`-n ${spaceOf('a')} route get ${LAN}.2`)).toThrow('unreachable');
+      const during = callA('during', 'laptop');
+      while ((await b.call('starts', '\nduring')) === 0) await sleep(20);
+      changeAddress();
+      expect(await during).toMatchObject({ ok: true, response: 'a view' });
+      expect(await b.call('starts', '\nduring')).toBe(1);
+    },
+    120_000,
+  );
 
   it('write into one review, which the other machine reads, and which continues after a kill', async () => {
     joinMachines();

@@ -131,7 +131,13 @@ function serverOf(app: Hono, maxPayload: number): Server {
   const server = createAdaptorServer({
     fetch: app.fetch,
     createServer,
-    serverOptions: { requestTimeout: ARRIVAL_MS, headersTimeout: ARRIVAL_MS, keepAliveTimeout: 5_000 },
+    serverOptions: {
+      requestTimeout: ARRIVAL_MS,
+      headersTimeout: ARRIVAL_MS,
+      // By default Node looks for late requests only every 30 seconds.
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 5_000,
+    },
     websocket: { server: new WebSocketServer({ noServer: true, maxPayload }) },
   }) as Server;
   server.maxConnections = MOST_CONNECTIONS;

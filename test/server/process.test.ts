@@ -14,8 +14,10 @@ import { makeWorld, type World } from '../daemon/world.ts';
 import { depth } from '../depth.ts';
 import { send, until } from './kit.ts';
 
-/** `HOPGATE_KILLS=500` for a long run. */
-const KILLS = Number(process.env['HOPGATE_KILLS'] ?? depth(2, 25));
+/** `HOPGATE_KILLS=500` for a long run under a long load, which prints the rate of requests. */
+const LONG = process.env['HOPGATE_KILLS'];
+const KILLS = Number(LONG ?? depth(2, 25));
+const WRITERS = 8;
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
 interface Program {
@@ -48,28 +50,35 @@ describe('hopgate serve', () => {
     const world = makeWorld();
     const acknowledged = new Map<string, string>();
     let requests = 0;
+    let underLoad = 0;
     let underLoadMs = 0;
     for (let round = 0; round < KILLS; round++) {
       const { child, port, operator } = await serveProgram(world);
       const post = (path: string, body: object) => send(port, `POST /v1/sessions${path}`, { token: operator, body });
+      const busy = new Set<string>();
       const worker = async () => {
         const { json } = await post('', { root: world.root, agent: 'builder', peripheral: 'explore' });
         for (;;) {
           const answer = await post(`/${json.session}/step`, { tool: 'edit', args: {} });
           requests += 1;
+          busy.add(json.session);
           for (const { id, hash } of answer.json.evidence) acknowledged.set(id, hash);
         }
       };
-      const begun = Date.now();
-      const workers = Array.from({ length: 8 }, () => worker().catch(() => {}));
+      const workers = Array.from({ length: WRITERS }, () => worker().catch(() => {}));
+      await until(() => busy.size === WRITERS);
+      const [begun, answered] = [Date.now(), requests];
       const before = acknowledged.size;
-      await until(() => acknowledged.size > before + 20 + (round % 25) * 7);
+      await until(() => acknowledged.size > before + (LONG ? 200 : 20) + (round % 25) * (LONG ? 16 : 7));
       child.kill('SIGKILL');
       underLoadMs += Date.now() - begun;
+      underLoad += requests - answered;
       await Promise.all([once(child, 'close'), ...workers]);
     }
-    if (process.env['HOPGATE_KILLS'])
-      console.log(`${KILLS} kills, ${requests} requests, ${Math.round((requests * 1000) / underLoadMs)} a second`);
+    if (LONG) {
+      const rate = Math.round((underLoad * 1000) / underLoadMs);
+      console.log(`${KILLS} kills, ${requests} requests, ${rate} a second from ${WRITERS} writers at once`);
+    }
     const store = sqliteStore(`${ensureStateDir(world.root, world.env)}/evidence.db`);
     world.later(() => store.close());
     for (const [id, hash] of acknowledged) {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -6,6 +7,7 @@ import { Logins } from '../../src/server/access/logins.ts';
 import { FILE_ROLES, roleTokenFile } from '../../src/server/access/tokens.ts';
 import { MAX_BODY } from '../../src/server/app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
+import { isDeep } from '../depth.ts';
 import { send, serveWorld } from './kit.ts';
 
 /** The address of a route with its path filled in. */
@@ -243,6 +245,23 @@ describe('the limits', () => {
       more();
     });
     expect(text).toMatch(/413|^$/);
+    expect((await served.ask('GET /v1/health')).status).toBe(200);
+  });
+
+  it.skipIf(!isDeep)('end requests that arrive too slowly', { timeout: 60_000 }, async () => {
+    const served = await serveWorld();
+    const socket = createConnection({ port: served.port, host: '127.0.0.1' });
+    served.later(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.write(`GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n`);
+    const more = setInterval(() => socket.write('X-More: more\r\n'), 500);
+    served.later(() => clearInterval(more));
+    const begun = Date.now();
+    socket.resume();
+    await once(socket, 'close');
+    clearInterval(more);
+    // Ten seconds and a look, with room for a busy machine. Node's own look comes after 30 seconds.
+    expect(Date.now() - begun).toBeLessThan(25_000);
     expect((await served.ask('GET /v1/health')).status).toBe(200);
   });
 

@@ -175,6 +175,12 @@ describe('the event stream of a session', () => {
     });
     const why = await new Promise((resolve) => refused.on('error', (error) => resolve(error.message)));
     expect(why).toMatch(/403/);
+    for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:1']) {
+      const foreign = new WebSocket(`ws://127.0.0.1:${served.port}/v1/sessions/socket/socket`, {
+        headers: { authorization: `Bearer ${served.operator}`, origin },
+      });
+      expect(await new Promise((resolve) => foreign.on('error', (error) => resolve(error.message)))).toMatch(/403/);
+    }
   });
 
   it('keeps memory bounded for a reader that stopped, then marks what it left out', async () => {

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, parseJson } from '../../base/json.ts';
 import type { EntryDraft } from '../../evidence/entry.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
@@ -46,9 +46,10 @@ export class DispatchCheck {
   #outcome(id: string, outcome: { readonly [field: string]: Json }, wrong: (text: string) => void): void {
     const text = this.#sql.body.get(`dispatch-${id}`)?.['body'];
     if (text === undefined) return wrong('the outcome has no dispatch');
-    const dispatch = JSON.parse(String(text)) as Json;
-    if (!isObject(dispatch)) return; // It was erased.
-    const { from, to, talk } = dispatch as { readonly [field: string]: Json };
+    if (text === 'null') return; // It was erased.
+    const dispatch = parseJson(String(text));
+    if (!isObject(dispatch)) return wrong('the dispatch cannot be read');
+    const { from, to, talk } = dispatch;
     const row = this.#sql.message.get(String(outcome['sent'] ?? id));
     if (row === undefined) return wrong(`message ${outcome['sent'] ?? id} is gone`);
     const isAction = talk === 'action';

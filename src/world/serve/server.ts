@@ -33,7 +33,13 @@ export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: Wor
   const server = createAdaptorServer({
     fetch: app.fetch,
     createServer,
-    serverOptions: { requestTimeout: ARRIVAL_MS, headersTimeout: ARRIVAL_MS, keepAliveTimeout: 5_000 },
+    serverOptions: {
+      requestTimeout: ARRIVAL_MS,
+      headersTimeout: ARRIVAL_MS,
+      // By default Node looks for late requests only every 30 seconds.
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 5_000,
+    },
     websocket: { server: sockets },
   }) as Server;
   server.maxConnections = MOST_CONNECTIONS;

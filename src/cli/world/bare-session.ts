@@ -34,8 +34,12 @@ export function bareSession(
 ): AgentSession {
   let shown: readonly string[] = [];
   const place = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
+  const arrived = async (): Promise<Pick<AgentAnswer, 'status' | 'text' | 'data' | 'denial'>> => {
+    const text = await place();
+    return { status: 'ok', text, data: JSON.parse(text) as Json, denial: null };
+  };
   const carryOut = async ({ name, input }: AgentCall): Promise<Omit<AgentAnswer, 'toolsChanged' | 'messages'>> => {
-    if (name === 'status') return { status: 'ok', text: await place(), data: null, denial: null };
+    if (name === 'status') return arrived();
     const answer =
       name === 'hop'
         ? await connection.hop(input as Parameters<BareConnection['hop']>[0])
@@ -44,7 +48,7 @@ export function bareSession(
       const { denial } = answer;
       return { status: 'refused', text: describeRefusal(denial, null), data: denial as unknown as Json, denial };
     }
-    if (name === 'hop') return { status: 'ok', text: await place(), data: null, denial: null };
+    if (name === 'hop') return arrived();
     const { outcome, result = null, error } = answer;
     const text = `${outcome === 'failed' ? `failed: ${error?.message ?? ''}\n` : ''}${renderResult(result)}`;
     return { status: outcome === 'failed' ? 'failed' : 'ok', text, data: result, denial: null };

@@ -14,11 +14,13 @@ afterEach(() => world.close());
 const done = { text: 'done' };
 /** Pairs of a bare client and one in hopgate, and starts of Node beside each. */
 const [PAIRS, STARTS] = [7, 5];
+/** How much later the first answer may come, in milliseconds. */
+const MOST_MS = 1200;
 /**
- * How many starts of Node later the first answer may come: 1.2 s on a machine where Node starts in 35 ms. The starts are
- * measured between the two clients of a pair, so that load slows both sides of the ratio.
+ * The same in starts of Node, for a busy machine: those of 35 ms each. They are measured between the two clients of a
+ * pair, so that load slows both sides of the ratio.
  */
-const MOST_STARTS = 1200 / 35;
+const MOST_STARTS = MOST_MS / 35;
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
@@ -36,7 +38,7 @@ const startOfNode = (): number => {
  * Compares the times to the first request of a bare client and of one in hopgate. A pair is measured at the same load,
  * in turns either side first; the first pair only warms up.
  *
- * @returns the median of the additional time, in starts of Node
+ * @returns the median of the additional time as a share of its limit, in milliseconds or in starts of Node
  */
 async function compared(bare: () => Promise<number>, ours: () => Promise<number>): Promise<number> {
   const pairs: { readonly more: number; readonly ratio: number; readonly starts: number }[] = [];
@@ -49,9 +51,9 @@ async function compared(bare: () => Promise<number>, ours: () => Promise<number>
   }
   const [more, ratio, starts] = (['more', 'ratio', 'starts'] as const).map((of) => median(pairs.map((one) => one[of])));
   console.log(
-    `first answer: ${Math.round(more!)} ms more, ${ratio!.toFixed(2)} times the bare client, ${starts!.toFixed(1)} starts of Node (at most ${MOST_STARTS.toFixed(1)})`,
+    `first answer: ${Math.round(more!)} ms more, ${ratio!.toFixed(2)} times the bare client, ${starts!.toFixed(1)} starts of Node (at most ${MOST_MS} ms or ${MOST_STARTS.toFixed(1)} starts)`,
   );
-  return starts!;
+  return Math.min(more! / MOST_MS, starts! / MOST_STARTS);
 }
 
 /** The compiled command line, as a user installs it. */
@@ -80,11 +82,11 @@ describe.skipIf(!CLAUDE_BIN)('the cost of hopgate in Claude Code', () => {
 
   it('is at most 1.2 s until the first answer, with the daemon running', async () => {
     const first = ({ requests, startedAt }: Run): number => requests[0]!.at - startedAt;
-    const more = await compared(
+    const share = await compared(
       async () => first(await world.run([done], { bare: true })),
       async () => first(await world.run([done], { cli: DIST })),
     );
-    expect(more).toBeLessThanOrEqual(MOST_STARTS);
+    expect(share).toBeLessThanOrEqual(1);
   });
 });
 
@@ -104,11 +106,11 @@ describe.skipIf(!CODEX_BIN)('the cost of hopgate in Codex', () => {
         if (!request) throw new Error(stderr);
         return request.at - startedAt;
       };
-      const more = await compared(
+      const share = await compared(
         () => first(CODEX_BIN ?? '', 'exec', 'begin'),
         () => first(process.execPath, DIST, 'codex', 'exec', 'begin'),
       );
-      expect(more).toBeLessThanOrEqual(MOST_STARTS);
+      expect(share).toBeLessThanOrEqual(1);
     } finally {
       await codex.close();
     }

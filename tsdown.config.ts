@@ -51,7 +51,7 @@ const hook = defineConfig({
   dts: false,
   minify: true,
   deps: {
-    alwaysBundle: [/^(xstate|immer|zod|picomatch|canonicalize|fastest-levenshtein|uuid)(\/|$)/],
+    alwaysBundle: [/^(xstate|zod|picomatch|canonicalize|fastest-levenshtein|uuid)(\/|$)/],
     onlyBundle: false,
   },
 });

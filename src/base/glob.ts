@@ -56,7 +56,8 @@ const ANY: CharacterTest = () => true;
 function compileName(pattern: string): NameTest {
   if (pattern === '**') return GLOBSTAR;
   if (!/[*?[(]/.test(pattern)) return (name) => name === pattern;
-  const [, start, but] = /^(.*)!\(([^()]*)\)$/s.exec(pattern) ?? [];
+  // Hundreds of names are compiled for each hook, and few end so.
+  const [, start, but] = (pattern.endsWith(')') && /^(.*)!\(([^()]*)\)$/s.exec(pattern)) || [];
   if (start !== undefined && but !== undefined && !/[*?[]/.test(start)) {
     const excepted = but.split('|').map(compileName);
     return (name) =>

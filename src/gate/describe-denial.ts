@@ -136,7 +136,7 @@ export function describeDenial(
     case 'already-active':
       return {
         message: `a visit to ${peripheral} is under way`,
-        remedy: `hop instead of start, or stop the visit first; ${onward(available)}`,
+        remedy: `hop on, or stop the visit first; ${onward(available)}`,
       };
     case 'hop-not-allowed':
       if (about['unknown'])

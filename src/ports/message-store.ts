@@ -82,6 +82,8 @@ export interface MessageStore {
   mark(id: string, state: ReceiptState): Promise<boolean>;
   /** The receipts of the messages that an address sent, after `nth`. */
   receipts(sender: string, after: number): Promise<readonly Receipt[]>;
+  /** True if `inbox` or `receipts` would return anything after these places. One look, because each step takes it. */
+  hasNews(address: string, after: { readonly seq: number; readonly receipt: number }): Promise<boolean>;
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
   wait(wait: Wait): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;

@@ -19,6 +19,7 @@ export async function recordMessages(core: Correspondent): Promise<void> {
   const { pending, inbox } = core.writer.state.facts;
   if (!messages || pending) return;
   const address = addressOf(core);
+  if (!(await messages.hasNews(address, inbox))) return;
   const fresh = await messages.inbox(address, { after: inbox.seq });
   const receipts = await messages.receipts(address, inbox.receipt);
   if (fresh.length + receipts.length === 0) return;

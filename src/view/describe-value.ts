@@ -66,7 +66,7 @@ export function describeValue(value: Json): string {
     value['notShown'] ??
     value['linkedOutside'] ??
     value['masked'] ??
-    (value['refusedHosts'] ? value['remedy'] : undefined);
+    (value['refusedHosts'] || (exit !== undefined && exit !== 0) ? value['remedy'] : undefined);
   if (typeof verdict === 'string') {
     if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
     const fewer = fewerTestsIn(value);
@@ -89,7 +89,7 @@ export function describeValue(value: Json): string {
 /** A match of grep: `src/a.ts:3: const a = 1;`. */
 function matchOf(match: Json): string {
   const { path, line, text } = fieldsOf(match);
-  return path === undefined ? short(match, 100) : short(`${path}:${line}: ${text}`, 100);
+  return path === undefined ? short(match, 100) : short(`${path}:${line}: ${String(text).trim()}`, 100);
 }
 
 /** The output of a command; a long output is stored in a blob. */

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
-import { decisionsPerSecond, transitionsPerSecond } from './decisions.ts';
-import { gatedStepsPerSecond } from './gated-steps.ts';
+import { decisions, transitions } from './decisions.ts';
 import { hooksBench } from './hooks.ts';
-import { appendsPerSecond, rawInsertsPerSecond } from './raw-sqlite.ts';
+import { langGraphSteps, xstateSteps } from './other-stores.ts';
+import type { Pace } from './pace.ts';
+import { entryRows, gatedSteps, rawInserts, storeAppends } from './raw-sqlite.ts';
 import { pairsOf, sandboxBench } from './sandbox.ts';
 
 /**
@@ -14,8 +15,13 @@ interface Row {
   readonly against: string;
   /** What one of these may cost at most, in multiples of the base. */
   readonly target?: number;
-  /** Rates per second, one pair a round. */
-  readonly rounds: readonly { readonly rate: number; readonly base: number }[];
+  /** One pair a round. */
+  readonly rounds: readonly {
+    readonly rate: number;
+    readonly base: number;
+    readonly cpu?: number;
+    readonly baseCpu?: number;
+  }[];
 }
 
 const ROUNDS = 3;
@@ -26,13 +32,16 @@ const median = (values: readonly number[]): number =>
 async function measure(
   what: string,
   against: string,
-  rate: () => number | Promise<number>,
-  base: () => number | Promise<number>,
+  rate: () => Promise<Pace>,
+  base: () => Promise<Pace>,
 ): Promise<Row> {
   await base();
   await rate();
   const rounds = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push({ base: await base(), rate: await rate() });
+  for (let round = 0; round < ROUNDS; round++) {
+    const [below, above] = [await base(), await rate()];
+    rounds.push({ base: below.perSecond, rate: above.perSecond, cpu: above.cpu, baseCpu: below.cpu });
+  }
   return { what, against, rounds };
 }
 
@@ -57,21 +66,32 @@ const wants = (part: 'steps' | 'decide' | 'commands' | 'hooks') => only?.test(pa
 const rows: Row[] = [];
 for (const sessions of wants('steps') ? [1, 16, 64] : []) {
   const together = sessions === 1 ? 'one session' : `${sessions} sessions at once`;
-  const raw = () => rawInsertsPerSecond({ rows: Math.min(500 * sessions, 6400), batch: sessions });
-  const against = `raw inserts, ${sessions} a transaction`;
-  const steps = Math.min(400 * sessions, 2560);
+  const steps = sessions === 1 ? 2000 : 6400;
+  const kept = await entryRows(steps, sessions);
+  const step = () => gatedSteps({ steps, sessions });
+  const bare = () => rawInserts(kept, sessions, false);
   const target = { 1: 1.4, 64: 4 }[sessions];
+  const against = `raw inserts of the same rows, ${sessions} a transaction`;
   rows.push({
-    ...(await measure(
-      `durable gated steps, ${together}`,
-      against,
-      () => gatedStepsPerSecond({ steps, sessions }),
-      raw,
-    )),
-    ...(target === undefined ? {} : { target }),
+    ...(await measure(`durable gated steps, ${together}`, against, step, bare)),
+    ...(target ? { target } : {}),
   });
+  const indexed = () => rawInserts(kept, sessions, true);
+  rows.push(await measure(`durable gated steps, ${together}`, 'the same with the indexes', step, indexed));
   rows.push(
-    await measure(`store appends, ${together}`, against, () => appendsPerSecond({ appends: steps, sessions }), raw),
+    await measure(`store appends, ${together}`, against, () => storeAppends({ appends: steps, sessions }), bare),
+  );
+  const few = steps / 4;
+  rows.push(
+    await measure(`xstate actors persisted, ${together}`, against, () => xstateSteps({ steps, sessions }), bare),
+  );
+  rows.push(
+    await measure(
+      `LangGraph with its SQLite saver, ${together}`,
+      against,
+      () => langGraphSteps({ steps: few, sessions }),
+      bare,
+    ),
   );
 }
 if (wants('decide'))
@@ -79,8 +99,8 @@ if (wants('decide'))
     await measure(
       'decide, one step',
       "xstate's pure transition",
-      () => decisionsPerSecond(),
-      () => transitionsPerSecond(),
+      () => decisions(),
+      () => transitions(),
     ),
   );
 const sandbox = wants('commands') ? await sandboxBench() : null;
@@ -112,6 +132,13 @@ const results = rows.map(({ what, against, target, rounds }) => ({
   against,
   perSecond: Math.round(median(rounds.map(({ rate }) => rate))),
   basePerSecond: Math.round(median(rounds.map(({ base }) => base))),
+  ...(rounds[0]?.cpu === undefined
+    ? {}
+    : {
+        /** User and system time in microseconds, of one of these and of one of the base. */
+        cpu: Number(median(rounds.map(({ cpu }) => cpu ?? 0)).toFixed(1)),
+        baseCpu: Number(median(rounds.map(({ baseCpu }) => baseCpu ?? 0)).toFixed(1)),
+      }),
   /** How many times the base one of these costs; below 1 it is cheaper. */
   costs: Number(median(rounds.map(({ rate, base }) => base / rate)).toFixed(2)),
   ...(target === undefined ? {} : { target }),
@@ -120,7 +147,7 @@ const results = rows.map(({ what, against, target, rounds }) => ({
 if (values.json) console.log(JSON.stringify(results, null, 2));
 else {
   const cells = [
-    ['what', 'per second', 'against', 'per second', 'costs', 'at most'],
+    ['what', 'per second', 'against', 'per second', 'costs', 'at most', 'CPU µs', 'base'],
     ...results.map((row) => [
       row.what,
       `${row.perSecond}`,
@@ -128,18 +155,20 @@ else {
       `${row.basePerSecond}`,
       `× ${row.costs}`,
       row.target === undefined ? '' : `× ${row.target}`,
+      `${row.cpu ?? ''}`,
+      `${row.baseCpu ?? ''}`,
     ]),
   ];
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
   for (const row of cells)
     console.log(
       row
         .map((cell, column) =>
-          [1, 3, 4, 5].includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+          column !== 0 && column !== 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
         )
         .join('  '),
     );
   console.log(
-    `\nMedians of ${ROUNDS} rounds (of commands: ${COMMAND_PAIRS} pairs), node ${process.version}; "costs": how many of the base one takes.`,
+    `\nMedians of ${ROUNDS} rounds (of commands: ${COMMAND_PAIRS} pairs), node ${process.version}; "costs": how many of the base one takes; "CPU µs": user and system time of one, and of one of the base.`,
   );
 }

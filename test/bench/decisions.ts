@@ -7,6 +7,12 @@ import { initialState } from '../../src/session/state/state.ts';
 import { viewOf } from '../../src/session/state/view.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { type Pace, paceOf } from './pace.ts';
+
+const repeat = (times: number, work: () => void): Promise<Pace> =>
+  paceOf(times, () => {
+    for (let index = 0; index < times; index++) work();
+  });
 
 const specs = await loadSpecs('default');
 const compiled = compileSpecs(specs);
@@ -23,26 +29,20 @@ const context: GateContext = {
   },
 };
 
-function perSecond(times: number, work: () => void): number {
-  const start = performance.now();
-  for (let index = 0; index < times; index++) work();
-  return times / ((performance.now() - start) / 1000);
-}
-
-/** `decide` of one observing step per second. */
-export function decisionsPerSecond(times = 20_000): number {
-  return perSecond(times, () => {
+/** Calls of `decide` with one observing step. */
+export function decisions(times = 20_000): Promise<Pace> {
+  return repeat(times, () => {
     const decision = decide(context, { kind: 'step', tool: 'read', args: { path: 'src/gate/decide.ts' } });
     if (!decision.ok) throw new Error(decision.denial.message);
   });
 }
 
-/** xstate's own pure `transition` per second, of a machine as small as a visit's. */
-export function transitionsPerSecond(times = 20_000): number {
+/** Calls of xstate's own pure `transition`, of a machine as small as a visit's. */
+export function transitions(times = 20_000): Promise<Pace> {
   const machine = compiled.lifecycle['explore'];
   if (!machine) throw new Error('the shipped specs have no explore');
   const [active] = transition(machine, initialSnapshot(machine), { type: 'start' });
-  return perSecond(times, () => {
+  return repeat(times, () => {
     const [next] = transition(machine, active, { type: 'step' });
     if (next.value !== 'active') throw new Error(`a step leads to ${String(next.value)}`);
   });

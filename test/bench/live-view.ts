@@ -34,7 +34,7 @@ const quantile = (all: readonly number[], part: number): number =>
 async function write(root: string, sessions: number, steps: number, pause: number): Promise<void> {
   const store = sqliteStore(join(ensureStateDir(root, process.env), 'evidence.db'));
   const all = [];
-  for (let index = 0; index < sessions; index++) all.push(await exploringAt(store, root, `s${index}-${process.pid}`));
+  for (let index = 0; index < sessions; index++) all.push(await exploringAt(store, root));
   console.log(JSON.stringify(all.map(({ id }) => id)));
   if (pause > 0) await new Promise((resolve) => process.stdin.once('data', resolve));
   const lines: string[] = [];

@@ -3,79 +3,110 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
-import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
-import { nodeSqlite } from '../../src/stores/node-sqlite.ts';
+import { type Database, nodeSqlite } from '../../src/stores/node-sqlite.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { openDatabase } from '../../src/stores/sqlite-schema.ts';
+import { stepsInto } from './gated-steps.ts';
+import { type Pace, paceOf } from './pace.ts';
 
-const body = { event: 'step', tool: 'read', args: { path: 'src/gate/decide.ts' }, result: { text: 'x'.repeat(200) } };
-
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+/** Calls `work` with the path of a new database file. */
+export async function inFolder<T>(work: (file: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-bench-'));
   try {
-    return await work(folder);
+    return await work(join(folder, 'store.db'));
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/**
- * What the disk costs: rows of an entry's size per second into a plain node:sqlite table without index, WAL and synchronous FULL,
- * `batch` rows per transaction.
- */
-export function rawInsertsPerSecond({ rows = 2000, batch = 1 } = {}): Promise<number> {
-  return inFolder(async (folder) => {
-    const db = new (nodeSqlite().DatabaseSync)(join(folder, 'raw.db'));
-    db.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE raw (id INTEGER PRIMARY KEY, row TEXT)',
-    );
-    const insert = db.prepare('INSERT INTO raw (row) VALUES (?)');
-    const begin = db.prepare('BEGIN IMMEDIATE');
-    const commit = db.prepare('COMMIT');
-    const row = JSON.stringify({ ...draftOf('s', 0, null), body });
-    const start = performance.now();
-    for (let written = 0; written < rows; ) {
-      begin.run();
-      for (let index = 0; index < batch; index++, written++) insert.run(row);
-      commit.run();
-    }
-    const seconds = (performance.now() - start) / 1000;
+type Row = { readonly [column: string]: string | number | null };
+
+/** The rows that gated steps of `sessions` sessions at once leave in a store, in the order of the inserts. */
+export function entryRows(rows: number, sessions: number): Promise<readonly Row[]> {
+  return inFolder(async (file) => {
+    const store = sqliteStore(file);
+    await stepsInto(store, rows, sessions);
+    await store.close();
+    const db = new (nodeSqlite().DatabaseSync)(file, { readOnly: true });
+    const all = db.prepare('SELECT * FROM entries ORDER BY nth DESC LIMIT ?').all(rows).reverse() as unknown as Row[];
     db.close();
-    return rows / seconds;
+    return all;
   });
 }
 
 /**
- * Durable appends per second of a store while `sessions` sessions write side by side, each waiting for its own last append. With one session
- * every append is a transaction; with more they share.
+ * The cost of the disk: plain INSERTs of the very rows that steps leave, `batch` a transaction, as durable as the
+ * store (WAL, synchronous FULL). A shorter row would let the base write fewer bytes than the step.
+ *
+ * @param indexed false: into a table without any index, which can find nothing; true: into the store's own tables
  */
-export function appendsPerSecond({
-  appends = 2000,
-  sessions = 1,
-  open = (folder: string): EvidenceStore => sqliteStore(join(folder, 'store.db')),
-} = {}): Promise<number> {
-  return inFolder(async (folder) => {
-    const store = open(folder);
+export function rawInserts(rows: readonly Row[], batch: number, indexed: boolean): Promise<Pace> {
+  return inFolder(async (file) => {
+    const columns = Object.keys(rows[0]!).filter((column) => column !== 'nth');
+    const db = indexed ? openDatabase('bench', file, 0) : bareTable(file, columns);
+    const values = rows.map((row) => columns.map((column) => row[column]!));
+    const insert = db.prepare(`INSERT INTO entries (${columns}) VALUES (${columns.map(() => '?')})`);
+    const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')];
+    const pace = await paceOf(rows.length, () => {
+      for (let written = 0; written < rows.length; ) {
+        begin.run();
+        for (const end = Math.min(written + batch, rows.length); written < end; written++)
+          insert.run(...values[written]!);
+        commit.run();
+      }
+    });
+    db.close();
+    return pace;
+  });
+}
+
+function bareTable(file: string, columns: readonly string[]): Database {
+  const db = new (nodeSqlite().DatabaseSync)(file);
+  db.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE entries (nth INTEGER PRIMARY KEY, ${columns})`,
+  );
+  return db;
+}
+
+/** Durable gated steps into a new store. */
+export const gatedSteps = ({ steps = 1000, sessions = 1 } = {}): Promise<Pace> =>
+  inFolder(async (file) => {
+    const store = sqliteStore(file);
+    const pace = await stepsInto(store, steps, sessions);
+    await store.close();
+    return pace;
+  });
+
+/**
+ * Durable appends of a store while `sessions` sessions write side by side, each waiting for its own last append. With one
+ * session every append is a transaction; with more they share.
+ */
+export function storeAppends({ appends = 2000, sessions = 1 } = {}): Promise<Pace> {
+  return inFolder(async (file) => {
+    const store = sqliteStore(file);
     const each = Math.ceil(appends / sessions);
     const ids = Array.from({ length: sessions }, (_, index) => `session-${index}`);
     const leases = await Promise.all(ids.map((id) => store.acquire(id, 'bench', 600_000)));
-    const start = performance.now();
-    await Promise.all(
-      leases.map(async (lease) => {
-        let head = EMPTY_CHAIN;
-        let last: string | null = null;
-        for (let index = 0; index < each; index++) {
-          const draft: EntryDraft = draftOf(lease.sessionId, index, last);
-          const [stored] = await store.append(lease, head, [draft]);
-          head = { seq: stored!.entry.seq, hash: stored!.entry.hash };
-          last = draft.id;
-        }
-      }),
+    const pace = await paceOf(each * sessions, () =>
+      Promise.all(
+        leases.map(async (lease) => {
+          let head = EMPTY_CHAIN;
+          let last: string | null = null;
+          for (let index = 0; index < each; index++) {
+            const draft: EntryDraft = draftOf(lease.sessionId, index, last);
+            const [stored] = await store.append(lease, head, [draft]);
+            head = { seq: stored!.entry.seq, hash: stored!.entry.hash };
+            last = draft.id;
+          }
+        }),
+      ),
     );
-    const seconds = (performance.now() - start) / 1000;
     await store.close();
-    return (each * sessions) / seconds;
+    return pace;
   });
 }
+
+const body = { event: 'step', tool: 'read', args: { path: 'src/gate/decide.ts' }, result: { text: 'x'.repeat(200) } };
 
 const draftOf = (sessionId: string, index: number, inReplyTo: string | null): EntryDraft => ({
   id: randomUUID(),

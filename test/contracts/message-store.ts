@@ -54,6 +54,20 @@ export function describeMessageStore(
       expect(await ids('session:b', { unread: true })).toEqual([]);
     });
 
+    it('has news exactly if the inbox or the receipts go on after the places', async () => {
+      await messages.send(draft('m-1'));
+      await messages.send(draft('m-2', { from: 'session:b', to: 'session:c' }));
+      await messages.mark('m-2', 'delivered');
+      const last = (await messages.receipts('session:b', 0)).at(-1)!.nth;
+      for (const address of ['session:a', 'session:b', 'session:c', 'session:d'])
+        for (const seq of [0, 1])
+          for (const receipt of [0, last - 1, last]) {
+            const fresh = await messages.inbox(address, { after: seq });
+            const receipts = await messages.receipts(address, receipt);
+            expect(await messages.hasNews(address, { seq, receipt })).toBe(fresh.length + receipts.length > 0);
+          }
+    });
+
     it('finds the first answer', async () => {
       await messages.send(draft('m-1'));
       expect(await messages.answerTo('m-1')).toBeNull();

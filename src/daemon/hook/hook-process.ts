@@ -1,5 +1,4 @@
-import { readSync, writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
+import { fstatSync, readSync, writeSync } from 'node:fs';
 import type { Env } from '../../base/state-home.ts';
 import { runCommand } from '../run-command.ts';
 import { type Framed, unframe } from './answer-frame.ts';
@@ -82,7 +81,8 @@ async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
 
 async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> {
   setTimeout(() => process.exit(1), DEADLINE_MS);
-  const input = isatty(0) ? Buffer.of() : readInput();
+  // Not isatty: node:tty loads node:net.
+  const input = fstatSync(0).isCharacterDevice() ? Buffer.of() : readInput();
   const asked =
     alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/line/${encodeURIComponent(folder)}`, env, input);
   if (asked) end(asked);

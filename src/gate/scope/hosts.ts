@@ -1,5 +1,7 @@
-import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
+
+// Loaded with the first host: node:net costs a hook that names none two milliseconds.
+const isIP = (host: string): number => process.getBuiltinModule('node:net').isIP(host);
 
 /** A place on the network in canonical form: see {@link canonicalHost}. */
 export interface NetworkPlace {

@@ -4,10 +4,7 @@ import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { withFiles } from './observe.ts';
 import type { SessionFacts } from './state.ts';
 
-/**
- * The facts with the files that a step named and changed. These lists grow with the session, so they are copied here
- * once, and not by immer.
- */
+/** The facts with the files that a step named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
   const named = effects.filter(({ op }) => !NOT_FILES.includes(op)).map(({ path }) => path);

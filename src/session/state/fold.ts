@@ -1,4 +1,3 @@
-import { type Draft, original, produce } from 'immer';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/tables.ts';
 import { runningAfter } from '../../evidence/background.ts';
@@ -11,12 +10,13 @@ import { backpackOf } from '../../gate/decide-visit.ts';
 import { type GrantLimits, type GrantView, outsideOf } from '../../gate/grant.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
+import { own } from '../../spec/names.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { countFiles } from './count-files.ts';
 import { movesOf } from './moves.ts';
-import { changedPaths, NOTHING_OBSERVED, observeStep, type TestRun, testRuns, trustedReportOf } from './observe.ts';
-import type { SessionFacts, SessionState } from './state.ts';
+import { changedPaths, NOTHING_OBSERVED, observeStep, testRuns, trustedReportOf } from './observe.ts';
+import type { SessionFacts, SessionState, VisitState } from './state.ts';
 
 /** The evidence has a move that its spec's machines lack: another program wrote the chain, or it was altered. */
 export class FoldError extends Error {
@@ -33,13 +33,26 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
   return {
     ...moved,
     head: { seq: entry.seq, hash: entry.hash },
-    facts: produce(filesCounted(moved.facts, body), (draft) => {
-      if (body) count(tables, draft, entry, body);
-      if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
-      draft.lastId = entry.id;
-      draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
-    }),
+    facts: countEntry(tables, moved.facts, entry, body),
   };
+}
+
+/**
+ * A copy of facts, and of their visit, whose fields can be set. Lists and objects in them are shared with the state
+ * before, so that a step of a long session copies none that it does not change: they are replaced.
+ */
+type Draft = {
+  -readonly [Field in keyof SessionFacts]: Field extends 'visit' ? VisitDraft | null : SessionFacts[Field];
+};
+type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
+
+function countEntry(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
+  const draft: Draft = { ...filesCounted(before, body), visit: before.visit && { ...before.visit } };
+  if (body) count(tables, draft, entry, body);
+  if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
+  draft.lastId = entry.id;
+  draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
+  return draft;
 }
 
 const filesCounted = (facts: SessionFacts, body: Body | null): SessionFacts =>
@@ -67,7 +80,7 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
   return { ...state, ...moved };
 }
 
-function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, body: Body): void {
+function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
   const { visit } = draft;
   switch (body.event) {
     case 'session-open':
@@ -84,12 +97,12 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         steps: 0,
         denials: 0,
         headId: entry.id,
-        observations: NOTHING_OBSERVED as Draft<typeof NOTHING_OBSERVED>,
-        tree: (body.tree as unknown as Draft<TreeToShip> | undefined) ?? draft.hopTree,
+        observations: NOTHING_OBSERVED,
+        tree: (body.tree as unknown as TreeToShip | undefined) ?? draft.hopTree,
         background: [],
         message: textOf(body.context['commit-message']),
       };
-      draft.visits[body.peripheral] = (draft.visits[body.peripheral] ?? 0) + 1;
+      draft.visits = { ...draft.visits, [body.peripheral]: (own(draft.visits, body.peripheral) ?? 0) + 1 };
       pack(draft, body.context);
       draft.delegations = [];
       draft.hopId = null;
@@ -116,7 +129,7 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         const result = fieldsOf(body.outcome.result);
         countTree(draft, fieldsOf(result['tree']) as unknown as TreeSeen);
         const runs = testRuns(result, draft.change);
-        draft.runs.push(...(runs as Draft<TestRun>[]));
+        draft.runs = [...draft.runs, ...runs];
         if (runs.some(({ verdict }) => verdict !== 'pass'))
           endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
       }
@@ -126,9 +139,8 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         // Replies to a selection, and conclusions, do not become the visit's head.
         if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
           visit.headId = entry.id;
-        visit.background = [...runningAfter(visit.background, body)];
-        const before = original(visit)?.observations ?? NOTHING_OBSERVED;
-        visit.observations = observeStep(before, body, draft.change, witness) as Draft<typeof visit.observations>;
+        visit.background = runningAfter(visit.background, body);
+        visit.observations = observeStep(visit.observations, body, draft.change, witness);
       }
       if (changes) {
         const changed = changedPaths(body.effects);
@@ -138,7 +150,10 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
         });
       }
       countReported(specs, draft, body);
-      countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
+      if (counts || mayFind(body.effects)) {
+        draft.findings = { ...draft.findings };
+        countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
+      }
       countPattern(draft, entry.id, body.tool, body.outcome);
       return;
     }
@@ -159,24 +174,24 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
       draft.denials += 1;
       if (visit) {
         visit.denials += 1;
-        visit.observations.refusals += 1;
+        visit.observations = { ...visit.observations, refusals: visit.observations.refusals + 1 };
       }
       return;
     case 'par':
       draft.successes = 0;
       if (visit) {
         visit.headId = entry.id;
-        visit.observations.par = body.par as Draft<Json>;
+        visit.observations = { ...visit.observations, par: body.par };
       }
       return;
     case 'message':
-      draft.inbox.seq = body.seq;
+      draft.inbox = { ...draft.inbox, seq: body.seq };
       return;
     case 'receipt':
-      if (body.nth !== null) draft.inbox.receipt = body.nth;
+      if (body.nth !== null) draft.inbox = { ...draft.inbox, receipt: body.nth };
       return;
     case 'stop':
-      draft.fruits[body.peripheral] = body.fruit as Draft<{ [field: string]: Json }>;
+      draft.fruits = { ...draft.fruits, [body.peripheral]: body.fruit };
       pack(draft, backpackOf(body.fruit));
       draft.visit = null;
       draft.delegations = [];
@@ -187,32 +202,36 @@ function count({ specs }: SpecTables, draft: Draft<SessionFacts>, entry: Entry, 
     case 'delegation': {
       const { from, to, within, session, context } = body;
       if (session === null) return;
-      draft.delegations.push({ id: entry.id, from, to, within, session, context: context as Draft<typeof context> });
+      draft.delegations = [...draft.delegations, { id: entry.id, from, to, within, session, context }];
       return;
     }
     case 'hop':
       draft.hopId = entry.id;
-      draft.hopTree = (body.tree as unknown as Draft<TreeToShip> | undefined) ?? null;
+      draft.hopTree = (body.tree as unknown as TreeToShip | undefined) ?? null;
       return;
     case 'approval': {
       const { nonce, grant } = body.record;
-      draft.usedNonces.push(nonce);
-      for (const one of draft.grants) if (one.id === grant) one.used += 1;
+      draft.usedNonces = [...draft.usedNonces, nonce];
+      draft.grants = draft.grants.map((one) => (one.id === grant ? { ...one, used: one.used + 1 } : one));
       return;
     }
     case 'grant': {
       const { id, by, action, bound, limits, grantedAt } = body;
       const given = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
-      draft.grants.push(given as unknown as Draft<GrantView>);
+      draft.grants = [...draft.grants, given as unknown as GrantView];
       return;
     }
     case 'grant-end':
-      for (const one of draft.grants) if (one.id === body.grant) one.ended ??= `${body.by} ended it`;
+      endGrants(draft, (_, id) => id === body.grant && `${body.by} ended it`);
       return;
     default:
       specs satisfies object;
   }
 }
+
+/** True if the effects add a finding or end one. */
+const mayFind = (effects: StepReport['effects']): boolean =>
+  effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
 
 /** The maximum number of recent acts of the operator that are stored for a client. */
 const MOST_ACTS = 20;
@@ -226,50 +245,52 @@ const isOperatorAct = (body: Body): boolean =>
   body.by === 'operator';
 
 /** Ends the grants for which `why` returns a reason. */
-function endGrants(draft: Draft<SessionFacts>, why: (limits: GrantLimits) => string | false | null | undefined): void {
-  for (const grant of draft.grants) grant.ended ??= why(grant.limits as GrantLimits) || null;
+function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => string | false | null | undefined): void {
+  draft.grants = draft.grants.map((grant) => ({
+    ...grant,
+    ended: grant.ended ?? (why(grant.limits, grant.id) || null),
+  }));
 }
 
 /** Backpack fields with the session's identity and running totals: context and fruit never overwrite them. */
 const KEPT = ['session-id', 'author', 'changed-files'];
 
-function pack(draft: Draft<SessionFacts>, fields: { readonly [field: string]: Json }): void {
-  for (const [field, value] of Object.entries(fields))
-    if (!KEPT.includes(field) || draft.backpack[field] === undefined) draft.backpack[field] = value as Draft<Json>;
+function pack(draft: Draft, fields: { readonly [field: string]: Json }): void {
+  const packed = Object.entries(fields).filter(
+    ([field]) => !KEPT.includes(field) || own(draft.backpack, field) === undefined,
+  );
+  draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
 }
 
 /** Counts a change, or a possible change, of the tree: earlier test results are outdated then. */
-function countChanges(draft: Draft<SessionFacts>, effects: Parameters<typeof changedPaths>[0]): boolean {
+function countChanges(draft: Draft, effects: Parameters<typeof changedPaths>[0]): boolean {
   if (effects !== 'unobserved' && changedPaths(effects).length === 0) return false;
   draft.change += 1;
   return true;
 }
 
 /** Counts a change if the tree differs from that of the previous run: somebody else has changed the code. */
-function countTree(draft: Draft<SessionFacts>, tree: TreeSeen): void {
+function countTree(draft: Draft, tree: TreeSeen): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
-  draft.tested = seen as Draft<TreeSeen> | null;
+  draft.tested = seen;
 }
 
 /** A backend's report: session state goes to the backpack, and a check counts for the present code. */
-function countReported(
-  { tools }: SpecSet,
-  draft: Draft<SessionFacts>,
-  { observed = {}, state = {} }: StepReport,
-): void {
-  Object.assign(draft.backpack, state);
+function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepReport): void {
+  if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
+  if (Object.keys(observed).length === 0) return;
   for (const field of Object.values(reportedFields({ tools }).checks))
     if (Object.hasOwn(observed, field))
-      draft.checks[field] = { value: observed[field] as Draft<Json>, change: draft.change };
+      draft.checks = { ...draft.checks, [field]: { value: observed[field]!, change: draft.change } };
 }
 
 type StepReport = Extract<Body, { event: 'step' | 'outcome' }>;
 
 /** A PSR selects a pattern; a PUR records whether it held. */
-function countPattern(draft: Draft<SessionFacts>, id: string, tool: string, outcome: OutcomeRecord): void {
+function countPattern(draft: Draft, id: string, tool: string, outcome: OutcomeRecord): void {
   const after = patternStatusAfter(tool, outcome);
   if (!after) return;
-  draft.patterns[after.pattern] = after.status;
-  if (after.selects) draft.selections[after.pattern] = id;
+  draft.patterns = { ...draft.patterns, [after.pattern]: after.status };
+  if (after.selects) draft.selections = { ...draft.selections, [after.pattern]: id };
 }

@@ -40,6 +40,9 @@ export function memoryMessages(clock: Clock): MessageStore {
     },
     receipts: async (sender, after) =>
       receipts.filter((each) => each.sender === sender && each.nth > after).map(({ sender: _, ...receipt }) => receipt),
+    hasNews: async (address, { seq, receipt }) =>
+      inOrder().some((message) => message.to === address && message.seq > seq) ||
+      receipts.some(({ sender, nth }) => sender === address && nth > receipt),
     async wait(wait) {
       const circle = circleOfWaits([...waits.values()], wait, clock.now());
       if (circle === null) waits.set(wait.id, wait);

@@ -46,6 +46,8 @@ const SQL = {
   mark: 'UPDATE messages SET state = ?2 WHERE id = ?1',
   addReceipt: 'INSERT INTO receipts (sender, message, state, at) VALUES (?, ?, ?, ?)',
   receipts: 'SELECT nth, message, state, at FROM receipts WHERE sender = ? AND nth > ? ORDER BY nth',
+  news: `SELECT EXISTS (SELECT 1 FROM messages WHERE recipient = ?1 AND seq > ?2)
+    OR EXISTS (SELECT 1 FROM receipts WHERE sender = ?1 AND nth > ?3) AS news`,
   waits: 'SELECT id, waiter, target, until FROM waits',
   addWait: 'INSERT OR REPLACE INTO waits VALUES (?, ?, ?, ?)',
   dropWait: 'DELETE FROM waits WHERE id = ?1 OR until <= ?2',
@@ -88,6 +90,7 @@ export function sqliteMessages(
       }),
     receipts: async (sender, after) =>
       read(() => sql.receipts.all(sender, after).map((each) => ({ ...each }) as unknown as Receipt)),
+    hasNews: async (address, { seq, receipt }) => read(() => sql.news.get(address, seq, receipt)?.['news'] === 1),
     wait: (wait) =>
       write((now) => {
         const circle = circleOfWaits(sql.waits.all() as unknown as Wait[], wait, now);

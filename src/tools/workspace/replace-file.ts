@@ -14,6 +14,7 @@ import {
   rmdirSync,
   rmSync,
   type Stats,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { isAlive } from '../../base/process.ts';
@@ -50,11 +51,32 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
     rmSync(temporary, { force: true });
     throw error;
   }
+  rememberState(folder);
   syncFolder(folder);
 }
 
-/** Removes temporary files left by engines that were killed during a replacement. */
+/** Folders in which this process wrote last, each with its modification time then. Spares reading large folders. */
+const lastStates = new Map<string, bigint>();
+const MOST_STATES = 10_000;
+
+function rememberState(folder: Anchor): void {
+  if (lastStates.size >= MOST_STATES) lastStates.clear();
+  const { id, modified } = stateOf(folder);
+  lastStates.set(id, modified);
+}
+
+function stateOf({ path }: Anchor): { readonly id: string; readonly modified: bigint } {
+  const { dev, ino, mtimeNs } = statSync(path, { bigint: true });
+  return { id: `${dev}:${ino}`, modified: mtimeNs };
+}
+
+/**
+ * Removes temporary files left by engines that were killed during a replacement. Reads the folder only if another
+ * process has changed it since this one wrote in it.
+ */
 function removeLeft(folder: Anchor): void {
+  const { id, modified } = stateOf(folder);
+  if (lastStates.get(id) === modified) return;
   for (const name of readdirSync(folder.path)) {
     const pid = /^\.hopgate-(\d+)-[0-9a-f]{16}\.tmp$/.exec(name)?.[1];
     if (pid !== undefined && !isAlive(Number(pid))) rmSync(`${folder.path}/${name}`, { force: true });

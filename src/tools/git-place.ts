@@ -1,25 +1,44 @@
-import type { Dirent } from 'node:fs';
+import { type Dirent, lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
+/** A name in a folder. */
+type Named = Pick<Dirent, 'name' | 'isDirectory'>;
+
 /** True for a folder in which git may find objects and refs: a repository, or the target of a `commondir` file. */
-export const isGitFolder = (entries: readonly Dirent[]): boolean => has(entries, 'objects', 'refs');
+export const isGitFolder = (entries: readonly Named[]): boolean => has(entries, 'objects', 'refs');
 
 /** True if git reads a configuration in a folder of any name: a repository, or the entry of a linked work tree. */
-export function isGitPlace(folder: string, entries: readonly Dirent[]): boolean {
+export function isGitPlace(folder: string, entries: readonly Named[]): boolean {
   if (entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory()))
     return isGitFolder(entries) || has(entries, 'commondir');
   return isGitFolder(entries) && isObjectStore(readFolder(join(folder, 'objects')));
 }
 
-export const isObjectStore = (entries: readonly Dirent[]): boolean =>
+export const isObjectStore = (entries: readonly Named[]): boolean =>
   has(entries, 'pack') && entries.some(({ name }) => name === 'info' || /^[0-9a-f]{2}$/.test(name));
 
-const has = (entries: readonly Dirent[], ...wanted: readonly string[]): boolean =>
+const has = (entries: readonly Named[], ...wanted: readonly string[]): boolean =>
   wanted.every((name) => entries.some((entry) => entry.name === name));
 
-/** Detects paths in git folders of any name. Reads each folder once. */
+/** The entries of a folder by which git recognizes it, without reading the others. */
+const gitEntries = (folder: string): Named[] =>
+  ['HEAD', 'objects', 'refs', 'commondir'].flatMap((name) => {
+    const stat = entryIfAny(join(folder, name));
+    return stat ? [{ name, isDirectory: () => stat.isDirectory() }] : [];
+  });
+
+function entryIfAny(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (['EACCES', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** Detects paths in git folders of any name. Looks at each folder once. */
 export interface GitPlaces {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
@@ -31,7 +50,7 @@ export function gitPlaces(root: string): GitPlaces {
   const known = new Map<string, boolean>();
   const isPlace = (folder: string): boolean => {
     const path = join(root, folder);
-    const place = known.get(folder) ?? (isTooDeep(path) || isGitPlace(path, readFolder(path)));
+    const place = known.get(folder) ?? (isTooDeep(path) || isGitPlace(path, gitEntries(path)));
     known.set(folder, place);
     return place;
   };

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
@@ -60,6 +60,12 @@ export async function stage(
   const skipped = new Set<string>();
   for (const path of asked.length === 0 ? [''] : asked) {
     const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
+    const inner = innerRepository(session.rules.root, path);
+    if (beneath.length === 0 && inner !== null)
+      return failed(
+        'other-repository',
+        `"${path}" is in ${inner}, a repository of its own. Its changes are committed in a session there; ask the operator for one (--root ${inner}).`,
+      );
     if (
       beneath.length === 0 &&
       path !== '' &&
@@ -113,6 +119,13 @@ export async function stage(
     skipped: [...skipped].sort(),
     replaced: isStaged ? replaced : {},
   };
+}
+
+/** The folder of a path that is a repository inside the root, such as a submodule; null if none is. */
+function innerRepository(root: string, path: string): string | null {
+  const names = path === '' ? [] : path.split('/');
+  const folders = names.map((_, at) => names.slice(0, at + 1).join('/'));
+  return folders.find((folder) => existsSync(join(root, folder, '.git'))) ?? null;
 }
 
 /** The part of a result that names the staged versions that were replaced; empty if there are none. */

@@ -11,7 +11,7 @@ import { currentBranch } from './branches/current.ts';
 import { loginFor } from './credentials/credential.ts';
 import { pushTarget } from './credentials/push-target.ts';
 import { redact } from './credentials/redact.ts';
-import { remoteFailure } from './credentials/remote-failure.ts';
+import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues, networkKeys } from './judge-config.ts';
 import { APPROVE_AGAIN, gitReport, refEffects } from './report.ts';
@@ -69,8 +69,10 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     return { sha: at(ref), base: at(base), reached: listed.stdout !== null, stderr: listed.stderr };
   };
   const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
+  const proxy = login?.env['https_proxy'];
+  const via = proxy ? new URL(proxy).host : null;
   const explained = (stderr: string) =>
-    target.kind === 'network' ? remoteFailure(stderr, target, login?.shown ?? null) : null;
+    target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.shown ?? null, via) : null;
   // As root, commands run as the repository's owner, who may have no access to the operator's files.
   const before = await remoteTip().catch((error: unknown): Stop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
@@ -197,9 +199,6 @@ function trackingSpecs({ config }: GitSession, remote: string): string[] {
   const specs = configValues(config, `remote.${remote}.fetch`);
   return specs.filter((spec) => /^\+?refs\/heads\/[^:\s]+:refs\/remotes\/[^:\s]+$/.test(spec));
 }
-
-/** The last line of the stderr of git or ssh. */
-const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
 
 /** The reason for which the remote rejected a push: the summary of a `!` line of `git push --porcelain`. */
 function rejection(stdout: string): string | null {

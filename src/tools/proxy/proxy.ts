@@ -23,6 +23,8 @@ export interface FilteringProxy {
   accept(socket: Socket): void;
   /** The places tried so far, in the order of the first try. */
   tried(): readonly Tried[];
+  /** Why admitted places did not answer, by `host:port`. */
+  unanswered(): ReadonlyMap<string, string>;
   /** Ends all connections. */
   close(): void;
 }
@@ -49,6 +51,7 @@ export function makeProxy(
 ): FilteringProxy {
   const names = new PinnedNames(list, resolve);
   const tried = new Map<string, { place: string; tries: number; why: string | null }>();
+  const unanswered = new Map<string, string>();
   const open = new Set<Socket>();
   let bytesOfEnded = 0;
 
@@ -97,6 +100,7 @@ export function makeProxy(
     try {
       remote = verdict.via ? await openTunnel(verdict.via, place!) : await connected(verdict, place!);
     } catch (error) {
+      unanswered.set(placeText(place!), (error as Error).message);
       return client.end(answer(502, 'Bad Gateway', `${(error as Error).message}\n`));
     }
     if (client.destroyed) return remote.destroy();
@@ -120,6 +124,7 @@ export function makeProxy(
     if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
     const outgoing = requestTo(verdict, place!, url!, request);
     outgoing.on('error', (error) => {
+      unanswered.set(placeText(place!), error.message);
       if (response.headersSent) response.destroy();
       else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
     });
@@ -149,6 +154,7 @@ export function makeProxy(
       server.emit('connection', socket);
     },
     tried: () => [...tried.values()],
+    unanswered: () => unanswered,
     close,
   };
 }

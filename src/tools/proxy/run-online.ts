@@ -48,7 +48,8 @@ export async function runOnline(
         ...(proxy ? { onConnection: proxy.accept } : {}),
       }),
     );
-    return { result, ...described(proxy, filled, key) };
+    const { connects, fields } = described(proxy, filled, key);
+    return { result, connects, fields: { ...missingSettings(command, layout, result, filled, proxy, key), ...fields } };
   } finally {
     proxy?.close();
   }
@@ -68,6 +69,42 @@ function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key:
             refusedHosts: refused.map(({ place, tries, why }) => ({ place, tries, why })),
             remedy: `It reaches only its hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml what it needs of ${namesOf(refused.map(({ place }) => place))}; a host that is not public, by its address as well.`,
           },
+  };
+}
+
+/** Outputs of a program that reached no host, and of an ssh that has no key of the host or of its own. */
+const REFUSED = /connection refused|ECONNREFUSED|could(?: not|n't) connect/i;
+const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/;
+
+/** The settings that a failed command lacked, which only the operator can make. */
+function missingSettings(
+  { hosts = [], ssh }: Reach,
+  { network }: SandboxLayout,
+  { exit, stdout, stderr, networkTries = 0 }: CommandResult,
+  { unset, cleanPlace }: FilledEnv,
+  proxy: FilteringProxy | null,
+  key: string,
+): { readonly [field: string]: Json } {
+  if (exit === 0) return {};
+  const output = `${stdout}\n${stderr}`;
+  const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));
+  const unanswered = [...(proxy?.unanswered() ?? [])].map(([place, why]) => `${cleanPlace(place)}: ${why}`);
+  const remedies = [
+    ...(unanswered.length > 0 ? [`Did not answer: ${namesOf(unanswered)}.`] : []),
+    ...(unset.length > 0
+      ? [`Not set where hopgate was started, so the command did not get it: ${namesOf(unset)}.`]
+      : []),
+    ...(ssh === undefined && SSH_REFUSED.test(output)
+      ? [`Ask the operator for ${key}.ssh in hopgate.yaml: { key: ~/.ssh/…, known-hosts: ~/.ssh/known_hosts }.`]
+      : []),
+  ];
+  return {
+    ...(isOffline
+      ? {
+          noNetwork: `There is no network here. Ask the operator to list under ${key}.hosts in hopgate.yaml what the command needs; a service of this machine as 127.0.0.1:PORT.`,
+        }
+      : {}),
+    ...(remedies.length > 0 ? { remedy: remedies.join(' ') } : {}),
   };
 }
 

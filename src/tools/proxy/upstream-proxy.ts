@@ -72,6 +72,10 @@ export const toProxy = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHead
 export const protocolOf = ({ url }: UpstreamProxy): typeof http | typeof https =>
   url.protocol === 'https:' ? https : http;
 
+/** The remedy if the operator's proxy does not lead to a host. */
+export const proxyRemedy = (host: string): string =>
+  `ask the operator to correct HTTPS_PROXY (with user and password if the proxy wants them), or to list ${host} in NO_PROXY`;
+
 /**
  * Opens a tunnel to a place through the proxy.
  *
@@ -80,15 +84,14 @@ export const protocolOf = ({ url }: UpstreamProxy): typeof http | typeof https =
 export function openTunnel(via: UpstreamProxy, place: NetworkPlace): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const path = placeText(place);
+    const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(place.host)}`));
     const request = protocolOf(via).request({ ...toProxy(via, { host: path }), method: 'CONNECT', path });
     request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));
-    request.once('error', (error) =>
-      reject(new Error(`the proxy ${via.url.host} cannot be reached: ${error.message}`)),
-    );
+    request.once('error', (error) => fail(`cannot be reached: ${error.message}`));
     request.once('connect', ({ statusCode }, socket, head) => {
       if (statusCode !== 200) {
         socket.destroy();
-        return reject(new Error(`the proxy ${via.url.host} answered ${statusCode} for ${path}`));
+        return fail(`answered ${statusCode} for ${path}`);
       }
       request.setTimeout(0);
       if (head.length > 0) socket.unshift(head);
@@ -96,7 +99,7 @@ export function openTunnel(via: UpstreamProxy, place: NetworkPlace): Promise<Soc
     });
     request.once('response', (response) => {
       response.resume();
-      reject(new Error(`the proxy ${via.url.host} answered ${response.statusCode} for ${path}`));
+      fail(`answered ${response.statusCode} for ${path}`);
     });
     request.end();
   });

@@ -8,6 +8,8 @@ import { failed, type Stop } from '../workspace/outcome.ts';
 /** The variables of a configured command, and the functions that redact the operator's values from its results. */
 export interface FilledEnv {
   readonly env: { readonly [name: string]: string };
+  /** The variables of the operator that are stated and not set. */
+  readonly unset: readonly string[];
   readonly clean: (text: string) => string;
   /** True if there is nothing to redact, so that the output may be shown while the command runs. */
   readonly isOpen: boolean;
@@ -34,11 +36,13 @@ export function fillEnv(
   const secrets = new Map([...given].map(([name, value]) => [`\${${name}}`, value]));
   for (const [at, text] of hidden.entries()) secrets.set(`[key ${at + 1}]`, text);
   const env: { [name: string]: string } = Object.fromEntries(given);
+  const unset = new Set<string>();
   for (const [name, text] of Object.entries(stated ?? {})) {
     let isWhole = true;
     const value = text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (reference, from: string) => {
       const taken = operator[from];
       isWhole &&= taken !== undefined;
+      if (taken === undefined) unset.add(from);
       if (taken !== undefined) secrets.set(reference, taken);
       return taken ?? '';
     });
@@ -50,7 +54,7 @@ export function fillEnv(
   const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
   const cleanPlace = (place: string) =>
     forms.some((form) => place.toLowerCase().includes(form)) ? '(a name that contains a secret)' : place;
-  return { env, clean, isOpen: secrets.size === 0, cleanResult, cleanPlace };
+  return { env, unset: [...unset], clean, isOpen: secrets.size === 0, cleanResult, cleanPlace };
 }
 
 const SECONDS = 60;

@@ -82,12 +82,16 @@ export function shellContext(
   };
 }
 
-/** The files whose names are words of the texts. */
+/** The files whose names are words of the texts; a name that is an ordinary word (`config`) only with its folder. */
 function namedFiles(paths: readonly string[], texts: readonly string[]): readonly string[] {
-  const words = new Set(texts.flatMap((text) => text.slice(0, 1 << 20).split(/[\s"'`()<>=,;:]+/)));
-  const names = new Set([...words].map((word) => word.slice(word.lastIndexOf('/') + 1)));
-  return paths.filter((path) => names.has(path.slice(path.lastIndexOf('/') + 1))).slice(0, MOST_NAMED);
+  const words = texts.flatMap((text) => text.slice(0, 1 << 20).split(/[\s"'`()<>=,;:]+/));
+  const names = new Set(words.flatMap((word) => [lastNames(word, 1), lastNames(word, 2)]));
+  return paths
+    .filter((path) => names.has(lastNames(path, /[._-][^/]*$/.test(lastNames(path, 1)) ? 1 : 2)))
+    .slice(0, MOST_NAMED);
 }
+
+const lastNames = (path: string, count: number): string => path.split('/').slice(-count).join('/');
 
 /** Maximum number of masked files in a result. */
 const MOST_NAMED = 10;
@@ -95,6 +99,9 @@ const MOST_NAMED = 10;
 /** Without a network, package managers give up at their first failure instead of after minutes. */
 const NO_RETRIES = {
   npm_config_fetch_retries: '0',
+  // "pnpm run" hands a 0 on as an empty value, with which npm retries: then at once.
+  npm_config_fetch_retry_mintimeout: '1',
+  npm_config_fetch_retry_maxtimeout: '1',
   npm_config_update_notifier: 'false',
   pnpm_config_fetch_retries: '0',
   YARN_HTTP_RETRY: '0',

@@ -71,6 +71,12 @@ describe.each([
     vi.stubEnv('HTTPS_PROXY', 'socks5h://127.0.0.1:1');
     const socks = await push({ credential: env }, box);
     expect(socks.outcome).toMatchObject({ code: 'unusable-proxy', message: expect.stringMatching(/SOCKS.*NO_PROXY/) });
+    vi.stubEnv('HTTPS_PROXY', 'http://me:p%40ss-word@127.0.0.1:1');
+    const closed = await push({ credential: env }, box);
+    expect(closed.outcome).toMatchObject({
+      code: 'remote-unreachable',
+      message: expect.stringMatching(/^The proxy 127\.0\.0\.1:1 does not lead to localhost .*HTTPS_PROXY.*NO_PROXY/),
+    });
     vi.stubEnv('HTTPS_PROXY', `http://me:p%40ss-word@127.0.0.1:${company.port}`);
     const report = await push({ credential: env }, box);
     expect(resultOf(report)).toMatchObject({ pushed: true });

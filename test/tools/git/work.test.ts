@@ -270,6 +270,10 @@ describe('bash-git', () => {
     git(root, 'submodule', '--quiet', 'add', remote, 'sub');
     const sub = join(root, 'sub');
     put(sub, 'src/a.txt', 'inner\n');
+    expect((await run(root)({ sub: 'add sub/src/a.txt' })).outcome).toMatchObject({
+      code: 'other-repository',
+      message: expect.stringContaining('is in sub, a repository of its own'),
+    });
     expect(resultOf(await run(sub)({ sub: 'commit -am inner' }))).toMatchObject({ committed: true });
     expect(git(sub, 'log', '-1', '--format=%s')).toBe('inner');
     expect(resultOf(await run(root)({ sub: 'status --short' }))['stdout']).toBe('A  .gitmodules\nAM sub\n');

@@ -149,7 +149,7 @@ describe('a command in the sandbox has', () => {
   test('only its own environment', async () => {
     const layout = bare({ root: scratch(), env: { A: '1' } });
     const { stdout } = await run(layout, 'env | cut -d= -f1 | sort | tr "\\n" " "', { env: { B: '2' } });
-    expect(stdout).toBe('A B HOME LANG LOGNAME OLDPWD PATH PWD SHELL SHLVL TMPDIR USER _ '.replace('OLDPWD ', ''));
+    expect(stdout).toBe('A B HOME LANG LOGNAME OLDPWD PATH PWD SHELL SHLVL TERM TMPDIR USER _ '.replace('OLDPWD ', ''));
   });
 
   test('the host’s network only if asked', async () => {

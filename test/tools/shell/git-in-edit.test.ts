@@ -311,6 +311,49 @@ it('git says of a clean tree with a submodule and masked files the same as outsi
     }
 });
 
+describe('git in a submodule of the root', () => {
+  const withSubmodule = () => {
+    const [root, other] = [repository(), repository(copyMasked)];
+    git(other, 'checkout', '-q', 'src/a.txt');
+    git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', other, 'src/sub');
+    git(root, 'commit', '-q', '-m', 'sub');
+    return { root, sub: join(root, 'src/sub') };
+  };
+  const state = (sub: string) => git(sub, 'log', '--oneline', '--all') + git(sub, 'ls-files', '-s');
+
+  it('undoes, renames and stashes, and keeps only the files', async () => {
+    const { root, sub } = withSubmodule();
+    const before = state(sub);
+    const { result } = await ok(root, 'bash', {
+      command:
+        'cd src/sub && echo x > src/src_a && echo x > src/b.txt && git checkout -q -- src/b.txt && git mv src/src_a src/d.txt 2>/dev/null; git stash -q -u && git stash pop -q && git mv src/b.txt src/e.txt && git status --short',
+    });
+    expect(result).toMatchObject({ exit: 0, stdout: expect.stringContaining('R  src/b.txt -> src/e.txt') });
+    expect(existsSync(join(sub, 'src/e.txt'))).toBe(true);
+    expect(state(sub)).toBe(before);
+  });
+
+  it.each([
+    ['cd src/sub && echo x > src/b.txt && git stash', /it left changes in a stash/],
+    ['cd src/sub && echo x > src/b.txt && git commit -qam x', /the commits on \S+ of the submodule src\/sub/],
+  ])('says of %s that it is not kept', async (command, message) => {
+    const { root, sub } = withSubmodule();
+    const before = state(sub);
+    const { outcome } = await run(root, 'bash', { command });
+    expect(outcome).toMatchObject({ code: 'git-not-kept', message: expect.stringMatching(message) });
+    expect(state(sub)).toBe(before);
+  });
+
+  it('shows no masked object, and writes no hook', async () => {
+    const { root } = withSubmodule();
+    const command = `cd src/sub; git log -p --all --reflog -- .env; git add -A; git commit -qam x; git repack -adq
+      for o in $(git rev-list --objects --all --reflog | cut -d" " -f1); do git cat-file -p $o; done; find / -xdev -path '*objects*' -type f -exec cat {} + 2>/dev/null
+      echo x > ../../.git/modules/src/sub/hooks/pre-commit && echo written`;
+    const { outcome } = await run(root, 'bash', { command });
+    expect(JSON.stringify(outcome)).not.toMatch(/S3CRET|written/);
+  });
+});
+
 it('git in explore keeps nothing, and says so', async () => {
   const root = repository();
   const before = git(root, 'log', '--oneline', '--all');

@@ -42,6 +42,23 @@ test('a deploy command connects to its hosts through the proxy, and each is reco
   expect(result).not.toHaveProperty('refusedHosts');
 });
 
+test('a failed command that lacks hosts, a variable or a key of ssh is answered with the setting', async () => {
+  const offline = await deploy('curl -sS http://127.0.0.1:9/', {});
+  expect(offline.result.noNetwork).toContain('deploy.ship.hosts');
+  const named = await deploy('curl -sS http://registry.example.com/', {});
+  expect(named.result.noNetwork).toContain('deploy.ship.hosts');
+  const unset = await deploy('exit 1', { env: { TOKEN: '${TEST_UNSET_TOKEN}' } });
+  expect(unset.result.remedy).toContain('TEST_UNSET_TOKEN');
+  const keyless = await deploy('echo "Host key verification failed." >&2; exit 255', {});
+  expect(keyless.result.remedy).toContain('deploy.ship.ssh');
+  expect((await deploy('true', { env: { TOKEN: '${TEST_UNSET_TOKEN}' } })).result).not.toHaveProperty('remedy');
+});
+
+test('a host that does not answer is named with the reason', async () => {
+  const { result } = await deploy('curl -sSp http://127.0.0.1:1/', { hosts: ['127.0.0.1:1'] });
+  expect(result.remedy).toMatch(/^Did not answer: 127\.0\.0\.1:1: .*ECONNREFUSED/);
+});
+
 test('a tunnel carries any protocol', async () => {
   const port = await listening(createServer((socket) => socket.end('hello\n')));
   const { result } = await deploy(`/run/hopgate/tunnel 127.0.0.1 ${port} < /dev/null`, {

@@ -99,6 +99,12 @@ describe('bash-readonly runs an ordinary command', () => {
     );
   });
 
+  test('npm fails at once without a network, also where pnpm hands its settings on', async () => {
+    const line = 'npm_config_fetch_retries= npm config ls -l | grep -E "^fetch-retry-m(in|ax)timeout"';
+    const { result } = await shell(scratch(), line);
+    expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
+  });
+
   test('a home folder in which Java finds its preferences', async () => {
     const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });

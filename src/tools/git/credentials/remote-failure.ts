@@ -1,3 +1,4 @@
+import { proxyRemedy } from '../../proxy/upstream-proxy.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 /** The reason for which a remote could not be used. */
@@ -7,6 +8,7 @@ interface RemoteFailure {
     | 'authentication-failed'
     | 'unknown-host-key'
     | 'redirected'
+    | 'remote-unreachable'
     | 'untrusted-certificate';
   readonly message: string;
 }
@@ -18,15 +20,29 @@ const HOST_KEY = /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CH
 const REDIRECTS = /returned error: 30[1278]|redirect/i;
 const CERTIFICATE = /SSL certificate problem|server certificate verification failed|certificate subject name/i;
 
+const UNREACHED = /Proxy CONNECT|CONNECT tunnel|proxy after CONNECT|Failed to connect|Could not resolve/i;
+
+/** The last line of the stderr of git or ssh. */
+export const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
+
 /**
  * Translates an error of git or ssh into a remedy; null if the operator's configuration cannot fix it.
+ *
+ * @param stderr without secrets
  * @param shown where the presented credential is configured; null if none was presented
+ * @param via the operator's proxy as `host:port`; null if git connects directly
  */
 export function remoteFailure(
   stderr: string,
   { url, scheme, host }: NetworkTarget,
   shown: string | null,
+  via: string | null = null,
 ): RemoteFailure | null {
+  if (via !== null && UNREACHED.test(stderr))
+    return {
+      code: 'remote-unreachable',
+      message: `The proxy ${via} does not lead to ${host} (${lastLine(stderr)}); ${proxyRemedy(host)}.`,
+    };
   if (HOST_KEY.test(stderr))
     return {
       code: 'unknown-host-key',

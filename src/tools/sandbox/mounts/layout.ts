@@ -124,6 +124,7 @@ export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
     chdir: root,
     env: {
       LANG: 'C.UTF-8',
+      TERM: 'dumb',
       ...request.programs?.env,
       PATH: [...new Set([...path, ...(request.programs?.path ?? []), ...SYSTEM_PATH])].join(':'),
       HOME: SANDBOX_HOME,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isWithin } from '../../../base/paths.ts';
 import type { Mount } from '../mount.ts';
 import { type BaseRequest, baseLayout, type SandboxLayout, withMounts } from './layout.ts';
-import { openGit, ownGit } from './open-git.ts';
+import { modulesOf, openGit, ownGits } from './open-git.ts';
 import { maskMounts, maskOverlay, openOuterGit, outerGitMounts, scanTree, type TreeScan } from './tree.ts';
 
 export interface TreeRequest extends BaseRequest {
@@ -93,21 +93,30 @@ const treeLayout = (
 export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edit'): SandboxLayout {
   const { root } = request;
   const scan = request.scan ?? scanTree(root, request.masks);
-  const folders = ownGit(root);
-  const git = folders && openGit(root, folders, request.objects ?? []);
+  const gits = ownGits(root, scan.gitFiles);
+  let objects = request.objects ?? [];
+  const opened = gits.map((folders, at) => {
+    const one = openGit(root, folders, objects, at);
+    objects = one.objects;
+    return one;
+  });
+  const sealedGit = opened.flatMap((one) => one.sealed);
   const [first] = scan.outer;
   const outer =
     first && isPlain(first.folder) ? openOuterGit(first, { root, scan }, OVERLAY_BYTES, request.objects ?? []) : null;
-  const { layer, mounts } = maskOverlay(root, scan, git?.layer);
-  const sealed = scan.protectedPaths.filter((path) => !git || path !== '.git');
-  const objects = (git ?? outer)?.objects ?? request.objects ?? [];
+  const { layer, mounts } = maskOverlay(
+    root,
+    scan,
+    opened.flatMap((one) => one.layer),
+  );
+  const sealed = scan.protectedPaths.filter((path) => gits.length === 0 || path !== '.git');
   return treeLayout(
     name,
-    { ...request, scan, objects },
+    { ...request, scan, objects: outer?.objects ?? objects },
     [
       { kind: 'overlay', source: root, target: root, bytes: OVERLAY_BYTES, ...layer },
       ...sealed.map((path): Mount => ({ kind: 'sealed', target: join(root, path) })),
-      ...(git?.sealed ?? []),
+      ...sealedGit.filter(({ target }) => gits.length === 1 || target !== modulesOf(root)),
       ...mounts,
     ],
     outer?.mounts,

@@ -1,13 +1,13 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isWithin } from '../../../base/paths.ts';
-import type { Repository } from '../../git/repository.ts';
+import { gitFileTarget, type Repository } from '../../git/repository.ts';
 import type { Mount } from '../mount.ts';
 import type { LayerFile } from './mask-layer.ts';
 import { readFolder } from './read-folder.ts';
 
-/** The place of a repository's real objects in a sandbox where git writes its new ones to memory. */
-const OBJECTS = '/var/git-objects';
+/** The place of the real objects of a repository in a sandbox where git writes its new ones to memory. */
+const objectsPlace = (at: number): string => `/var/git-objects${at === 0 ? '' : `-${at}`}`;
 /** Maximum size of the objects that a command may write there. */
 const OBJECTS_BYTES = 256 << 20;
 
@@ -34,6 +34,19 @@ export function ownGit(root: string): RepositoryFolders | null {
   return isFolder ? { gitDir: path, commonDir: path } : null;
 }
 
+/** The root's own repository, and those of its submodules whose folders are in the root's own `.git`. */
+export function ownGits(root: string, gitFiles: readonly string[]): readonly RepositoryFolders[] {
+  const own = ownGit(root);
+  if (own === null) return [];
+  const modules = gitFiles
+    .flatMap((path) => gitFileTarget(join(root, path)) ?? [])
+    .filter((folder) => isWithin(modulesOf(root), folder));
+  return [own, ...[...new Set(modules)].map((folder) => ({ gitDir: folder, commonDir: folder }))];
+}
+
+/** The folder with the repositories of the submodules. */
+export const modulesOf = (root: string): string => join(root, '.git/modules');
+
 /** The folders of a repository below another folder, at the same relative paths. */
 export const gitFoldersIn = (
   place: string,
@@ -51,8 +64,14 @@ export const gitFoldersIn = (
  *
  * @param top the folder that the overlay shows; the git folders are in it
  * @param objects mounts that cover the objects of masked files
+ * @param at the number of the repository among those that are opened in one sandbox
  */
-export function openGit(top: string, { gitDir, commonDir }: RepositoryFolders, objects: readonly Mount[]): OpenGit {
+export function openGit(
+  top: string,
+  { gitDir, commonDir }: RepositoryFolders,
+  objects: readonly Mount[],
+  at = 0,
+): OpenGit {
   const place = join(commonDir, 'objects');
   const names = [...SEALED.map((name) => join(commonDir, name)), ...SEALED.map((name) => join(gitDir, name))];
   const sealed = [...new Set([...names, ...otherWorkTrees(gitDir, commonDir)])]
@@ -70,9 +89,9 @@ export function openGit(top: string, { gitDir, commonDir }: RepositoryFolders, o
     objects: isView
       ? [
           { kind: 'scratch', target: place, bytes: OBJECTS_BYTES },
-          { kind: 'text-file', target: join(place, 'info/alternates'), text: `${OBJECTS}\n` },
+          { kind: 'text-file', target: join(place, 'info/alternates'), text: `${objectsPlace(at)}\n` },
           ...others.map((mount) =>
-            mount.kind === 'read-only' ? { ...mount, target: moved(mount.target, place) } : mount,
+            mount.kind === 'read-only' ? { ...mount, target: moved(mount.target, place, objectsPlace(at)) } : mount,
           ),
         ]
       : others,
@@ -88,5 +107,5 @@ function otherWorkTrees(gitDir: string, commonDir: string): string[] {
     .filter((path) => path !== gitDir);
 }
 
-const moved = (target: string, place: string): string =>
-  target === place || target.startsWith(`${place}/`) ? OBJECTS + target.slice(place.length) : target;
+const moved = (target: string, place: string, to: string): string =>
+  target === place || target.startsWith(`${place}/`) ? to + target.slice(place.length) : target;

@@ -1,17 +1,43 @@
+import { relative } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
 import { namesOf } from '../../../gate/scope/tree.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
-import { ownGit } from '../../sandbox/mounts/open-git.ts';
+import { modulesOf, ownGits, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import type { CallTree } from '../context.ts';
 import type { Change } from '../overlay-changes.ts';
 import { type GitChanges, gitChanges } from './git-changes.ts';
 
 /** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
-export function gitOf(root: string, { outer: [outer] }: CallTree['scan'], view: OverlayView): GitChanges | null {
-  const own = ownGit(root);
-  if (own) return gitChanges(own, root, view);
+export function gitOf(
+  root: string,
+  { outer: [outer], gitFiles }: CallTree['scan'],
+  view: OverlayView,
+): GitChanges | null {
+  const [own, ...modules] = ownGits(root, gitFiles);
+  if (own)
+    return together(
+      gitChanges(own, root, view),
+      modules.map((each) => ofModule(root, each, view)),
+    );
   return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
+}
+
+/** The changes of the repository of a submodule, by its name. */
+function ofModule(root: string, folders: RepositoryFolders, view: OverlayView): GitChanges | null {
+  const changes = gitChanges(folders, root, view);
+  const name = relative(modulesOf(root), folders.gitDir);
+  return changes && { ...changes, lost: changes.lost.map((what) => `${what} of the submodule ${name}`) };
+}
+
+function together(own: GitChanges | null, modules: readonly (GitChanges | null)[]): GitChanges | null {
+  const all = [own, ...modules].filter((each) => each !== null);
+  if (all.length <= 1) return all[0] ?? null;
+  return {
+    spoils: all.find(({ spoils }) => spoils !== null)?.spoils ?? null,
+    lost: all.flatMap(({ lost }) => lost),
+    staged: all.some(({ staged }) => staged),
+  };
 }
 
 /** The root's own `.git`, which is writable in the overlay and always discarded. */

@@ -5,14 +5,16 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { deploys } from '../../src/cli/detect/deploys.ts';
-import { editScope, withoutTests } from '../../src/cli/detect/folders.ts';
+import { editScope, withManifests, withoutTests } from '../../src/cli/detect/folders.ts';
 import { detectGit } from '../../src/cli/detect/git.ts';
+import { exceptionFor, maskExceptions } from '../../src/cli/detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/programs.ts';
 import { detectProject } from '../../src/cli/detect/project.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
 import { unquotedWords } from '../../src/cli/detect/unquoted-words.ts';
 import { unwritable } from '../../src/gate/scope/writable.ts';
+import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
 import { memoryTree } from './memory-tree.ts';
@@ -92,7 +94,10 @@ describe('the detection of tests', () => {
 
   it.each([
     [{ 'Cargo.toml': '' }, 'cargo test'],
+    [{ 'Cargo.toml': '[workspace]\nmembers = ["a"]\n[package]\n' }, 'cargo test --workspace'],
+    [{ 'Cargo.toml': '[workspace]\nmembers = ["a"]\n' }, 'cargo test'],
     [{ 'go.mod': 'module a' }, 'go test ./...'],
+    [{ 'package.json': scripts({ test: 'bin/bats test' }), 'test/a.bats': '' }, 'npm test'],
     [{ 'pytest.ini': '' }, 'pytest --junitxml=hopgate-junit.xml'],
     [
       { 'pyproject.toml': '[tool.pytest.ini_options]\naddopts = "-q"\n', 'uv.lock': '' },
@@ -114,6 +119,18 @@ describe('the detection of tests', () => {
     [{ 'tests/helper.py': '', 'src/contest.py': '' }],
     [{ Makefile: 'test := 5\nTESTS = test\n' }],
   ])('finds no tests in %j', async (files) => expect(await tests(files as { [path: string]: string })).toEqual([]));
+
+  it('tests each module of a Go repository, unless they are many', async () => {
+    const modules = (...folders: string[]) =>
+      tests(Object.fromEntries(folders.map((folder) => [`${folder}go.mod`, ''])));
+    expect((await modules('', 'sdk/', 'exporters/otlp/', '_examples/', 'a/testdata/')).map((it) => it.run)).toEqual([
+      'go test ./...',
+      'go -C sdk test ./...',
+      'go -C exporters/otlp test ./...',
+    ]);
+    const many = await modules('', ...Array.from({ length: 8 }, (_, at) => `m${at}/`));
+    expect(many).toEqual([{ run: 'go test ./...', report: 'none' }]);
+  });
 
   it('omits a Makefile target that only runs the same tests', async () => {
     expect((await tests({ 'Cargo.toml': '', Makefile: 'test:\n\tcargo test\n' })).map((it) => it.run)).toEqual([
@@ -178,7 +195,7 @@ describe('the proposed write paths', () => {
     [
       'a package of one folder',
       'index.js index.d.ts test.js package.json readme.md .github/w.yml',
-      '. !.* !package.json !*.config.* !node_modules/ !dist/ !coverage/',
+      '. !.* !package.json !/*.config.* !node_modules/ !dist/ !coverage/',
     ],
     [
       'a flat Go package',
@@ -198,12 +215,22 @@ describe('the proposed write paths', () => {
     [
       'a web framework',
       'lib/a.js types/a.d.ts test/a.js build/gen.js docs/a.md fastify.js package.json eslint.config.js deploy/a.sh',
-      'build/ docs/ lib/ test/ types/ *.js *.md !*.config.*',
+      'build/ docs/ lib/ test/ types/ *.js *.md !/*.config.*',
     ],
     [
       'a monorepo',
       'packages/a/package.json packages/a/src/x.ts packages/a/node_modules/y/i.js packages/b/dist/i.js package.json README.md',
       'docs/ packages/ test/ *.md !package.json !node_modules/ !dist/',
+    ],
+    [
+      'a repository whose words for ways to ship name code and documents',
+      'src/charts/bar.ts src/ops/a.py src/app/app.config.ts plugins/terraform/a.zsh docs/deployment/a.md docs/deploy.md .changeset/a.md',
+      '.changeset/ docs/ plugins/ src/ *.md',
+    ],
+    [
+      'services with their ways to ship',
+      'package.json deploy-prod.sh tool.sh apps/a/package.json apps/a/vite.config.ts apps/a/src/x.config.ts apps/a/k8s/a.yaml apps/b/helm/Chart.yaml apps/b/helm/README.md scripts/deploy.js scripts/x.js',
+      'apps/ docs/ scripts/ test/ *.md *.sh !package.json !/deploy-* !scripts/deploy.* !apps/*/*.config.* !apps/*/k8s/ !apps/*/helm/',
     ],
     ['shell scripts', 'install tool.sh lib/common.bash README.md', 'docs/ lib/ *.md *.sh'],
     ['an empty folder', 'README.md LICENSE', '.  !.*'],
@@ -213,6 +240,15 @@ describe('the proposed write paths', () => {
     const words = expected.split(' ').filter(Boolean);
     expect(found.filter((path) => path !== OTHER[0])).toEqual(words);
     expect(found).toContain(OTHER[0]);
+  });
+
+  it('have manifests and, for C without a deploy target, build files if asked', () => {
+    const withThem = (files: { readonly [path: string]: string }) =>
+      withManifests(editScope(memoryTree(files)), memoryTree(files));
+    expect(withThem({ 'kilo.c': '', Makefile: 'all:\n' })).not.toContain('!Makefile');
+    expect(withThem({ 'kilo.c': '', Makefile: 'deploy:\n' })).toContain('!Makefile');
+    expect(withThem({ 'src/a.c': '', 'configure.ac': '', 'Makefile.am': '' })).toContain('Makefile.am');
+    expect(withThem({ 'a.go': '', 'go.mod': '', Makefile: '' })).toContain('!Makefile');
   });
 
   it('are the same for a repository of any size', () => {
@@ -268,6 +304,39 @@ describe('the proposed write paths', () => {
   });
 });
 
+describe('the proposed exceptions to the masks', () => {
+  const shown = (files: { readonly [path: string]: string }) => maskExceptions(memoryTree(files), Object.keys(files));
+
+  it('are files that git tracks and whose text shows no secret', () => {
+    expect(
+      shown({
+        '.npmrc':
+          '# no lock\n//npm.example/:_authToken=${NPM_TOKEN}\npackage-lock=false\n@a:registry=https://npm.example/\nhoist-pattern[]=x\r\n',
+        'sig/a.key': '-----BEGIN PGP PUBLIC KEY BLOCK-----\n',
+        'ca/root.pem': '-----BEGIN CERTIFICATE-----\n',
+        'src/__tests__/env/.env.production': 'A=1\n',
+        'src/a.ts': '',
+      }),
+    ).toEqual(['.npmrc', 'sig/a.key', 'ca/root.pem', 'src/__tests__/env/.env.production']);
+    const proposed = { certain: [], possible: [], caches: [], shown: ['.npmrc', 'a/.npmrc'].map(exceptionFor) };
+    const text = renderConfig({ edit: ['.'], test: [], deploy: [], git: null }, proposed);
+    const mask = [...DEFAULT_MASKS, '!/.npmrc', '!a/.npmrc'];
+    expect(parseProjectConfig(text)).toMatchObject({ ok: true, config: { mask } });
+  });
+
+  it.each([
+    ['.npmrc', '//npm.example/:_authToken=${NPM_TOKEN}abc\n'],
+    ['.npmrc', '//npm.example/:_authToken=abc\n'],
+    ['.npmrc', 'a=1\n_auth = abc\n'],
+    ['.npmrc', 'registry=https://me:pw@npm.example/\n'],
+    ['.npmrc', 'some text\n'],
+    ['a.pem', '-----BEGIN CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\n'],
+    ['a.key', 'abc'],
+    ['.env', 'A=1\n'],
+    ['test*/__tests__/.env', 'A=1\n'],
+  ])('do not contain %s with %j', (path, text) => expect(shown({ [path]: text })).toEqual([]));
+});
+
 describe('the proposed hopgate.yaml', () => {
   it('is valid for any names in the repository', async () => {
     const text = fc.string({ unit: 'binary' });
@@ -316,7 +385,7 @@ describe('the proposed hopgate.yaml', () => {
       git: { remote: 'origin', branch: 'main' },
     };
     const caches = many.map((place, at) => (at % 2 ? place : { read: `~/${place}` }));
-    const text = renderConfig(found, { certain: many, possible: many, caches });
+    const text = renderConfig(found, { certain: many, possible: many, caches, shown: many });
     expect(parseDocument(text).toString({ flowCollectionPadding: false })).toBe(text);
     expect(text).not.toMatch(/\[$/m); // prettier breaks such a list differently
     const lines = text.split('\n');

@@ -70,7 +70,7 @@ describe('init', () => {
     const closed = (await scope()).filter(isManifest);
     expect(closed.every((path) => path.startsWith('!'))).toBe(true);
     expect((await type('n', 'init', '--force', '--no-run-tests')).out).toMatch(
-      /May agents change the dependencies \(package/,
+      /May agents change the dependencies and build files \(package/,
     );
     expect((await scope()).filter(isManifest)).toEqual(closed);
     await type('y', 'init', '--force', '--no-run-tests');

@@ -165,6 +165,13 @@ describe('the words of a typed line', () => {
     ['bash', []],
   ])('%s', (line, words) => expect(parseLine(line).words).toEqual(words));
 
+  it('may be one JSON object, but not of a verb with options', () => {
+    expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).given).toEqual({ path: 'a', old: 'x\ny', new: '' });
+    expect(parseLine('bash {"command":"ls"}').given).toEqual({ command: 'ls' });
+    expect(parseLine('bash { ls; }').given).toBeUndefined();
+    expect(parseLine('hop {"to":"edit"}')).toMatchObject({ words: ['{to:edit}'] });
+  });
+
   it('are refused if a quote is not closed', async () => {
     const { out, code } = await typed('mode diagnose', 'start explore', `grep "export src`, 'log');
     expect(out).toContain('not understood: the quote " is not closed');

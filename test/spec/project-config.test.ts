@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { maskMatcher } from '../../src/gate/scope/masks.ts';
 import { SpecError } from '../../src/spec/check/issues.ts';
 import {
   DEFAULT_PROJECT_CONFIG,
@@ -176,6 +177,9 @@ describe('the masks of hopgate.yaml', () => {
       '!secrets/public',
     ]);
     expect(masksOf('mask: ["!test/fixtures/**"]')).toEqual([...DEFAULT_MASKS, '!test/fixtures/**']);
+    const anchored = masksOf('mask: [default, "!/.npmrc"]') as string[];
+    expect(anchored.at(-1)).toBe('!/.npmrc');
+    expect(['.npmrc', 'a/.npmrc'].map(maskMatcher(anchored))).toEqual([false, true]);
   });
 
   it.each([
@@ -183,7 +187,7 @@ describe('the masks of hopgate.yaml', () => {
     [`[${'a, '.repeat(501)}]`, 'mask has more than 500 patterns'],
     ['["*(*(*(a)))b"]', 'mask.0 contains an extended glob; only name!(a|b) at the end of a name is known'],
     [`["${'{a,b}'.repeat(9)}"]`, 'mask.0 has more than 64 alternatives in {…}'],
-    ['["!/etc"]', 'mask.0 "!/etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
+    ['["!//etc"]', 'mask.0 "!//etc" is not a pattern inside the root: no leading /, no backslash, not empty'],
   ])('are limited: case %#', (stated, problem) => expect(masksOf(`mask: ${stated}`)).toEqual([problem]));
 });
 

@@ -10,6 +10,7 @@ import { acceptConfig } from '../../project/trust.ts';
 import { isExclusion } from '../../spec/paths.ts';
 import { programsOf } from '../../tools/shell/context.ts';
 import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/folders.ts';
+import { exceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../detect/programs.ts';
 import { type DetectedProject, detectProject } from '../detect/project.ts';
@@ -56,6 +57,7 @@ async function init(io: Io, options: Options): Promise<void> {
   const isAbove = root !== here;
   const tree = diskTree(root);
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
+  const tracked = ((await askGit(root, ['ls-files', '-z'], io.env['PATH'])) ?? '').split('\0').filter(Boolean);
   const tested = options.tests ? project.edit : withoutTests(project.edit);
   const manifests = manifestsIn(tree);
   const withThem =
@@ -67,6 +69,7 @@ async function init(io: Io, options: Options): Promise<void> {
   const proposed = {
     ...proposedPrograms(tree, path.join(delimiter), [root, ...mounts.map(({ target }) => target)]),
     caches: proposedCaches(tree, io.env['HOME']),
+    shown: maskExceptions(tree, tracked).map(exceptionFor),
   };
   const text = renderConfig(found, proposed, { singleQuote: prefersSingleQuotes(tree) });
   const before = tree.read(CONFIG_FILE);
@@ -109,9 +112,26 @@ async function init(io: Io, options: Options): Promise<void> {
       [
         ...(isAbove ? [`The repository of this folder is ${root}; hopgate works there.`] : []),
         changed ? `Wrote ${file} and trusted it.` : `${file} is up to date; trusted it.`,
-        ...summary(found, [...programs, ...compared], proposed, tree.list(''), withThem ? [] : manifests),
+        ...summary(
+          found,
+          [...programs, ...compared],
+          proposed,
+          testPlaces(tracked.length > 0 ? tracked : tree.list('')),
+          withThem ? [] : manifests,
+        ),
       ].join('\n'),
     );
+}
+
+/** The test files, or the folders of them, by the shortest path that shows it. */
+function testPlaces(paths: readonly string[]): readonly string[] {
+  const places = paths.flatMap((path) => {
+    const names = path.split('/');
+    const starts = names.map((_, at) => names.slice(0, at + 1).join('/') + (at < names.length - 1 ? '/' : ''));
+    return starts.find(isTestPlace) ?? [];
+  });
+  const all = [...new Set(places)];
+  return [...all.filter((place) => place.endsWith('/')), ...all.filter((place) => !place.endsWith('/'))];
 }
 
 /** Asks a person at a terminal. Returns false if there is no terminal. */
@@ -124,7 +144,7 @@ async function agrees(io: Io, message: string): Promise<boolean> {
 
 /** The question about manifests and lock files. */
 const aboutManifests = (manifests: readonly string[]): string =>
-  `May agents change the dependencies (${excerpt(manifests.join(', '), 200)})?`;
+  `May agents change the dependencies and build files (${excerpt(manifests.join(', '), 200)})?`;
 const ABOUT_TESTS = 'Run the test commands once outside and once in the sandbox, to compare the results?';
 
 function colored(io: Io, line: string): string {
@@ -134,8 +154,8 @@ function colored(io: Io, line: string): string {
 function summary(
   { edit, test, deploy, git }: DetectedProject,
   programs: readonly Diagnosis[],
-  { certain, possible, caches }: Proposed,
-  names: readonly string[],
+  { certain, possible, caches, shown }: Proposed,
+  places: readonly string[],
   closed: readonly string[],
 ): readonly string[] {
   const or = (text: string, otherwise: string): string => (text === '' ? otherwise : text);
@@ -143,7 +163,7 @@ function summary(
     all.map(({ run }) => run.join(' ')).join('; ');
   const granted = edit.filter((path) => !isExclusion(path));
   const excluded = edit.filter(isExclusion).map((path) => path.slice(1));
-  const tests = names.filter((name) => isTestPlace(name) && unwritable(name.replace(/\/$/, ''), edit) === null);
+  const tests = places.filter((place) => unwritable(place.replace(/\/$/, ''), edit) === null);
   return [
     `  edit    ${granted.join(' ')}`,
     ...(excluded.length > 0 ? [`          but not ${excluded.join(' ')}`] : []),
@@ -164,6 +184,11 @@ function summary(
     ...(certain.length > 0 ? [`  programs  ${certain.join(' ')}, which the sandbox shows to every command`] : []),
     ...(caches.length > 0
       ? [`  cache   ${caches.map((each) => (typeof each === 'string' ? each : `${each.read} (read-only)`)).join(' ')}`]
+      : []),
+    ...(shown.length > 0
+      ? [
+          `  mask    not ${shorten(shown.map((each) => each.replace(/^!\/?/, '')).join(' '), 60)}: tracked by git, no secret seen`,
+        ]
       : []),
     ...(possible.length > 0
       ? [`  scripts may start ${possible.join(', ')}, which the sandbox lacks; if so, add them to "programs:"`]

@@ -1,6 +1,7 @@
 import { compileGlob } from '../../base/glob.ts';
 import { WritePaths } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
+import { makeDeploys } from './makefile.ts';
 import type { Tree } from './tree.ts';
 
 /** A kind of project, by a name at its root. */
@@ -18,16 +19,18 @@ const kind = (sign: RegExp, creates: string, excludes: string): Kind => ({
   excludes: excludes.split(' ').filter(Boolean),
 });
 
+const C_SIGN = /^(?:CMakeLists\.txt|configure\.ac|meson\.build)$|\.c$/;
+
 const KINDS: readonly Kind[] = [
-  kind(/^package\.json$/, 'test/', 'package.json *.config.* node_modules/ dist/ coverage/'),
+  kind(/^package\.json$/, 'test/', 'package.json /*.config.* node_modules/ dist/ coverage/'),
   kind(/^deno\.jsonc?$/, 'tests/', 'deno.json* deno.lock'),
   kind(/^go\.mod$/, 'cmd/ internal/ pkg/', 'go.mod go.sum vendor/'),
   kind(/^Cargo\.toml$/, 'src/ tests/ examples/ benches/', 'Cargo.toml Cargo.lock target/'),
-  kind(/^(?:CMakeLists\.txt|configure\.ac|meson\.build)$|\.c$/, 'src/ include/ tests/', 'build/'),
+  kind(C_SIGN, 'src/ include/ tests/', 'build/'),
   kind(/^(?:pyproject\.toml|setup\.(?:py|cfg))$/, 'tests/', 'pyproject.toml setup.py setup.cfg venv/ __pycache__/'),
   kind(/^(?:Gemfile|gems\.rb|Rakefile)$|\.gemspec$/, 'lib/ spec/', 'Gemfile* gems.* *.gemspec Rakefile vendor/'),
   kind(/^composer\.json$/, 'src/ tests/', 'composer.json composer.lock vendor/'),
-  kind(/^(?:pom\.xml|.*\.gradle(?:\.kts)?)$/, 'src/', 'pom.xml *.gradle *.gradle.kts gradle/ target/ build/'),
+  kind(/^(?:pom\.xml|.*\.gradle(?:\.kts)?)$/, 'src/', 'pom.xml *.gradle *.gradle.kts target/ build/'),
   kind(
     /^(?:alembic\.ini|manage\.py|knexfile\.[cm]?[jt]s|prisma\/|artisan|ormconfig\.\w+|drizzle\.config\.ts)$/,
     'migrations/',
@@ -37,13 +40,20 @@ const KINDS: readonly Kind[] = [
 
 /** Further names to exclude if they exist in the scope: settings, lock files, generated folders, ways to ship. */
 const EXCLUDED = (
-  '*.config.* tsconfig*.json jsconfig.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml ' +
+  'tsconfig*.json jsconfig.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml ' +
   'yarn.lock bun.lock* lerna.json nx.json turbo.json biome.json gulpfile.* Gruntfile.* go.work* rust-toolchain* build.rs ' +
   'tox.ini pytest.ini noxfile.py requirements*.txt Pipfile* poetry.lock uv.lock phpunit.xml* gradlew* mvnw* ' +
-  'Makefile GNUmakefile makefile Dockerfile* docker-compose* compose.y*ml Jenkinsfile Procfile deploy* deploy/ deployment/ ' +
-  'bower_components/ third_party/ Pods/ out/ site-packages/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
-  'terraform/ ansible/ ops/ ci/'
+  'Makefile GNUmakefile makefile Dockerfile Dockerfile.* docker-compose*.y*ml compose.y*ml Jenkinsfile Procfile ' +
+  'bower_components/ third_party/ Pods/ out/ site-packages/'
 ).split(' ');
+
+/** Ways to ship and to build, by names that code and documents have too. Excluded only where they look like that. */
+const SHIPPING = (
+  'deploy deploy.* deploy-* deployment.y*ml deploy/ deployment/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
+  'terraform/ ansible/ ops/ ci/ gradle/'
+).split(' ');
+/** Settings of tools, in the folder of a package. */
+const SETTINGS = '*.config.*';
 
 const ALL_EXCLUDED = [...new Set([...KINDS.flatMap(({ excludes }) => excludes), ...EXCLUDED])];
 /** Files in which a project names its dependencies. */
@@ -52,6 +62,8 @@ const MANIFESTS = (
   'deno.lock go.mod go.sum go.work* Cargo.toml Cargo.lock pyproject.toml setup.py setup.cfg requirements*.txt Pipfile* ' +
   'poetry.lock uv.lock Gemfile* gems.rb gems.locked *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts'
 ).split(' ');
+/** Files that list the sources of a C program. */
+const BUILD_FILES = 'Makefile Makefile.am configure.ac meson.build'.split(' ');
 /** Files that instruct other agents. */
 const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
 /** Folders that are proposed nonetheless if git tracks files in them. */
@@ -60,6 +72,8 @@ const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
 const CODE =
   /\.(?:[cm]?[jt]sx?|vue|svelte|pyi?|go|rs|rb|java|kts?|scala|swift|mm?|c|cc|cpp|cxx|h|hh|hpp|cs|fs|php|p[lm]|lua|r|jl|dart|exs?|[eh]rl|hs|ml|clj|zig|nim|sh|bash|zsh|bats|sql|proto|s?css|html)$/i;
 const PROSE = /\.(?:mdx?|rst|adoc|txt)$/i;
+/** Hidden folders in which a change of the program adds a note for its release. */
+const NOTES = /^\.(?:changeset|changes|changelog)\/$/;
 /** Folders with documents, examples and helpers of the program. */
 const ASIDE =
   /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
@@ -80,12 +94,14 @@ export interface GitFolders {
  * generated and configuring files are excluded, because they decide what is installed and run.
  */
 export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tracked: new Set() }): readonly string[] {
-  const names = tree.list('').filter((name) => !name.startsWith('.'));
+  const names = tree.list('').filter((name) => !name.startsWith('.') || NOTES.test(name));
   const kinds = KINDS.filter(({ sign }) => names.some((name) => sign.test(name)));
   const folders = names.filter((name) => name.endsWith('/') && isWritten(name, git));
   const files = names.filter((name) => !name.endsWith('/'));
   const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
-  const program = folders.filter((name) => !ASIDE.test(name) && !isTestFile(`${name}a`) && holdsCode(tree, name));
+  const program = folders.filter(
+    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFile(`${name}a`) && holds(tree, name, CODE),
+  );
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
   if (isFlat || folders.length > MOST_NAMED) {
     const usual = kinds.flatMap(({ excludes }) => excludes);
@@ -94,7 +110,9 @@ export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tr
   const isMissing = (place: string) =>
     isTestFile(`${place}a`) ? !folders.some((name) => isTestFile(`${name}a`)) : !names.includes(place);
   const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
-  const written = code.filter((name) => !ALL_EXCLUDED.some((pattern) => matches(pattern, name)));
+  const written = code.filter(
+    (name) => ![...ALL_EXCLUDED, SETTINGS, ...SHIPPING].some((pattern) => matches(pattern, name)),
+  );
   const globs = [...written, ...files.filter((name) => PROSE.test(name)), 'README.md'].map((name) =>
     name.includes('.') ? `*${name.slice(name.lastIndexOf('.'))}` : name,
   );
@@ -111,15 +129,25 @@ export const withoutTests = (scope: readonly string[]): readonly string[] => [
   ...TEST_PATTERNS.map((pattern) => `!${pattern}`),
 ];
 
-/** The manifests and lock files at the root. */
-export const manifestsIn = (tree: Tree): readonly string[] =>
-  tree.list('').filter((name) => MANIFESTS.some((pattern) => matches(pattern, name)));
+const isC = (names: readonly string[]): boolean => names.some((name) => C_SIGN.test(name));
+
+const manifestPatterns = (tree: Tree): readonly string[] =>
+  isC(tree.list('')) && makeDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
+
+/** The manifests, lock files and, of a C program, build files at the root. */
+export function manifestsIn(tree: Tree): readonly string[] {
+  const patterns = manifestPatterns(tree);
+  return tree.list('').filter((name) => patterns.some((pattern) => matches(pattern, name)));
+}
 
 /** The scope with the manifests and lock files. */
-export const withManifests = (scope: readonly string[], tree: Tree): readonly string[] => [
-  ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asGrant).filter(isValid)),
-  ...scope.filter((place) => !MANIFESTS.some((pattern) => place === `!${pattern}`)),
-];
+export function withManifests(scope: readonly string[], tree: Tree): readonly string[] {
+  const patterns = manifestPatterns(tree);
+  return [
+    ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asGrant).filter(isValid)),
+    ...scope.filter((place) => !patterns.some((pattern) => place === `!${pattern}`)),
+  ];
+}
 
 /** True if this path of a scope contains only tests. */
 export const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
@@ -127,7 +155,9 @@ export const isTestPlace = (place: string): boolean => isTestFile(place.endsWith
 const isWritten = (folder: string, { ignored, tracked }: GitFolders): boolean =>
   tracked.has(folder) && OUTPUT.test(folder.slice(0, -1))
     ? true
-    : !ignored.has(folder) && !OUTPUT.test(folder.slice(0, -1)) && !ALL_EXCLUDED.some((each) => matches(each, folder));
+    : !ignored.has(folder) &&
+      !OUTPUT.test(folder.slice(0, -1)) &&
+      ![...ALL_EXCLUDED, ...SHIPPING].some((each) => matches(each, folder));
 
 /** True if a pattern for folders (`dist/`) or files matches a name of a listing. */
 const matches = (pattern: string, name: string): boolean =>
@@ -142,30 +172,59 @@ const asGrant = (place: string): string => (place.startsWith('!') ? `./${place}`
 /** False for the odd names that no write path can express, such as `a(b|c)`. */
 const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;
 
-/** The patterns to exclude that match a name at the root or in the upper two levels of the folders. */
-function existing(tree: Tree, names: readonly string[], folders: readonly string[]): readonly string[] {
-  const found = new Set(names);
-  const first = folders.slice(0, MOST_LISTED);
-  const below = first.flatMap((folder) => {
-    const inner = tree.list(folder);
-    for (const name of inner) found.add(name);
-    return inner.filter((name) => name.endsWith('/') && !matchesAny(name)).map((name) => `${folder}${name}`);
-  });
-  for (const folder of below.slice(0, MOST_LISTED)) for (const name of tree.list(folder)) found.add(name);
-  return ALL_EXCLUDED.filter(
-    (pattern) =>
-      [...found].some((name) => matches(pattern, name)) && !folders.some((folder) => matches(pattern, folder)),
-  );
+/** The names in a folder of the scope; the root is `''`. */
+interface Listing {
+  readonly at: string;
+  readonly names: readonly string[];
 }
+
+/** The exclusions for names at the root and in the upper two levels of the folders. */
+function existing(tree: Tree, names: readonly string[], folders: readonly string[]): readonly string[] {
+  const listing = (at: string): Listing => ({ at, names: tree.list(at) });
+  const first = folders.slice(0, MOST_LISTED).map(listing);
+  const below = first.flatMap(({ at, names: inner }) =>
+    inner.filter((name) => name.endsWith('/') && !matchesAny(name)).map((name) => `${at}${name}`),
+  );
+  const all = [{ at: '', names }, ...first, ...below.slice(0, MOST_LISTED).map(listing)];
+  const found = [...new Set(all.flatMap((each) => each.names))];
+  return [
+    ...ALL_EXCLUDED.filter(
+      (pattern) => found.some((name) => matches(pattern, name)) && !folders.some((folder) => matches(pattern, folder)),
+    ),
+    ...all.flatMap((each) => placedIn(tree, each)),
+  ];
+}
+
+/** The settings and the ways to ship in a folder, as paths; those of `packages/a/` for each of the packages. */
+function placedIn(tree: Tree, { at, names }: Listing): readonly string[] {
+  const isPackage = at === '' || names.includes('package.json');
+  const patterns = [
+    ...(isPackage && names.some((name) => matches(SETTINGS, name)) ? [SETTINGS] : []),
+    ...SHIPPING.filter((pattern) => names.some((name) => matches(pattern, name) && ships(tree, at, name))),
+  ];
+  const folder = at === '' ? '/' : at.replace(/^([^/]+)\/[^/]+\/$/, '$1/*/');
+  return patterns.map((pattern) => `${folder}${pattern}`);
+}
+
+/** Folders with scripts. */
+const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
+/** Code and documents that a way to ship does not consist of. */
+const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
+
+const ships = (tree: Tree, at: string, name: string): boolean =>
+  name.endsWith('/')
+    ? at === '' || !holds(tree, `${at}${name}`, OWN_TEXT)
+    : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
 
 const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
 
-function holdsCode(tree: Tree, folder: string): boolean {
+/** True if a file at any depth of a folder has such a name. */
+function holds(tree: Tree, folder: string, file: RegExp): boolean {
   const open = [folder];
   for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
     const at = open.shift()!;
     const names = tree.list(at);
-    if (names.some((name) => CODE.test(name))) return true;
+    if (names.some((name) => file.test(name))) return true;
     open.push(...names.filter((name) => name.endsWith('/') && !name.startsWith('.')).map((name) => `${at}${name}`));
   }
   return false;

@@ -2,13 +2,44 @@ import { parse } from 'smol-toml';
 import { type FoundTest, JUNIT_FILE } from './found.ts';
 import type { Tree } from './tree.ts';
 
-/** Cargo.toml → `cargo test`. */
-export const cargoTest = (tree: Tree): FoundTest | null =>
-  tree.read('Cargo.toml') === null ? null : { run: ['cargo', 'test'], report: 'none', because: 'Cargo.toml' };
+/** Cargo.toml → `cargo test`; of a workspace whose root is a package, which would be tested alone, all packages. */
+export function cargoTest(tree: Tree): FoundTest | null {
+  const text = tree.read('Cargo.toml');
+  if (text === null) return null;
+  const isRoot = /^\[workspace\]/m.test(text) && /^\[package\]/m.test(text) && !/^default-members\b/m.test(text);
+  return { run: ['cargo', 'test', ...(isRoot ? ['--workspace'] : [])], report: 'none', because: 'Cargo.toml' };
+}
 
-/** go.mod → `go test ./...`. */
-export const goTest = (tree: Tree): FoundTest | null =>
-  tree.read('go.mod') === null ? null : { run: ['go', 'test', './...'], report: 'none', because: 'go.mod' };
+/** Maximum number of Go modules with a command of their own. */
+const MOST_MODULES = 8;
+
+/** go.mod → `go test ./...`, and the same for each module below the root, to which `./...` does not lead. */
+export function goTests(tree: Tree): readonly FoundTest[] {
+  const folders = tree.list('').filter(isGoFolder);
+  const below = [
+    ...folders,
+    ...folders.flatMap((at) =>
+      tree
+        .list(at)
+        .filter(isGoFolder)
+        .map((name) => `${at}${name}`),
+    ),
+  ];
+  const modules = below.filter((folder) => tree.list(folder).includes('go.mod'));
+  const root = tree.read('go.mod') === null ? [] : [''];
+  const found = ['go', 'test', './...'];
+  if (root.length + modules.length > MOST_MODULES)
+    return root.map(() => ({ run: found, report: 'none', because: `go.mod; ${modules.length} more modules untested` }));
+  return [...root, ...modules].map((folder) => ({
+    run: folder === '' ? found : ['go', '-C', folder.slice(0, -1), ...found.slice(1)],
+    report: 'none',
+    because: `${folder}go.mod`,
+  }));
+}
+
+/** The go command ignores the other folders. */
+const isGoFolder = (name: string): boolean =>
+  name.endsWith('/') && !/^(?:[._]|(?:testdata|vendor|node_modules)\/$)/.test(name);
 
 /** Tasks of a Rakefile that run tests, and how one sees that it has them. */
 const RAKE_TASKS = [

@@ -3,7 +3,7 @@ import { editScope, type GitFolders } from './folders.ts';
 import type { FoundDeploy, FoundTest } from './found.ts';
 import { type AskGit, detectGit } from './git.ts';
 import { makeTest } from './makefile.ts';
-import { cargoTest, goTest, otherTests, pytest, unittest } from './other-tests.ts';
+import { cargoTest, goTests, otherTests, pytest, unittest } from './other-tests.ts';
 import { packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
 
@@ -20,14 +20,11 @@ export interface DetectedProject {
  * found, because it would run the same tests again.
  */
 export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
-  const tests = [
-    packageTest(tree),
-    cargoTest(tree),
-    goTest(tree),
-    pytest(tree),
-    unittest(tree),
-    ...otherTests(tree),
-  ].filter((found) => found !== null);
+  const script = packageTest(tree);
+  const others = [cargoTest(tree), ...goTests(tree), pytest(tree), unittest(tree), ...otherTests(tree)].filter(
+    (found) => found !== null,
+  );
+  const tests = script === null ? others : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
   const make = makeTest(tree);
   return {
     edit: editScope(tree, await gitFolders(tree, git)),
@@ -36,6 +33,14 @@ export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedPr
     git: await detectGit(git),
   };
 }
+
+/** True if a script names the test runner of a command, so that the command would run the same tests again. */
+const isRunBy = (script: string, run: readonly string[]): boolean =>
+  run.some(
+    (word) =>
+      /^(?:.*\/)?(?:pytest|bats|cargo|go|phpunit|rspec|rake|mvnw?|gradlew?|mix)$/.test(word) &&
+      new RegExp(`\\b${word.replace(/^.*\//, '')}\\b`).test(script),
+  );
 
 /** Asks git about the folders at the root. */
 async function gitFolders(tree: Tree, git: AskGit): Promise<GitFolders> {

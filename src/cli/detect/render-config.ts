@@ -51,14 +51,16 @@ const section = (explanation: string, setting: string): string => `${commented(e
 /** The parts of the operator's machine that the sandbox is to show. */
 export interface Proposed extends ProposedPrograms {
   readonly caches: readonly ProposedCache[];
+  /** Entries of `mask`: files that the default hides without need. */
+  readonly shown: readonly string[];
 }
 
-const NOTHING: Proposed = { certain: [], possible: [], caches: [] };
+const NOTHING: Proposed = { certain: [], possible: [], caches: [], shown: [] };
 
 /** Writes a hopgate.yaml, with a comment for each key. A missing finding becomes a comment to fill in. */
 export function renderConfig(
   { edit, test, deploy, git }: DetectedProject,
-  { certain, possible, caches }: Proposed = NOTHING,
+  { certain, possible, caches, shown }: Proposed = NOTHING,
   style: QuoteStyle = {},
 ): string {
   const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) => block(style, key, value, reasons);
@@ -119,7 +121,9 @@ export function renderConfig(
     ),
     section(
       'Files that no tool shows or changes. "default" is the list of files that\nusually hold secrets; "!" makes an exception.',
-      commented(inStyle('mask', ['default', 'secrets/', '!test/fixtures/**'])),
+      shown.length === 0
+        ? commented(inStyle('mask', ['default', 'secrets/', '!test/fixtures/**']))
+        : inStyle('mask', ['default', ...shown]),
     ),
     section(
       'Further folders that the sandbox shows read-only, such as a toolchain in your\nhome folder.',

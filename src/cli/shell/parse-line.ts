@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../../base/json.ts';
 import type { Json, ToolSpec } from '../../spec/types.ts';
 
 export interface ShellLine {
@@ -7,6 +8,8 @@ export interface ShellLine {
   readonly unquoted: readonly number[];
   /** `--exit ready-to-edit` becomes `exit: ready-to-edit`; a flag without a value is true. */
   readonly options: { readonly [name: string]: string | true };
+  /** The arguments, if they were typed as one JSON object. */
+  readonly given?: { readonly [name: string]: Json };
   /** A mistake in the quoting; null if there is none. */
   readonly problem: string | null;
 }
@@ -22,6 +25,9 @@ const RAW = new Set(['bash', 'bash-readonly']);
  */
 export function parseLine(line: string): ShellLine {
   const [, first = '', rest = ''] = /^\s*(\S+)\s*(.*)$/s.exec(line) ?? [];
+  const takesOptions = ['hop', 'mode', 'stop', 'start'].includes(first);
+  const json = !takesOptions && rest.startsWith('{') ? parseJson(rest) : undefined;
+  if (isObject(json)) return { verb: first, words: [], unquoted: [], options: {}, given: json, problem: null };
   const split = splitWords(RAW.has(first) ? rest : line);
   if (RAW.has(first)) {
     const only = split.words.length === 1 && split.problem === null ? split.words[0]! : null;
@@ -34,7 +40,6 @@ export function parseLine(line: string): ShellLine {
   const words: string[] = [];
   const unquoted: number[] = [];
   const options: Record<string, string | true> = {};
-  const takesOptions = verb === 'hop' || verb === 'mode' || verb === 'stop' || verb === 'start';
   for (let index = 0; index < given.length; index += 1) {
     const word = given[index] ?? '';
     if (!takesOptions || !/^--[a-z]/.test(word)) {

@@ -93,7 +93,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
 /** The verbs that change something; anything else is a tool. */
 async function act(
   session: Session,
-  { verb, words, unquoted, options }: ShellLine,
+  { verb, words, unquoted, options, given }: ShellLine,
   call: WatchedCall | null,
 ): Promise<Result> {
   const text = (name: string): string | undefined => (typeof options[name] === 'string' ? options[name] : undefined);
@@ -137,7 +137,7 @@ async function act(
       });
     }
     default:
-      return session.step({ tool: verb, args: parseArguments(session.tool(verb), words, unquoted), ...call });
+      return session.step({ tool: verb, args: given ?? parseArguments(session.tool(verb), words, unquoted), ...call });
   }
 }
 
@@ -195,6 +195,7 @@ const withoutOutput = (result: object): object =>
 /** Escapes printed text but keeps its line breaks and tabs. */
 const lines = (text: string): string =>
   text
+    .replaceAll('\r\n', '\n')
     .replace(/\n$/, '')
     .split(/([\n\t])/)
     .map((part) => (part === '\n' || part === '\t' ? part : visible(part)))

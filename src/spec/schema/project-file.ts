@@ -89,7 +89,7 @@ const CacheFolder = z
 const Mask = z
   .string()
   .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
-  .regex(/^!?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')
+  .regex(/^(?:!\/?)?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')
   .superRefine((pattern, context) => {
     const problem = globProblem(pattern);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem });

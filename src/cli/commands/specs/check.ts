@@ -20,6 +20,7 @@ import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServed, lintTools } from '../../../tools/lint-tools.ts';
 import { namedSpecs } from '../../chosen-specs.ts';
+import { exceptionFor } from '../../detect/mask-exceptions.ts';
 import { evidence, git, gitRemote } from '../../doctor/doctor.ts';
 import type { Diagnosis } from '../../doctor/finding.ts';
 import { missingPrograms } from '../../doctor/programs.ts';
@@ -91,12 +92,20 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   for (const warning of warnings) print(io, warningLine(io, warning));
   for (const { name, found, fix } of machine)
     print(io, `${paint(io, 'yellow', 'warning')}  ${name}: ${visible(found)}${fix ? `. ${fix}` : ''}`);
-  for (const file of tracked)
+  for (const file of tracked.slice(0, MOST_TRACKED))
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: ["!${visible(file)}"])`,
+      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${visible(exceptionFor(file))}"])`,
+    );
+  if (tracked.length > MOST_TRACKED)
+    print(
+      io,
+      `${paint(io, 'yellow', 'warning')}  ${tracked.length - MOST_TRACKED} more files that git tracks are masked ("hopgate check --json" lists them)`,
     );
 }
+
+/** Maximum number of masked files that are named one by one. */
+const MOST_TRACKED = 5;
 
 /** The tools that hopgate runs by itself. */
 const ownTools = (): ReadonlySet<string> =>

@@ -1,0 +1,37 @@
+import { maskMatcher } from '../../gate/scope/masks.ts';
+import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
+import { isTestFile } from '../../spec/test-files.ts';
+import type { Tree } from './tree.ts';
+
+/** A line of an .npmrc that sets anything but an account, a key or a registry with one; a token only by a variable. */
+const NPM_LINE =
+  /^\s*(?:[;#].*|\S+:_authToken\s*=\s*\$\{\w+\}\s*|(?!.*(?:auth|token|passw|user|email|cert|key|\$\{|\/\/.*@))[\w@:.-]+(?:\[\])?\s*(?:=.*)?)?$/i;
+const PUBLIC_BLOCK = /-----BEGIN (?:PGP PUBLIC KEY BLOCK|CERTIFICATE|(?:\w+ )?PUBLIC KEY)-----/;
+/** Maximum number of exceptions; with more, a person had better choose a glob. */
+const MOST_EXCEPTIONS = 20;
+
+/**
+ * Exceptions to the default masks for files that git tracks and that hold no secret as far as their text shows: an
+ * .npmrc without an account, public keys and certificates, and settings of tests (`__tests__/env/.env`).
+ *
+ * @param tracked the root-relative paths that git tracks
+ */
+export function maskExceptions(tree: Tree, tracked: readonly string[]): readonly string[] {
+  const harmless = tracked.filter(maskMatcher(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
+  return harmless.slice(0, MOST_EXCEPTIONS).filter(isPlain);
+}
+
+/** A pattern reads other characters as wildcards. */
+const isPlain = (path: string): boolean => /^[\w./@+ -]+$/.test(path);
+
+function isHarmless(path: string, tree: Tree): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (/^\.env(?:\.\w+)?$/.test(name))
+    return isTestFile(path) || /(?:^|\/)(?:__)?(?:fixtures|testdata)(?:__)?\//.test(path);
+  const text = tree.read(path) ?? '';
+  if (name === '.npmrc') return text.split('\n').every((line) => NPM_LINE.test(line.replace(/\r$/, '')));
+  return PUBLIC_BLOCK.test(text) && !/PRIVATE|SECRET/.test(text);
+}
+
+/** The entry of `mask` that shows one file. A name without a slash would hold in every folder. */
+export const exceptionFor = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);

@@ -245,7 +245,7 @@ describe.skipIf(CHROMIUM === undefined)(
         const served = await serveWorld();
         const store = sqliteStore(join(ensureStateDir(served.root, served.env), 'evidence.db'));
         served.later(() => store.close());
-        const session = await exploringAt(store, served.root, 'long');
+        const session = await exploringAt(store, served.root);
         for (let step = 0; step < 2_050; step++)
           await session.step({ tool: 'read', args: { path: `src/n${step}.ts` } });
         const page = await browser.newPage();

@@ -36,3 +36,22 @@ it('a spec set with more than 150 edges is walked over every edge, out and back 
   const all = specs.edges.map(({ from, exit, to }) => `edge ${from} ${exit} ${to}`);
   expect(all.filter((item) => !back.has(item))).toEqual(['edge p1 end last']);
 });
+
+it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
+  const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
+  const specs = specsOf(
+    Object.fromEntries(
+      ids.map((id, at) => {
+        const entry = at === 0 ? 'default' : `from-${ids[at - 1]}`;
+        const exit = at === ids.length - 1 ? '{}' : `{ next: ${ids[at + 1]} }`;
+        const text = `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [${entry}]\nexit: ${exit}\n`;
+        return [`peripherals/${id}.yaml`, text];
+      }),
+    ),
+  );
+  const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+  const walks = cases.filter(({ group }) => group === 'walks');
+  const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
+  expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
+  expect(walks.flatMap(({ moves }) => moves).length).toBeLessThan(4 * ids.length);
+});

@@ -5,7 +5,7 @@ import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase, place } from './planned-case.ts';
 import { searchRoute } from './search.ts';
 
-/** The number of hops in one walk; a longer session adds no coverage. */
+/** The least number of moves in a full walk. */
 const WALK = 60;
 /** The most moves that are spent on ways back, in all walks: enough for about 300 edges. */
 const WAYS_BACK = 1500;
@@ -33,6 +33,9 @@ export function walkCases(
   let moves: Move[] = [];
   let at = model.initial;
   let trips = 0;
+  // The moves of the present walk up to its first new edge. A walk ends after twice as many, so that at most about half
+  // of all moves repeat a way: on a long chain their number grows with the chain, not with its square.
+  let approach = 0;
   const take = (route: Route<AuditState, Move>) => {
     route.moves.forEach((move, index) => {
       for (const item of coveredBy(route.states[index]!, move)) covered.add(item);
@@ -53,13 +56,14 @@ export function walkCases(
     trips = 0;
   };
   for (;;) {
-    if (moves.length >= WALK) finish();
+    if (moves.length >= Math.max(WALK, 2 * approach)) finish();
     const route = walked(model, at, searchRoute(graph, at, isNew)) ?? searchRoute(model, at, isNew);
     if (!route && moves.length === 0) break;
     if (!route) {
       finish();
       continue;
     }
+    if (moves.length === 0) approach = route.moves.length;
     take(route);
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
     if (!isHop(last) || left <= 0) continue;

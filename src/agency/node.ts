@@ -210,7 +210,7 @@ function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): 
   const named = Object.values(agents).find((other) => other.location === 'remote' && other.url === route);
   if (named?.location !== 'remote')
     return new RunFailure('invalid-request', `no remote agent of the registry has the url ${route}`, 'Add it there.');
-  return { id, location: 'remote', url: named.url, tokenFile: named.tokenFile };
+  return { id, location: 'remote', url: named.url, tokenFile: named.tokenFile, node: named.node };
 }
 
 /** The reply, or `wait-ended` when the caller's time is over; the run continues. */

@@ -48,7 +48,8 @@ function nodeOf(agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }
   return agent.location === 'dial-in' ? dialIns.nodeOf(agent.node) : httpNode(agent.url, secretIn(agent.tokenFile));
 }
 
-function secretIn(file: string | null): string | null {
+/** The token in a file; null without a file. @throws RunFailure `agent-unreachable` */
+export function secretIn(file: string | null): string | null {
   if (file === null) return null;
   try {
     return readFileSync(file, 'utf8').trim();

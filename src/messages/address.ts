@@ -1,7 +1,9 @@
-/** The inboxes of a store: its sessions, newest first, and the people. */
+/** The inboxes of a store: its sessions, newest first, the people, and other machines. */
 export interface Directory {
   readonly sessions: readonly { readonly id: string; readonly agent: string; readonly closed: boolean }[];
   readonly people: readonly string[];
+  /** The names of the machines that exchange messages with this one. Left out: none. */
+  readonly nodes?: readonly string[];
 }
 
 /** A resolved recipient, or the reason for none, with addresses that exist. */
@@ -15,7 +17,8 @@ const MAX_CANDIDATES = 10;
 
 /**
  * Resolves an address: `session:<id>` (or the first characters of the id), `agent:<id>` (its newest open session),
- * `person:<name>`, or a bare name that only one of these has. Pure.
+ * `person:<name>`, or a bare name that only one of these has. With `@<node>` at the end it is an address of another
+ * machine, which finds the inbox when the message arrives. Pure.
  *
  * @example resolveAddress('agent:codex', { sessions: [{ id: 's-1', agent: 'codex', closed: false }], people: [] })
  * // { ok: true, address: 'session:s-1', name: 'codex' }
@@ -25,6 +28,7 @@ export function resolveAddress(text: string, directory: Directory): Resolved {
   const colon = asked.indexOf(':');
   const kind = colon < 0 ? null : asked.slice(0, colon);
   const name = asked.slice(colon + 1);
+  if (asked.includes('@')) return resolveAway(asked, directory);
   const finders: readonly string[] = kind === null ? ['person', 'agent', 'session'] : [kind];
   if (kind !== null && !Object.hasOwn(FIND, kind))
     return nobody(directory, `"${asked}" is no address; write session:<id>, agent:<id> or person:<name>`);
@@ -39,6 +43,31 @@ export function resolveAddress(text: string, directory: Directory): Resolved {
     };
   const closed = directory.sessions.find((each) => each.closed && (each.id === name || each.agent === name));
   return nobody(directory, closed ? `the session of "${asked}" is closed` : `nobody has the address "${asked}"`);
+}
+
+/** An address of another machine, as its own sender would write it there. */
+const AWAY = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
+
+function resolveAway(asked: string, directory: Directory): Resolved {
+  const [, name, node] = AWAY.exec(asked) ?? [];
+  const nodes = directory.nodes ?? [];
+  const candidates = nodes.slice(0, MAX_CANDIDATES).map((each) => `agent:<id>@${each}`);
+  if (name === undefined || node === undefined) {
+    const message = `"${asked}" is no address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
+    return { ok: false, message, candidates };
+  }
+  if (nodes.includes(node)) return { ok: true, address: asked, name: `${name}@${node}` };
+  const near = nobody(directory, `no machine "${node}" exchanges messages with this one`);
+  return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
+}
+
+/** True if a message to `recipient` may be answered by `sender`: another machine knows which session got it. */
+export function isRecipient(sender: string, recipient: string): boolean {
+  if (sender === recipient) return true;
+  const at = recipient.lastIndexOf('@');
+  if (at < 0) return false;
+  const isAgent = recipient.startsWith('agent:') && sender.startsWith('session:');
+  return sender === `node:${recipient.slice(at + 1)}` || (isAgent && sender.endsWith(recipient.slice(at)));
 }
 
 interface Found {

@@ -1,15 +1,17 @@
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
 import { ACTS, isAct, MAX_TEXT } from './acts.ts';
-import { resolveAddress } from './address.ts';
+import { isRecipient, resolveAddress } from './address.ts';
 import { waitForAnswer } from './wait-for-answer.ts';
 
 /** A message as its sender gives it. hopgate knows `from` and `author` from the sender's envelope. */
 export interface Posted {
   readonly kind: MessageKind;
   readonly id: string;
-  /** `session:<id>` or `person:<name>`. */
+  /** `session:<id>` or `person:<name>`; of another machine with `@<node>`. */
   readonly from: string;
+  /** Left out: the agent of the session, or the name of the person. */
+  readonly author?: string;
   readonly to: unknown;
   readonly text: unknown;
   readonly act?: unknown;
@@ -42,7 +44,8 @@ export async function checkPost(
   if (text.length > MAX_TEXT)
     return refused('text', `the text has ${text.length} characters`, `send at most ${MAX_TEXT}, or name a file`);
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
-  const recipient = resolveAddress(String(to), { sessions, people: await messages.people() });
+  const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
+  const recipient = resolveAddress(String(to), directory);
   if (!recipient.ok)
     return refused(
       'to',
@@ -50,12 +53,12 @@ export async function checkPost(
       `send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}`,
     );
   const asked = typeof ref === 'string' ? await messages.find(ref) : null;
-  if (ref !== undefined && (!asked || (asked.to !== from && asked.from !== from)))
+  if (ref !== undefined && (!asked || (!isRecipient(from, asked.to) && asked.from !== from)))
     return refused('ref', `"${ref}" is no message that you sent or got`, 'copy the id of the message');
-  if (act === 'answer' && asked?.to !== from)
+  if (act === 'answer' && !(asked && isRecipient(from, asked.to)))
     return refused('ref', 'an answer refers to a message that you got', 'give its id as ref');
   const name = from.slice(from.indexOf(':') + 1);
-  const author = sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
+  const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
   return {
     ok: true,
     draft: { id, kind, act, from, author, to: recipient.address, text: text.toWellFormed(), ref: asked?.id ?? null },

@@ -20,7 +20,8 @@ export function renderMessages(messages: readonly Message[]): string {
 }
 
 const renderMessage = ({ kind, seq, from, author, act, id, ref, text }: Message): string => {
-  const who = from.startsWith('person:') ? `person ${word(author)}` : `agent ${word(author)} (${word(from)})`;
+  const [sender] = from.split(':', 1);
+  const who = sender === 'session' ? `agent ${word(author)} (${word(from)})` : `${sender} ${word(author)}`;
   const about = ref === null ? '' : `, about ${word(ref)}`;
   return `[${kind} ${seq} from ${who}, ${act}, id ${word(id)}${about}] ${quoteText(text)}`;
 };

@@ -14,8 +14,8 @@ export type MessageAct =
 export type MessageKind = 'bell' | 'whistle';
 
 /**
- * A message and its envelope. Addresses are `session:<id>` and `person:<name>`. hopgate writes the envelope; the text
- * is the sender's.
+ * A message and its envelope. Addresses are `session:<id>` and `person:<name>`; those of another machine end with its
+ * name: `session:<id>@<node>`, `agent:<id>@<node>`. hopgate writes the envelope; the text is the sender's.
  */
 export interface Message {
   readonly id: string;
@@ -54,6 +54,20 @@ export interface Receipt {
   readonly at: string;
 }
 
+/** Places in the messages and the receipts of a store, each from 0. */
+export interface MailPlace {
+  readonly message: number;
+  readonly receipt: number;
+}
+
+/** The messages and receipts that another machine must get. */
+export interface Mail {
+  readonly messages: readonly Message[];
+  readonly receipts: readonly Receipt[];
+  /** The place to go on from. */
+  readonly place: MailPlace;
+}
+
 /** A sender that is blocked by a whistle until epoch milliseconds. */
 export interface Wait {
   /** The id of the whistle. */
@@ -87,6 +101,19 @@ export interface MessageStore {
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
   wait(wait: Wait): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;
+  /** The waits of this machine's senders that end after `now` (epoch milliseconds). */
+  waits(now: number): Promise<readonly Wait[]>;
+  /** Replaces the waits of the senders of another machine. Their ids end with `@` and its name. */
+  putWaits(node: string, waits: readonly Wait[]): Promise<void>;
+  /** The names of the machines that exchange messages with this one. */
+  nodes(): Promise<readonly string[]>;
+  /** Adds a machine. Idempotent. */
+  addNode(name: string): Promise<void>;
+  /**
+   * Messages to a machine that it may not have, and receipts of its messages, after a place. At most `limit` of each.
+   * A message that was delivered, or that the machine refused by an answer from `node:<name>`, is left out.
+   */
+  mailFor(node: string, after: MailPlace, limit: number): Promise<Mail>;
   /** The people with an inbox, `operator` among them. */
   people(): Promise<readonly string[]>;
   /** Opens an inbox for a person. Idempotent. */

@@ -10,6 +10,7 @@ import type { Env } from '../base/state-home.ts';
 import type { SessionHost } from '../daemon/host.ts';
 import type { Face } from '../daemon/serve.ts';
 import { createApp, MAX_BODY } from './app.ts';
+import { keepExchanges } from './messages/keep-exchanges.ts';
 import type { HttpRoute } from './route.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
 import { AGENCY_ROUTES } from './routes/agency.ts';
@@ -90,6 +91,7 @@ export async function openFace(host: SessionHost, options: FaceOptions): Promise
     address = `http://127.0.0.1:${port}`;
   }
   void layOutOpen(services).catch(() => {});
+  void keepExchanges(services, ending.signal, log);
   return {
     address,
     agencyAddress: forNodes ? addressOf(forNodes) : null,

@@ -10,6 +10,7 @@ import { nodeId, Tokens, tokenFolder, type Who } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';
+import { NodeMail } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
 import { Feed } from './stream/feed.ts';
 import { World } from './world.ts';
@@ -43,6 +44,8 @@ export interface Services {
   /** Runs agents, here and on other nodes. */
   readonly agency: AgencyNode;
   readonly dialIns: DialIns;
+  /** The messages from and to other nodes. */
+  readonly mail: NodeMail;
   /** Serves the agency by the A2A protocol; opened at the first use. */
   readonly a2a: () => Promise<A2aFace>;
   readonly counters: Counters;
@@ -81,6 +84,7 @@ export function makeServices(
     logins: new Logins(),
     agency,
     dialIns,
+    mail: new NodeMail(world),
     a2a: () => (a2a ??= openA2a({ env, agency, version: parts.version })),
     counters: { requests: new Map(), denials: 0, streams: 0, streamsOf: new Map() },
     async close() {

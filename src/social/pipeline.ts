@@ -123,7 +123,9 @@ async function authenticate(at: Travelling, { messages }: SocialServices): Promi
 
 /** S-mode: the kind of the message. */
 async function mode(at: Travelling): Promise<void> {
-  const { payload } = at.incoming;
+  const { id, payload } = at.incoming;
+  if (id.includes('@'))
+    throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-".');
   const isText = typeof payload === 'string' && payload.trim() !== '';
   if (!isText && !isObject(payload))
     throw new StageFailure('invalid-message', 'the payload is no text and no object', 'Send a text or an object.');
@@ -167,14 +169,15 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
   at.to = checked.draft.to;
   if (first && (first.to !== at.to || first.talk !== talk))
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
-  const session = at.to.startsWith('session:') ? at.to.slice('session:'.length) : null;
+  const isAway = at.to.includes('@') && !at.to.startsWith('person:');
+  const session = at.to.startsWith('session:') && !isAway ? at.to.slice('session:'.length) : null;
   if (session !== null) {
     const gate = await gateOf(store, session);
     at.mode = gate && (await recordedModeOf(store, session, gate));
     const refused = refuseMessage(gate, at.mode, { asks, by: at.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   } else {
-    const refused = refuseMessage(null, null, { asks, by: at.connection.principal });
+    const refused = refuseMessage(null, null, { asks, by: at.connection.principal, isAway });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   }
   await record(services, at, `dispatch-${id}`, 'goal', {

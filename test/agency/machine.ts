@@ -26,6 +26,8 @@ const CALLS = {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}`, 'Idempotency-Key': key };
     return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
   },
+  get: async (url: string, token: string) =>
+    (await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).json(),
   /** The contributions of a document once it has so many. */
   joined: async (url: string, par: string, token: string, count: number) => {
     const replica = await joinDocument(url, par, token);

@@ -96,6 +96,7 @@ function machine(name: Name) {
     });
     return child;
   };
+  let port = 0;
   const helper = start(resolve('test/agency/machine.ts'));
   const waiting: ((result: never) => void)[] = [];
   createInterface(helper.stdout!).on('line', (line) => waiting.shift()!(JSON.parse(line) as never));
@@ -113,15 +114,52 @@ function machine(name: Name) {
       helper.stdin!.write(`${JSON.stringify([call, args])}\n`);
       return new Promise((done) => waiting.push(done));
     },
-    /** Serves with the agency on the outer address. Resolves with what callers need. */
-    async serve() {
-      const args = ['--port', '0', '--agency', agency, '--agency-listen', `${ADDRESS[name]}:4781`, '--json'];
-      const said = await first(start(MAIN, 'serve', ...args));
+    /** Serves, with the agency on an outer address if there is one. Resolves with what callers need. */
+    async serve(outer: string | undefined = ADDRESS[name]) {
+      const args = ['--port', '0', '--agency', agency, '--json'];
+      const said = await first(start(MAIN, 'serve', ...args, ...(outer ? ['--agency-listen', `${outer}:4781`] : [])));
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
+      port = Number(new URL(url).port);
       const token = readFileSync(join(home, 'state/hopgate/server/operator.token'), 'utf8').trim();
       return (key: string, agent: string) =>
         this.call('post', `${url}/agency/run`, token, key, run(agent, { prompt: key }));
     },
+    /** Opens a session of an agent in chat, on the server of this machine. */
+    async open(agent: string) {
+      const folder = join(home, 'state/hopgate/server');
+      const url = `http://127.0.0.1:${port}`;
+      const token = readFileSync(join(folder, 'agent.token'), 'utf8').trim();
+      const opened = (await this.call('post', `${url}/v1/sessions`, token, agent, {
+        ...{ root, agent, peripheral: 'chat' },
+      })) as { readonly session: string; readonly token: string };
+      const at = `${url}/v1/sessions/${opened.session}`;
+      return {
+        id: opened.session,
+        /** Rings once the other machine is known here. */
+        ring: async (body: object): Promise<{ readonly id: string }> => {
+          for (let tries = 0; ; tries++) {
+            const rung = (await this.call('post', `${at}/bell`, opened.token, `${agent}-${tries}`, body)) as {
+              readonly ok: boolean;
+              readonly message: { readonly id: string };
+            };
+            if (rung.ok) return rung.message;
+            await sleep(100);
+          }
+        },
+        next: async (): Promise<{ readonly [field: string]: string }> => {
+          for (;;) {
+            const { messages } = (await this.call('get', `${at}/inbox`, opened.token)) as {
+              readonly messages: readonly { readonly [field: string]: string }[];
+            };
+            if (messages[0]) return messages[0];
+            await sleep(50);
+          }
+        },
+      };
+    },
+    /** Runs the program and returns its exit code. */
+    ended: (...args: string[]): Promise<number | null> =>
+      new Promise((done) => start(MAIN, ...args).once('exit', (code) => done(code))),
     tokenFor: async (node: string) => (await first(start(MAIN, 'agency', 'token', node))).trim(),
   };
 }
@@ -201,6 +239,27 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
       changeAddress();
       expect(await during).toMatchObject({ ok: true, response: 'a view' });
       expect(await b.call('starts', '\nduring')).toBe(1);
+    },
+    120_000,
+  );
+
+  it.skipIf(!hasNft)(
+    'ring each other’s sessions, also behind a router that masquerades',
+    async () => {
+      joinByRouter();
+      const [a, b] = [machine('a'), machine('b')];
+      await a.serve();
+      await b.serve('');
+      const tokenFile = b.file('a.token', await a.tokenFor('laptop'));
+      const url = `http://${ADDRESS.a}:4781`;
+      b.cli('agency', 'connect', url, '--token-file', tokenFile, '--agency', b.agency, '--node', 'desk');
+      const [desk, laptop] = [await a.open('ann'), await b.open('bob')];
+      const sent = await laptop.ring({ to: 'agent:ann@desk', text: 'Which port?', act: 'query' });
+      const got = await desk.next();
+      expect(got).toMatchObject({ id: `${sent.id}@laptop`, from: `session:${laptop.id}@laptop`, author: 'bob@laptop' });
+      await desk.ring({ to: got.from, text: '4780', act: 'answer', ref: got.id });
+      expect(await laptop.next()).toMatchObject({ from: `session:${desk.id}@desk`, text: '4780', ref: sent.id });
+      for (const each of [a, b]) expect(await each.ended('verify')).toBe(0);
     },
     120_000,
   );

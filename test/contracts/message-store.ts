@@ -96,6 +96,51 @@ export function describeMessageStore(
       expect([...(await messages.people())].sort()).toEqual(['joe', 'operator']);
     });
 
+    it('replaces the waits of another machine, and keeps its own apart', async () => {
+      const until = Date.now() + 60_000;
+      const wait = (id: string, waiter: string, target: string) => ({ id, waiter, target, until });
+      expect(await messages.wait(wait('m-1', 'a', 'b@n'))).toBeNull();
+      await messages.putWaits('n', [wait('m-2@n', 'b@n', 'c'), wait('m-3@n', 'd@n', 'c')]);
+      await messages.putWaits('o', [wait('m-2@o', 'b@o', 'a')]);
+      expect(await messages.waits(Date.now())).toEqual([wait('m-1', 'a', 'b@n')]);
+      expect(await messages.waits(until)).toEqual([]);
+      expect(await messages.wait(wait('m-4', 'c', 'a'))).toEqual(['c', 'a', 'b@n', 'c']);
+      await messages.putWaits('n', []);
+      expect(await messages.wait(wait('m-4', 'c', 'a'))).toBeNull();
+      expect(await messages.wait(wait('m-5', 'a', 'b@o'))).toEqual(['a', 'b@o', 'a']);
+    });
+
+    it('collects the mail for each machine: messages that it may not have, and receipts of its own', async () => {
+      expect(await messages.nodes()).toEqual([]);
+      await messages.addNode('n');
+      await messages.addNode('n');
+      await messages.addNode('m');
+      expect(await messages.nodes()).toEqual(['m', 'n']);
+      for (const [id, to] of [
+        ['m-1', 'agent:x@n'],
+        ['m-2', 'agent:x@on'],
+        ['m-3', 'session:b'],
+        ['m-4', 'session:y@n'],
+        ['m-5', 'session:y@n'],
+      ] as const)
+        await messages.send(draft(id, { to }));
+      await messages.send(draft('m-6@n', { from: 'session:y@n' }));
+      await messages.mark('m-4', 'delivered');
+      await messages.mark('m-6@n', 'delivered');
+      const start = { message: 0, receipt: 0 };
+      const all = await messages.mailFor('n', start, 9);
+      expect(all.messages).toEqual([await messages.find('m-1'), await messages.find('m-5')]);
+      expect(all.receipts).toEqual((await messages.receipts('session:y@n', 0)).slice(1));
+      const first = await messages.mailFor('n', start, 1);
+      expect(first.messages.map(({ id }) => id)).toEqual(['m-1']);
+      const rest = await messages.mailFor('n', first.place, 9);
+      expect(rest.messages.map(({ id }) => id)).toEqual(['m-5']);
+      expect(rest.receipts).toEqual([]);
+      expect(await messages.mailFor('n', all.place, 9)).toMatchObject({ messages: [], receipts: [] });
+      await messages.send(draft('m-7', { from: 'node:n', to: 'session:a', ref: 'm-5' }));
+      expect((await messages.mailFor('n', start, 9)).messages.map(({ id }) => id)).toEqual(['m-1']);
+    });
+
     it('erases the texts that a session sent or got', async () => {
       await messages.send(draft('m-1'));
       await messages.send(draft('m-2', { from: 'session:b', to: 'session:c' }));

@@ -118,6 +118,24 @@ describe('a message to nobody', () => {
   });
 });
 
+describe('a message to another machine', () => {
+  beforeEach(() => store.messages!.addNode('desk'));
+
+  it.each(['session:s-1@desk', 'agent:codex@desk'])('coordinates with %s, whose mode is not known', async (to) => {
+    expect(await sent('Who owns the deploy?', operator, to)).toMatchObject({ ok: true, to, mode: null });
+    expect(await sent('Fix the login page.', operator, to)).toMatchObject({ ok: false, code: 'mode-forbids' });
+  });
+
+  it('may ask a person for an action', async () => {
+    expect(await sent('Fix it.', operator, 'person:joe@desk')).toMatchObject({ ok: true, talk: 'action' });
+  });
+
+  it('has no id that looks like one of another machine', async () => {
+    const result = await sent('Hi', operator, 'person:joe@desk', 'm-1@desk');
+    expect(result).toMatchObject({ ok: false, code: 'invalid-message' });
+  });
+});
+
 describe('each stage', () => {
   it('ends a message with a failure that is evidence', async () => {
     await sender.stop('done');

@@ -35,6 +35,7 @@ export const COLUMNS: { readonly [column: string]: Row } = {
   ...columns('receipts', 'at', { found: [], note: 'the entries that record a receipt have a time of their own' }),
   ...columns('waits', 'id waiter target until', { found: [], note: 'a wait is no evidence; it ends by itself' }),
   ...columns('people', 'name', { found: [], note: 'the list of addresses is no evidence' }),
+  ...columns('nodes', 'name', { found: [], note: 'the list of addresses is no evidence' }),
   ...columns('notes', 'rowid at code session_id message', {
     found: [],
     note: 'the operator log is outside of every chain, so nothing authenticates it',

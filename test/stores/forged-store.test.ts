@@ -54,6 +54,7 @@ beforeAll(async () => {
     { id: 'e-0', type: 'presence-event', claim: 'observation', author: 'ann', body: { at: 1 } },
   ]);
   await messages!.addPerson('ann');
+  await messages!.addNode('laptop');
   const services = { store, messages: messages!, now: () => clock.now(), openSession: null };
   const cli = { transport: 'cli', principal: 'operator', name: 'operator' } as const;
   await must(sendSocial(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));

@@ -10,18 +10,25 @@ export interface MessageRefusal {
  * Decides whether a session may get a message that asks for an effect: the mode of the recipient decides, whoever
  * sends. The clock only coordinates. A message never changes the mode. Pure.
  *
+ * @param asked.isAway true if the recipient is a session of another machine
  * @returns null if the message may be delivered
  */
 export function refuseMessage(
   gate: GateSpec | null,
   mode: Mode | null,
-  { asks, by }: { readonly asks: ToolEffect; readonly by: Principal },
+  { asks, by, isAway = false }: { readonly asks: ToolEffect; readonly by: Principal; readonly isAway?: boolean },
 ): MessageRefusal | null {
   if (by === 'clock' && asks !== 'coordinate')
     return {
       code: 'clock-asks-nothing',
       message: 'the clock asked for an action',
       remedy: 'Send it as a person or as an agent.',
+    };
+  if (isAway && asks !== 'coordinate')
+    return {
+      code: 'mode-forbids',
+      message: `the message asks for an action (${asks}), and the mode of its recipient is known only on its own machine`,
+      remedy: 'Send it from that machine, or say what you need without asking for the action.',
     };
   if (!gate || mode === null || gate.effects[mode]?.includes(asks)) return null;
   const modes = Object.keys(gate.effects).filter((each) => gate.effects[each]?.includes(asks));

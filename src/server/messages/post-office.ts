@@ -38,7 +38,8 @@ export async function withReceipts(messages: MessageStore, message: Message) {
 }
 
 /**
- * The checked message of a person, in the one of these repositories that has its recipient.
+ * The checked message of a person, in the one of these repositories that has its recipient. A recipient on another
+ * machine is reached from each of them.
  *
  * @throws ApiError `invalid-request`
  */
@@ -56,7 +57,7 @@ export async function draftIn(
     else refusal ??= checked;
   }
   const [first, second] = found;
-  if (second)
+  if (second && !first!.draft.to.includes('@'))
     throw new ApiError(
       'invalid-request',
       `${found.length} repositories have the address ${first!.draft.to}`,

@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { RUN_STATUS, type RunCode, replyStatus } from '../../agency/reply.ts';
 import { RunRequest } from '../../agency/request.ts';
 import { HEADERS } from '../../agency/transport.ts';
+import { parseJson } from '../../base/json.ts';
+import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
+import { MAIL_LOOK_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
+import { MailSchema, NodeName } from '../messages/mail-schema.ts';
+import { type MailPlaces, NO_MAIL } from '../messages/node-mail.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { addContext, checkCaller } from '../session-context.ts';
 
@@ -103,4 +109,54 @@ const connect = route('GET /agency/connect', {
   },
 });
 
-export const AGENCY_ROUTES: readonly HttpRoute[] = [run, cancel, agents, connect];
+/** The name of a node in addresses. @throws ApiError */
+function nodeOf(who: Who): string {
+  const name = NodeName.safeParse(who.role === 'node' ? who.node : '');
+  if (name.success) return name.data;
+  throw new ApiError(
+    'forbidden',
+    `only a node with a plain name may exchange messages: ${name.error.issues[0]!.message}`,
+    'Make a token with "hopgate agency token <node>".',
+  );
+}
+
+const Place = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
+const After = z.object({ places: z.record(z.string(), Place), waits: z.string() });
+
+function placesIn(text: string): MailPlaces {
+  if (text === '') return NO_MAIL;
+  const after = After.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
+  if (after.success) return after.data;
+  throw new ApiError('invalid-request', 'this is not a cursor', 'Send "after" of the last answer.', 'query.after');
+}
+
+const deliver = route('POST /agency/messages', {
+  id: 'agencyDeliver',
+  summary: 'Delivers messages and receipts of another node. A message that arrives again is stored once.',
+  for: ['node'],
+  body: MailSchema,
+  answer: z.object({ refusals: MailSchema.shape.refusals }),
+  run: async ({ who, body, services: { mail } }) => ({ refusals: [...(await mail.accept(nodeOf(who), body))] }),
+});
+
+const collect = route('GET /agency/messages', {
+  id: 'agencyCollect',
+  summary: 'Returns messages and receipts for another node, after at most 15 seconds.',
+  for: ['node'],
+  query: z.strictObject({ after: z.string().max(100_000).default('').describe('"after" of the last answer.') }),
+  answer: MailAnswer,
+  run: async ({ who, query, services: { mail }, signal }) => {
+    const node = nodeOf(who);
+    const after = placesIn(query.after);
+    const until = Date.now() + MAIL_WAIT_MS;
+    for (;;) {
+      const due = await mail.collect(node, after);
+      if (due) return { mail: due.mail, after: Buffer.from(JSON.stringify(due.after)).toString('base64url') };
+      if (signal.aborted || Date.now() >= until)
+        return { mail: { messages: [], receipts: [], refusals: [] }, after: query.after };
+      await sleep(MAIL_LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
+    }
+  },
+});
+
+export const AGENCY_ROUTES: readonly HttpRoute[] = [run, cancel, agents, connect, deliver, collect];

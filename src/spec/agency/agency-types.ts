@@ -38,9 +38,18 @@ export interface AgencyPeripheral {
 /** An agent of the registry, by its location. */
 export type AgencyAgent = { readonly id: string } & (
   | LocalAgent
-  | { readonly location: 'remote'; readonly url: string; readonly tokenFile: string | null }
+  | RemoteAgent
   | { readonly location: 'dial-in'; readonly node: string }
 );
+
+/** An agent of a node that has an address. */
+export interface RemoteAgent {
+  readonly location: 'remote';
+  readonly url: string;
+  readonly tokenFile: string | null;
+  /** The name of its node in addresses of messages: `agent:codex@<node>`. */
+  readonly node: string;
+}
 
 /** An agent that this node runs itself. */
 export interface LocalAgent {

@@ -115,6 +115,9 @@ function checkSchema(schema: unknown, report: IssueReport): void {
   }
 }
 
+/** The name of a node that the registry does not name: the host of its address. */
+export const nodeNameOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');
+
 /** The driver that an agent's name implies: `fuclaude`, `fucodex`. */
 function driverByName(id: string): DriverKind | null {
   if (id.endsWith('claude')) return 'claude-code';
@@ -132,7 +135,7 @@ function agentOf(
   if (location === undefined) return null;
   if (location === 'remote') {
     if (url === null) report([], '"url" is missing', 'the address of the other node');
-    return url === null ? null : { id, location, url, tokenFile };
+    return url === null ? null : { id, location, url, tokenFile, node: node ?? nodeNameOf(url) };
   }
   if (location === 'dial-in') {
     if (node === undefined) report([], '"node" is missing', 'the name under which the other node connects');

@@ -1,5 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
+import { isRecipient } from '../../messages/address.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';
@@ -10,7 +11,7 @@ const SQL = {
   receipt: 'SELECT sender, message, state FROM receipts WHERE nth = ?',
   all: `SELECT m.id, m.sender, m.recipient, m.state, r.nth, r.sender AS owner, r.state AS receipt
     FROM messages m LEFT JOIN receipts r ON r.message = m.id ORDER BY m.id, r.nth`,
-  answer: "SELECT 1 FROM messages WHERE ref = ? AND act = 'answer' AND sender = ?",
+  answers: "SELECT sender FROM messages WHERE ref = ? AND act = 'answer'",
   strayReceipts: 'SELECT nth, message FROM receipts WHERE message NOT IN (SELECT id FROM messages)',
 };
 
@@ -22,8 +23,8 @@ const SESSION = 'session:';
 
 /**
  * Compares the inboxes with the messages and receipts that sessions recorded, both ways: a message of a session is
- * a step of its sender, and a delivered one an entry of its recipient. People keep no evidence; their messages are
- * compared only when they are delivered.
+ * a step of its sender, and a delivered one an entry of its recipient. People keep no evidence, and other machines keep
+ * their own; their messages are compared only when they are delivered.
  */
 export class CorrespondenceCheck {
   readonly #sql: Statements<keyof typeof SQL>;
@@ -123,10 +124,12 @@ export class CorrespondenceCheck {
     const where = `messages.state of ${id}`;
     if (state !== row['state'])
       this.#report(null, where, `it is ${JSON.stringify(row['state'])}, and its last receipt ${state ?? 'is gone'}`);
-    if (state === 'answered' && this.#sql.answer.get(id, recipient) === undefined)
+    const answers = state === 'answered' ? this.#sql.answers.all(id) : null;
+    if (answers?.some(({ sender }) => isRecipient(String(sender), recipient)) === false)
       this.#report(null, where, 'it is "answered", and its recipient sent no answer');
     const own = (address: string) => (address.startsWith(SESSION) ? address.slice(SESSION.length) : null);
-    const isUnknown = (address: string) => own(address) !== null && !this.#erased.has(address);
+    const isUnknown = (address: string) =>
+      own(address) !== null && !address.includes('@') && !this.#erased.has(address);
     if (rank > 0 && isUnknown(recipient) && !this.#received.has(id))
       this.#report(own(recipient), where, `it is "${state}", and its recipient has no entry of it`, true);
     if (isUnknown(sender) && !this.#sent.has(id)) {

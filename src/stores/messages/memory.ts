@@ -9,6 +9,7 @@ export function memoryMessages(clock: Clock): MessageStore {
   const receipts: (Receipt & { readonly sender: string })[] = [];
   const waits = new Map<string, Wait>();
   const people = new Set(['operator']);
+  const nodes = new Set<string>();
   const now = () => new Date(clock.now()).toISOString();
   const record = (message: Message, state: Receipt['state']): void => {
     messages.set(message.id, { ...message, state });
@@ -51,6 +52,37 @@ export function memoryMessages(clock: Clock): MessageStore {
     async endWait(id) {
       waits.delete(id);
     },
+    waits: async (now) => [...waits.values()].filter(({ id, until }) => !id.includes('@') && until > now),
+    async putWaits(node, fresh) {
+      for (const id of waits.keys()) if (id.endsWith(`@${node}`)) waits.delete(id);
+      for (const wait of fresh) waits.set(wait.id, wait);
+    },
+    nodes: async () => [...nodes].sort(),
+    async addNode(name) {
+      nodes.add(name);
+    },
+    async mailFor(node, after, limit) {
+      const isThere = (address: string) => address.endsWith(`@${node}`);
+      const isRefused = (id: string) => inOrder().some(({ from, ref }) => ref === id && from === `node:${node}`);
+      const placed = inOrder().map((message, index) => ({ message, nth: index + 1 }));
+      const found = placed
+        .filter(({ message: { id, to, state }, nth }) => {
+          const isDue = isThere(to) && state === 'sent' && nth > after.message;
+          return isDue && !isRefused(id);
+        })
+        .slice(0, limit);
+      const read = receipts
+        .filter(({ sender, nth, state }) => isThere(sender) && nth > after.receipt && isReport(state))
+        .slice(0, limit);
+      return {
+        messages: found.map(({ message }) => message),
+        receipts: read.map(({ sender: _, ...receipt }) => receipt),
+        place: {
+          message: found.length === limit ? found.at(-1)!.nth : Math.max(after.message, placed.length),
+          receipt: read.length === limit ? read.at(-1)!.nth : Math.max(after.receipt, receipts.length),
+        },
+      };
+    },
     people: async () => [...people],
     async addPerson(name) {
       people.add(name);
@@ -63,3 +95,6 @@ export function memoryMessages(clock: Clock): MessageStore {
 }
 
 const isRead = (state: Message['state']): boolean => state === 'read' || state === 'answered';
+
+/** True for the states that only the recipient's machine knows. */
+const isReport = (state: Message['state']): boolean => state === 'delivered' || state === 'read';

@@ -1,5 +1,5 @@
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
-import type { Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
+import type { MailPlace, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Database } from '../node-sqlite.ts';
 import { statementsOf } from '../statements.ts';
@@ -34,6 +34,8 @@ export const DDL_MESSAGES = `
   INSERT INTO people VALUES ('operator');
 `;
 
+export const DDL_NODES = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
+
 const COLUMNS = 'id, seq, kind, act, sender AS "from", author, recipient AS "to", text, ref, sent_at AS sentAt, state';
 
 const SQL = {
@@ -51,6 +53,18 @@ const SQL = {
   waits: 'SELECT id, waiter, target, until FROM waits',
   addWait: 'INSERT OR REPLACE INTO waits VALUES (?, ?, ?, ?)',
   dropWait: 'DELETE FROM waits WHERE id = ?1 OR until <= ?2',
+  ownWaits: "SELECT id, waiter, target, until FROM waits WHERE instr(id, '@') = 0 AND until > ?",
+  dropWaitsOf: 'DELETE FROM waits WHERE substr(id, -length(?1)) = ?1',
+  nodes: 'SELECT name FROM nodes ORDER BY name',
+  addNode: 'INSERT OR IGNORE INTO nodes VALUES (?)',
+  lastPlaces:
+    'SELECT coalesce((SELECT max(nth) FROM messages), 0) AS message, coalesce((SELECT max(nth) FROM receipts), 0) AS receipt',
+  mailMessages: `SELECT nth, ${COLUMNS} FROM messages AS mail
+    WHERE nth > ?2 AND state = 'sent' AND substr(recipient, -length(?1)) = ?1
+      AND NOT EXISTS (SELECT 1 FROM messages WHERE ref = mail.id AND sender = 'node:' || substr(?1, 2))
+    ORDER BY nth LIMIT ?3`,
+  mailReceipts: `SELECT nth, message, state, at FROM receipts
+    WHERE nth > ?2 AND state IN ('delivered', 'read') AND substr(sender, -length(?1)) = ?1 ORDER BY nth LIMIT ?3`,
   people: 'SELECT name FROM people ORDER BY name',
   addPerson: 'INSERT OR IGNORE INTO people VALUES (?)',
   erase: "UPDATE messages SET text = '' WHERE sender = ?1 OR recipient = ?1",
@@ -100,6 +114,32 @@ export function sqliteMessages(
     endWait: (id) =>
       write((now) => {
         sql.dropWait.run(id, now);
+      }),
+    waits: async (now) => read(() => sql.ownWaits.all(now).map((each) => ({ ...each }) as unknown as Wait)),
+    putWaits: (node, waits) =>
+      write(() => {
+        sql.dropWaitsOf.run(`@${node}`);
+        for (const { id, waiter, target, until } of waits) sql.addWait.run(id, waiter, target, until);
+      }),
+    nodes: async () => read(() => sql.nodes.all().map(({ name }) => String(name))),
+    addNode: (name) =>
+      write(() => {
+        sql.addNode.run(name);
+      }),
+    mailFor: async (node, after, limit) =>
+      read(() => {
+        // Read first: what another process adds after it is found again from this place.
+        const last = sql.lastPlaces.get() as unknown as MailPlace;
+        const found = sql.mailMessages.all(`@${node}`, after.message, limit);
+        const receipts = sql.mailReceipts.all(`@${node}`, after.receipt, limit) as unknown as Receipt[];
+        return {
+          messages: found.map(({ nth: _, ...message }) => message as unknown as Message),
+          receipts: receipts.map((each) => ({ ...each })),
+          place: {
+            message: found.length === limit ? Number(found.at(-1)!['nth']) : last.message,
+            receipt: receipts.length === limit ? receipts.at(-1)!.nth : last.receipt,
+          },
+        };
       }),
     people: async () => read(() => sql.people.all().map(({ name }) => String(name))),
     addPerson: (name) =>

@@ -8,7 +8,10 @@ import type { RunRequest } from '../../../agency/request.ts';
 import { parseJson } from '../../../base/json.ts';
 import { plural, visible } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
-import { loadAgency } from '../../../spec/agency/load-agency.ts';
+import { exchangeMail } from '../../../server/messages/exchange-mail.ts';
+import { NodeMail } from '../../../server/messages/node-mail.ts';
+import { World } from '../../../server/world.ts';
+import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
 import { agencyOption, folderOf, openOwn, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
@@ -25,6 +28,8 @@ interface RunOptions {
   readonly key?: string;
   readonly wait?: number;
 }
+
+type ConnectOptions = RunOptions & { readonly tokenFile: string; readonly node?: string };
 
 export function register(command: Command, io: Io): void {
   command.description(
@@ -90,12 +95,21 @@ export function register(command: Command, io: Io): void {
     .action((node: string) => print(io, new Tokens(io.env).ofNode(node)));
   command
     .command('connect')
-    .description('Connects this machine to a node, runs the agents of this machine for it, and keeps the connection.')
+    .description(
+      'Connects this machine to a node, runs the agents of this machine for it, exchanges messages with it, and keeps the connection.',
+    )
     .argument('<url>', 'the address that "hopgate serve --agency-listen" printed there')
     .requiredOption('--token-file <file>', 'the token of this node, from "hopgate agency token" there')
+    .option('--node <name>', 'the name of that node in addresses of messages (default: the host of the url)')
     .addOption(agencyOption())
-    .addHelpText('after', examples('hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token'))
-    .action((url: string, options: RunOptions & { readonly tokenFile: string }) => connect(io, url, options));
+    .addHelpText(
+      'after',
+      examples(
+        'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token',
+        'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token --node desk',
+      ),
+    )
+    .action((url: string, options: ConnectOptions) => connect(io, url, options));
 }
 
 const requestOf = (
@@ -178,13 +192,22 @@ function check(io: Io, options: RunOptions): void {
     );
 }
 
-async function connect(io: Io, url: string, options: RunOptions & { readonly tokenFile: string }): Promise<void> {
+async function connect(io: Io, url: string, options: ConnectOptions): Promise<void> {
   const node = openOwn(io, options);
   const ended = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
+  const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();
+  const world = new World(io.env);
+  const exchanged = exchangeMail({
+    node: options.node ?? nodeNameOf(url),
+    url,
+    token: () => token,
+    mail: new NodeMail(world),
+    signal: ended.signal,
+  });
   await dialIn({
     url,
-    token: readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim(),
+    token,
     run: (request, passage) => node.run(request, passage),
     cancel: (key) => void node.cancel(key),
     signal: ended.signal,
@@ -194,6 +217,8 @@ async function connect(io: Io, url: string, options: RunOptions & { readonly tok
         isConnected ? `connected to ${url}` : `not connected to ${url}${problem ? `: ${visible(problem)}` : ''}`,
       ),
   });
+  await exchanged;
+  await world.close();
   await node.close();
 }
 

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { fieldsOf } from '../../base/json.ts';
+import { MailSchema, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import { type MailPlaces, NO_MAIL, type NodeMail } from './node-mail.ts';
+
+/** Interval between looks for mail, in milliseconds. Every process can send. */
+export const MAIL_LOOK_MS = 100;
+/** The longest time that a request for mail waits, in milliseconds. */
+export const MAIL_WAIT_MS = 15_000;
+/** The longest time of a request, in milliseconds. */
+const REQUEST_MS = 30_000;
+const LONGEST_PAUSE_MS = 10_000;
+
+export interface ExchangeOptions {
+  /** The name of the other node in addresses. */
+  readonly node: string;
+  /** The address that `hopgate serve --agency-listen` printed there. */
+  readonly url: string;
+  readonly token: () => string | null;
+  readonly mail: NodeMail;
+  readonly signal: AbortSignal;
+  /** Called when mail begins to pass, and when it no longer does. */
+  readonly onChange?: (problem: string | null) => void;
+}
+
+const Refusals = z.object({ refusals: MailSchema.shape.refusals });
+export const MailAnswer = z.object({ mail: MailSchema, after: z.string() });
+
+/**
+ * Exchanges messages with a node that has an address, until the signal is aborted. This side connects in both
+ * directions, so a laptop that nobody can reach gets its messages, too. Mail is sent again until the other node has it.
+ */
+export async function exchangeMail(options: ExchangeOptions): Promise<void> {
+  const { node, mail, signal, onChange = () => {} } = options;
+  const send = async (body: Partial<NodeMailBody>): Promise<readonly Undelivered[]> =>
+    Refusals.parse(await request(options, 'POST', '', body)).refusals;
+  const problems: (string | null | undefined)[] = [undefined, undefined];
+  const report = (loop: 0 | 1, problem: string | null): void => {
+    const before = problems[loop];
+    problems[loop] = problem;
+    if (before !== problem && problems[1 - loop] !== problem) onChange(problem);
+  };
+  let sent: MailPlaces = NO_MAIL;
+  const push = async (): Promise<void> => {
+    const due = await mail.collect(node, sent);
+    if (due) {
+      const refusals = [...(await send(due.mail))];
+      await mail.accept(node, { messages: [], receipts: [], refusals });
+      sent = due.after;
+    } else await pause(MAIL_LOOK_MS, signal);
+  };
+  let got = '';
+  const pull = async (): Promise<void> => {
+    const answer = MailAnswer.parse(await request(options, 'GET', `?after=${encodeURIComponent(got)}`));
+    const refusals = await mail.accept(node, answer.mail);
+    if (refusals.length > 0) await send({ refusals: [...refusals] });
+    got = answer.after;
+  };
+  await Promise.all([
+    repeat(push, signal, (problem) => report(0, problem)),
+    repeat(pull, signal, (problem) => report(1, problem)),
+  ]);
+}
+
+async function repeat(
+  step: () => Promise<void>,
+  signal: AbortSignal,
+  report: (problem: string | null) => void,
+): Promise<void> {
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      await step();
+      failures = 0;
+      report(null);
+    } catch (error) {
+      if (signal.aborted) return;
+      report(reasonOf(error));
+      await pause(Math.min(LONGEST_PAUSE_MS, 50 * 2 ** failures++), signal);
+    }
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const { message, cause } = error as Error;
+  return cause instanceof Error && cause.message !== '' ? cause.message : message;
+};
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+
+async function request(
+  { url, token, signal }: ExchangeOptions,
+  method: 'GET' | 'POST',
+  query: string,
+  body?: object,
+): Promise<unknown> {
+  const secret = token();
+  const answer = await fetch(new URL(`agency/messages${query}`, url.endsWith('/') ? url : `${url}/`), {
+    method,
+    redirect: 'error',
+    headers: {
+      Connection: 'close',
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(secret === null ? {} : { Authorization: `Bearer ${secret}` }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+  });
+  const value: unknown = await answer.json();
+  if (answer.ok) return value;
+  const { message, remedy } = fieldsOf(fieldsOf(value)['error']);
+  throw new Error(typeof message === 'string' ? `${message}. ${remedy ?? ''}`.trim() : `HTTP status ${answer.status}`);
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgencyNode } from '../../agency/node.ts';
+import { secretIn } from '../../agency/open-node.ts';
+import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
+import { exchangeMail } from './exchange-mail.ts';
+import type { NodeMail } from './node-mail.ts';
+
+/** Interval between looks at the registry, in milliseconds. */
+const LOOK_MS = 2_000;
+
+/** Exchanges messages with every node that the registry gives an address, until the signal is aborted. */
+export async function keepExchanges(
+  { agency, mail }: { readonly agency: AgencyNode; readonly mail: NodeMail },
+  signal: AbortSignal,
+  log: (line: string) => void,
+): Promise<void> {
+  const running = new Map<string, AbortController>();
+  while (!signal.aborted) {
+    const wanted = remotesOf(agency);
+    for (const [key, ended] of running)
+      if (!wanted.has(key)) {
+        ended.abort();
+        running.delete(key);
+      }
+    for (const [key, { node, url, tokenFile }] of wanted) {
+      if (running.has(key)) continue;
+      const ended = new AbortController();
+      running.set(key, ended);
+      const until = AbortSignal.any([signal, ended.signal]);
+      const onChange = (problem: string | null): void =>
+        log(problem === null ? `messages of ${node} pass` : `messages of ${node} do not pass: ${problem}`);
+      void exchangeMail({ node, url, token: () => secretIn(tokenFile), mail, signal: until, onChange });
+    }
+    await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+function remotesOf(agency: AgencyNode): ReadonlyMap<string, RemoteAgent> {
+  const remotes = new Map<string, RemoteAgent>();
+  try {
+    for (const agent of Object.values(agency.spec().agents))
+      if (agent.location === 'remote') remotes.set(JSON.stringify([agent.node, agent.url, agent.tokenFile]), agent);
+  } catch {
+    // "hopgate agency check" reports the problems of the registry.
+  }
+  return remotes;
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { ACTS, MAX_TEXT } from '../../messages/acts.ts';
+import type { MessageAct } from '../../ports/message-store.ts';
+
+/** The most messages, and the most receipts, of one mail. */
+export const MOST_LETTERS = 32;
+const MOST_WAITS = 1_000;
+/** The longest wait of a whistle, in milliseconds. */
+const MOST_MS = 3_600_000;
+
+/** The name of a node in addresses. */
+export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
+
+const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not the id of an own message');
+const AnyId = z.string().min(1).max(500);
+const Left = z.number().min(0).max(MOST_MS);
+
+/**
+ * Mail between two nodes. A name that ends with `@` belongs to the node that sends the mail, one without `@` to the
+ * node that gets it, and one with `@<node>` to a third.
+ */
+export const MailSchema = z.strictObject({
+  messages: z
+    .array(
+      z.strictObject({
+        id: OwnId,
+        kind: z.enum(['bell', 'whistle']),
+        act: z.enum(Object.keys(ACTS) as [MessageAct, ...MessageAct[]]),
+        from: z.string().regex(/^(?:session|person):[^@\s]{1,200}@$/, 'is not an address of the sending node'),
+        author: z.string().min(1).max(200),
+        to: z.string().regex(/^(?:session|agent|person):[^@\s]{1,200}$/, 'is not an address of this node'),
+        text: z.string().min(1).max(MAX_TEXT),
+        ref: AnyId.nullable(),
+        leftMs: Left.nullable().describe('How long the sender of a whistle still waits.'),
+      }),
+    )
+    .max(MOST_LETTERS)
+    .default([]),
+  receipts: z
+    .array(z.strictObject({ message: AnyId, state: z.enum(['delivered', 'read']) }))
+    .max(MOST_LETTERS)
+    .default([]),
+  refusals: z
+    .array(z.strictObject({ message: AnyId, text: z.string().min(1).max(4_000) }))
+    .max(MOST_LETTERS)
+    .default([])
+    .describe('Messages that were not delivered, with the reason.'),
+  waits: z
+    .array(z.strictObject({ id: OwnId, waiter: OwnId, target: AnyId, leftMs: Left }))
+    .max(MOST_WAITS)
+    .optional()
+    .describe('The open waits of the senders of this mail. Left out: as before.'),
+});
+export type NodeMailBody = z.output<typeof MailSchema>;
+export type Undelivered = NodeMailBody['refusals'][number];

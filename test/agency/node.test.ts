@@ -42,10 +42,10 @@ describe('a run', () => {
     const prompts: string[] = [];
     const saying = (...texts: string[]) =>
       scriptedDriver(
-        texts.map(
-          (text) =>
-            ({ prompt }) => (prompts.push(prompt), text),
-        ),
+        texts.map((text) => ({ prompt }) => {
+          prompts.push(prompt);
+          return text;
+        }),
       );
     expect(await runAgent(saying('{"n":"1"}', '```json\n{"n":1}\n```'), spec, 'go', never)).toEqual({ n: 1 });
     expect(prompts).toHaveLength(2);

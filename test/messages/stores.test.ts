@@ -13,7 +13,7 @@ describeMessageStore('memory', () => ({ store: memoryStore() }));
 describeMessageStore('sqlite', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'messages-')), 'evidence.db');
   const store = sqliteStore(file);
-  return { store, reopen: async () => (await store.close(), sqliteStore(file)) };
+  return { store, reopen: () => store.close().then(() => sqliteStore(file)) };
 });
 
 it('a store erases the messages of an erased session', async () => {

@@ -85,7 +85,9 @@ const ask = (what, headers, body) =>
       const end = () => resolve({ status: response.statusCode, text: all.slice(0, 300) });
       response.setEncoding('utf8').on('data', (chunk) => {
         all += chunk;
-        if (/event-stream/.test(response.headers['content-type'] ?? '')) end(), response.destroy();
+        if (!/event-stream/.test(response.headers['content-type'] ?? '')) return;
+        end();
+        response.destroy();
       });
       response.on('end', end);
       response.on('error', end);

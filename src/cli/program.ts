@@ -71,5 +71,18 @@ async function onCommander(argv: readonly string[], io: Io, error: CommanderErro
     return;
   }
   const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
-  fail(io, new CliError('usage', message, 'Run "hopgate --help", or "hopgate <command> --help".', { exitCode: 2 }));
+  fail(io, new CliError('usage', message, `Run "${await commandOf(argv, io)} --help".`, { exitCode: 2 }));
+}
+
+/** The command that a command line names, such as `hopgate upstream list`; `hopgate` if it names none. */
+async function commandOf(argv: readonly string[], io: Io): Promise<string> {
+  let command = await createProgram(io, commandsIn(argv));
+  const names = [command.name()];
+  for (const word of argv.filter((each) => !each.startsWith('-'))) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (!next) break;
+    names.push(next.name());
+    command = next;
+  }
+  return names.join(' ');
 }

@@ -4,7 +4,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
-import { argumentsOf, hopOf, modeOf, modesOfHop } from './calls/controls.ts';
+import { argumentsOf, hopOf, modeOf, modesBeforeHop } from './calls/controls.ts';
 import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
@@ -40,7 +40,7 @@ export function agentSession(session: Session): AgentSession {
     async wants({ name, input }) {
       const fields = argumentsOf(input);
       if (name === 'hop') {
-        const modes = modesOfHop(fields, session);
+        const modes = await modesBeforeHop(fields, session);
         for (const { from, ...mode } of modes) {
           const wanted = await session.wants({ mode }, from);
           if (wanted) return wanted;
@@ -69,7 +69,7 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
-    for (const { from: _, ...mode } of modesOfHop(fields, session)) {
+    for (const { from: _, ...mode } of await modesBeforeHop(fields, session, hop)) {
       const changed = await session.setMode(mode, answering);
       if (!changed.ok) return describeDenialFor(session, changed.denial);
     }

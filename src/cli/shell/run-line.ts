@@ -1,4 +1,4 @@
-import { argumentsOf, modesOfHop } from '../../adapters/core/calls/controls.ts';
+import { argumentsOf, modesBeforeHop } from '../../adapters/core/calls/controls.ts';
 import { describeShipping, situation } from '../../adapters/core/situation.ts';
 import { excerpt, plural, shorten, visible } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
@@ -124,17 +124,18 @@ async function act(
       const exit = text('exit');
       const why = reason ?? (words.slice(1).join(' ') || 'typed at the prompt');
       const asked = argumentsOf({ mode: text('mode'), summary: text('summary'), reason: why });
-      for (const { from: _, ...change } of modesOfHop(asked, session)) {
-        const changed = await session.setMode({ ...change, ...(by ? { by } : {}) });
-        if (!changed.ok) return changed;
-      }
-      return session.hop({
+      const hop = {
         to: first,
         reason: why,
         ...(exit === undefined ? {} : { exit }),
         ...(fruit ? { fruit } : {}),
         ...(by ? { by } : {}),
-      });
+      };
+      for (const { from: _, ...change } of await modesBeforeHop(asked, session, hop)) {
+        const changed = await session.setMode({ ...change, ...(by ? { by } : {}) });
+        if (!changed.ok) return changed;
+      }
+      return session.hop(hop);
     }
     default:
       return session.step({ tool: verb, args: given ?? parseArguments(session.tool(verb), words, unquoted), ...call });

@@ -160,6 +160,18 @@ describe('a hop with a change of mode', () => {
     expect(session.state.mode).toBe('discuss');
   });
 
+  it('leaves the mode as it is and asks nobody if the hop itself would be refused', async () => {
+    const { session } = await stage();
+    await session.start('explore');
+    const agent = agentSession(session);
+    for (const hopeless of [{ to: 'nowhere' }, { to: 'deploy', exit: 'hop-deploy' }, { exit: 'no-such-exit' }]) {
+      const asked = { ...input, ...hopeless };
+      expect(await agent.wants({ name: 'hop', input: asked })).toBeNull();
+      expect(await agent.call({ name: 'hop', input: asked })).toMatchObject({ status: 'refused' });
+      expect(session.state).toMatchObject({ peripheral: 'explore', mode: 'discuss' });
+    }
+  });
+
   it('is proposed by the prompt if the mode forbids the tools of the destination', async () => {
     const { session } = await stage();
     await session.start('explore');

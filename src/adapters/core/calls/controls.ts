@@ -39,6 +39,23 @@ export function modesOfHop(fields: ModelArguments, { specs, state }: Session): r
   return way.map((leg) => ({ ...modeOf({ ...fields, to: leg.to }), from: leg.from }));
 }
 
+/**
+ * The changes of mode to make before a hop: those of `modesOfHop`. None if the hop would be refused after them for the
+ * reason that refuses it now, so that a hopeless hop leaves the mode as it is and asks nobody for an approval.
+ */
+export async function modesBeforeHop(
+  fields: ModelArguments,
+  session: Session,
+  hop: HopOptions | SeedHop = hopOf(fields),
+): Promise<ReturnType<typeof modesOfHop>> {
+  const modes = modesOfHop(fields, session);
+  const last = modes.at(-1);
+  if (last === undefined || session.state.peripheral === null) return modes;
+  const after = await session.whyMove({ hop }, last.to);
+  if (after === null || after.code === 'approval-required') return modes;
+  return (await session.whyMove({ hop }))?.code === after.code ? [] : modes;
+}
+
 /** The mode change that a model asks for. Only the operator can reset, so a model cannot ask for it. */
 export function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: ModelArguments): ModeArguments {
   return {

@@ -46,6 +46,8 @@ export interface CallWatch {
   readonly onOutput?: (text: string) => void;
   /** Called when the call has started a command in the background. */
   readonly onBackground?: (command: BackgroundCommand) => void;
+  /** The id of the message that the call sends. Left out: a new one. */
+  readonly messageId?: string;
 }
 
 /** A command that a call left running. */

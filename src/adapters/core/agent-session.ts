@@ -35,6 +35,10 @@ export interface AgentCall {
   readonly signal?: AbortSignal;
   /** The client's id of the call; the transcript records the call under it. */
   readonly callId?: string;
+  /** The id of the message that the call sends. Left out: a new one. */
+  readonly messageId?: string;
+  /** False: new messages wait for the next answer, because the agent may never read this one. */
+  readonly messages?: boolean;
   /** The W3C trace context of the call: the spans of a session in another process join the client's trace. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
   /** The person's answer to the request of `wants`: a yes, null for a no, or why it counts as a no. */

@@ -25,7 +25,7 @@ export function agentSession(session: Session): AgentSession {
       running -= 1;
     });
     // Reading the inbox waits for the other calls, so only the last of parallel calls brings the messages.
-    if (running > 0) return { ...answer, toolsChanged: before !== toolNames(session) };
+    if (running > 0 || call.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
     await acknowledgeShown(session, seen);
     const messages = await newMessages(session);
     const toolsChanged = before !== toolNames(session);
@@ -91,7 +91,8 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
     if (denial) return { ...describeDenialFor(session, denial), status: 'ok' };
     return { status: 'ok', text: 'It would be allowed.', data: { allowed: true }, denial: null };
   }
-  const result = await session.step({ tool: name, args: input ?? {}, ...(signal ? { signal } : {}) }, answering);
+  const watch = { ...(signal ? { signal } : {}), ...(known.messageId ? { messageId: known.messageId } : {}) };
+  const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
   if (!result.ok) return describeDenialFor(session, result.denial);
   const data = result.result;
   const advice = adviceOn(session, data);

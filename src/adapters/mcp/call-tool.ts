@@ -1,36 +1,50 @@
-import {
-  type CallToolRequest,
-  type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  type ClientCapabilities,
-  type Implementation,
-  type InputRequiredResult,
-  type Server,
-  type ServerContext,
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  CallToolRequest,
+  CallToolResult,
+  ClientCapabilities,
+  InputRequiredResult,
+  Server,
+  ServerContext,
 } from '@modelcontextprotocol/server';
-import { isObject } from '../../base/json.ts';
-import type { AgentCall } from '../core/agent-session.ts';
+import { fieldsOf, isObject } from '../../base/json.ts';
+import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './answer-shape.ts';
 import { personAt, UNTICKED_AGAIN } from './asking.ts';
+import { clientOf } from './client-of.ts';
 import type { McpHost, Peer } from './host.ts';
 import { heartbeat } from './progress.ts';
+import { noTaskOf, TASK_TOOL, taskCreated, wantedTask, wantedTtl } from './tasks/protocol.ts';
+import type { Ended } from './tasks/tasks.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
 const GRACE = 30;
 
-/** Carries out one `tools/call`, in order. If an approval is missing, asks a person first. */
+/** Interval between looks for a whistle that is being sent, in milliseconds. */
+const LOOK_MS = 10;
+
+/**
+ * Carries out one `tools/call`, in order. If an approval is missing, asks a person first. A whistle of a client that
+ * can poll is answered with a task as soon as it is sent.
+ */
 export async function carryOut(
   host: McpHost,
   server: Server,
   peer: Peer,
-  { params }: CallToolRequest,
+  request: CallToolRequest,
   ctx: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
+  const { params } = request;
   const { session, progressMs = 5000, relistMs = 500, waitSeconds = 45, inTrace = (_, work) => work() } = host.options;
-  const { signal } = ctx.mcpReq;
+  const form = wantedTask(server, request, ctx);
+  const call = new AbortController();
+  const { signal } = call;
+  const cancel = (): void => call.abort();
+  if (ctx.mcpReq.signal.aborted) cancel();
+  ctx.mcpReq.signal.addEventListener('abort', cancel, { once: true });
   const { 'claudecode/toolUseId': callId, traceparent, tracestate } = params._meta ?? {};
   const called: AgentCall = {
     name: params.name,
@@ -41,28 +55,66 @@ export async function carryOut(
       ? { trace: { traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) } }
       : {}),
   };
+  const finish = async (answer: AgentAnswer): Promise<CallToolResult> => {
+    const { count } = peer.relisting;
+    const open = await host.tellChanges();
+    if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.tellTools());
+    return callResult(answer, open, host.longAnswers.firstPart(answer));
+  };
+  const begun = Promise.withResolvers<CallToolResult>();
   const stop = heartbeat(ctx, `${params.name} has been running`, progressMs);
+  const done = host.inOrder<CallToolResult | InputRequiredResult>(async () => {
+    // cancelled while it waited, so this result is never read
+    if (signal.aborted) return { content: [], isError: true };
+    const named = { ...called, name: (await host.names()).idOf(called.name) };
+    const isTask = form !== null && named.name === TASK_TOOL;
+    if (form === '2025' && !isTask) noTaskOf(params.name);
+    const call = isTask ? named : bounded(named, waitSeconds);
+    const part = host.longAnswers.asked(call);
+    if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
+    const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
+    if ('question' in asked) return asked.question;
+    if (isTask) {
+      const sent = { ...call, ...asked, messageId: `m-${randomUUID()}`, messages: false };
+      const ended = inTrace(params._meta ?? {}, () => session.call(sent)).then(async (answer) => ({
+        result: await finish(answer),
+        answered: fieldsOf(answer.data)['status'] === 'answered',
+      }));
+      if (form === '2025' || (await isSent(host, sent.messageId, ended))) {
+        ctx.mcpReq.signal.removeEventListener('abort', cancel);
+        const { seconds } = fieldsOf(call.input);
+        const deadline = typeof seconds === 'number' ? seconds : waitSeconds;
+        const task = host.tasks.begin(sent.messageId, deadline, wantedTtl(request), ended, cancel);
+        begun.resolve(taskCreated(task, form));
+      }
+      return (await ended).result;
+    }
+    const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...asked }));
+    // A hop with a change of mode may need two approvals: the person is asked one after the other.
+    const next = asked.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
+    if ('question' in next) return next.question;
+    return finish(answer);
+  });
   try {
-    return await host.inOrder(async () => {
-      // cancelled while it waited, so this result is never read
-      if (signal.aborted) return { content: [], isError: true };
-      const call = bounded({ ...called, name: (await host.names()).idOf(called.name) }, waitSeconds);
-      const part = host.longAnswers.asked(call);
-      if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
-      const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
-      if ('question' in asked) return asked.question;
-      const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...asked }));
-      // A hop with a change of mode may need two approvals: the person is asked one after the other.
-      const next = asked.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
-      if ('question' in next) return next.question;
-      const { count } = peer.relisting;
-      const open = await host.tellChanges();
-      if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.tellTools());
-      return callResult(answer, open, host.longAnswers.firstPart(answer));
-    });
+    return await Promise.race([done, begun.promise]);
   } finally {
     stop();
   }
+}
+
+/** True once a whistle is in the store; false if its call ended before, because it was refused or answered at once. */
+async function isSent({ options: { reading } }: McpHost, id: string, ended: Promise<Ended>): Promise<boolean> {
+  if (!reading) return true;
+  let isOver = false;
+  const over = (): void => {
+    isOver = true;
+  };
+  void ended.then(over, over);
+  while (!isOver) {
+    if (await reading.message(id)) return true;
+    await sleep(LOOK_MS);
+  }
+  return false;
 }
 
 /**
@@ -126,18 +178,6 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   const again = problem ?? (said === 'unasked' ? null : isSame ? 'unticked' : 'changed');
   const asked = { diff, readBy, again } as const;
   return { question: questions.ask(call, wanted, asked, options.grantIn !== undefined) };
-}
-
-/** The client's own information, from the request or from its connection. */
-function clientOf(
-  server: Server,
-  { mcpReq }: ServerContext,
-): { readonly capabilities: ClientCapabilities | undefined; readonly info: Implementation | undefined } {
-  const envelope = mcpReq.envelope as { readonly [key: string]: unknown } | undefined;
-  return {
-    capabilities: (envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities) ?? server.getClientCapabilities(),
-    info: (envelope?.[CLIENT_INFO_META_KEY] as Implementation) ?? server.getClientVersion(),
-  };
 }
 
 /** True if the client can show a form. An empty `elicitation: {}` means forms, the only kind in older protocols. */

@@ -5,6 +5,7 @@ import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './options.ts';
 import { Relisting } from './relisting.ts';
 import { INBOX, THAT_MOVE } from './resources.ts';
+import { type Task, Tasks } from './tasks/tasks.ts';
 import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** Interval between looks into the inbox, in milliseconds. Any process can send. */
@@ -13,10 +14,12 @@ const LOOK_MS = 250;
 /** The most bytes of an answer, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
 const ANSWER_BYTES = 32_000;
 
-/** Observer of changes to the list of tools and to the resources. */
+/** Observer of changes to the list of tools, to the resources and to tasks. */
 export interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
+  /** A task has ended. */
+  taskChanged?(task: Task): void;
 }
 
 /** The client of a server: one connection, or all clients with stateless requests (modern HTTP). */
@@ -34,6 +37,7 @@ export class McpHost {
   readonly options: McpOptions;
   readonly questions = new Questions();
   readonly longAnswers: LongAnswers;
+  readonly tasks: Tasks;
   readonly #told = new Set<ListObserver>();
   #queue: Promise<unknown> = Promise.resolve();
   #listed: Promise<string>;
@@ -44,6 +48,9 @@ export class McpHost {
   constructor(options: McpOptions) {
     this.options = options;
     this.longAnswers = new LongAnswers(options.answerBytes ?? ANSWER_BYTES);
+    this.tasks = new Tasks(options, (task) => {
+      for (const told of this.#told) told.taskChanged?.(task);
+    });
     this.#listed = options.session.tools().then(sameness, () => '');
     this.#look = options.reading ? this.#lookIntoInbox(options.reading) : null;
   }
@@ -119,8 +126,9 @@ export class McpHost {
     this.options.onError?.(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Waits for the running call and closes the session. Idempotent. */
+  /** Ends the waits of tasks, waits for the running call and closes the session. Idempotent. */
   close(): Promise<void> {
+    this.tasks.close();
     if (this.#look) clearInterval(this.#look);
     this.#closed ??= this.#queue.then(() => this.options.session.close());
     return this.#closed;

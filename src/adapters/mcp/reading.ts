@@ -11,4 +11,6 @@ export interface McpReading {
   constraints(peripheral: string): Promise<Json>;
   /** The messages of the session that no request of its agent has contained, in the order of the inbox. */
   inbox(): Promise<readonly Message[]>;
+  /** A message with its first answer; null if there is none by this id. */
+  message(id: string): Promise<{ readonly message: Message; readonly answer: Message | null } | null>;
 }

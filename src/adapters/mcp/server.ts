@@ -1,9 +1,10 @@
-import { type CallToolRequest, Server, type ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
 import { carryOut } from './call-tool.ts';
 import type { McpHost, Peer } from './host.ts';
 import { answerPrompts } from './prompts.ts';
 import { answerResources } from './resources.ts';
+import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/protocol.ts';
 import { mcpTool } from './tool-shape.ts';
 
 /**
@@ -14,7 +15,7 @@ import { mcpTool } from './tool-shape.ts';
 export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promise<Server> {
   const { options } = host;
   const { version = manifest.version } = options;
-  const server = new Server(
+  const server = new ServerWithTasks(
     { name: 'hopgate', title: 'hopgate', version },
     {
       capabilities: {
@@ -22,6 +23,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
         resources: { subscribe: true, listChanged: false },
         prompts: { listChanged: false },
         completions: {},
+        ...TASK_CAPABILITIES,
       },
       ...(greets ? { instructions: await introduction(options) } : {}),
     },
@@ -35,12 +37,14 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
     carryOut(host, server, peer, request, ctx),
   );
   const updated = answerResources(server, options);
+  const taskChanged = answerTasks(server, host.tasks);
   answerPrompts(server, host);
   server.onerror = (error) => host.report(error);
   if (peer.connected)
     server.onclose = host.tell({
       toolsChanged: () => void server.sendToolListChanged().catch((error) => host.report(error)),
       resourceUpdated: updated,
+      taskChanged,
     });
   return server;
 }

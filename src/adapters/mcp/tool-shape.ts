@@ -2,6 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
+import { TASK_TOOL } from './tasks/protocol.ts';
 
 /** The controls that move the session. They have no outside effect, but must not run in parallel with other calls. */
 const MOVES = ['hop', 'mode'];
@@ -23,6 +24,7 @@ export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): T
       destructiveHint: acts,
       openWorldHint: tool.kind === 'tool' && reachesOut(specs?.tools[tool.name] ?? null, specs),
     },
+    ...(tool.name === TASK_TOOL ? { execution: { taskSupport: 'optional' } } : {}),
   };
 }
 

@@ -21,6 +21,10 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
   const pin = () => pinOf(io, root, session);
   // Kept open, because it is read four times a second.
   let inboxes: EvidenceStore | null = null;
+  const messages = () => {
+    inboxes ??= sqliteStore(evidenceFile(root, io.env), { readOnly: true });
+    return inboxes.messages;
+  };
   const spec = async (): Promise<SpecSet> => (await pin()).specs;
   return {
     spec,
@@ -36,9 +40,10 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
       const order = (tool: string) => specs.tools[tool]?.parameters.map(({ name }) => name) ?? null;
       return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
     },
-    inbox: async () => {
-      inboxes ??= sqliteStore(evidenceFile(root, io.env), { readOnly: true });
-      return (await inboxes.messages?.inbox(`session:${session.id}`, { unread: true })) ?? [];
+    inbox: async () => (await messages()?.inbox(`session:${session.id}`, { unread: true })) ?? [],
+    async message(id) {
+      const message = await messages()?.find(id);
+      return message ? { message, answer: (await messages()?.answerTo(id)) ?? null } : null;
     },
     async constraints(peripheral) {
       const { specs, config } = await pin();

@@ -40,12 +40,13 @@ export async function step(
     approver,
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
-  const { signal = new AbortController().signal, onOutput } = call;
+  const { signal = new AbortController().signal, onOutput, messageId } = call;
   const onBackground = (command: BackgroundCommand) => {
     calls.keepDuring(command.ended);
     call.onBackground?.(command);
   };
-  const watch = { signal, ...(onOutput ? { onOutput } : {}), onBackground, approval };
+  const given = { ...(onOutput ? { onOutput } : {}), ...(messageId ? { messageId } : {}) };
+  const watch = { signal, ...given, onBackground, approval };
   return run(calls, request, decision.plan, watch);
 }
 

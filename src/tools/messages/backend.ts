@@ -30,7 +30,7 @@ async function send(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> 
     };
   const kind = call.tool.id === 'whistle' ? 'whistle' : 'bell';
   const { to, text, act, ref, seconds } = call.args;
-  const id = `m-${randomUUID()}`;
+  const id = call.messageId ?? `m-${randomUUID()}`;
   const checked = await checkPost(store, messages, { kind, id, from: `session:${call.sessionId}`, to, text, act, ref });
   if (!checked.ok) return refusal(checked);
   if (kind === 'bell') return ok(receiptOf(await ring(messages, checked.draft)));

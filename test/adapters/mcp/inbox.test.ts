@@ -26,6 +26,7 @@ async function pair(era: Era, waitSeconds = 45) {
     thread: async () => '',
     constraints: async () => ({}),
     inbox: () => messages.inbox(`session:${ann.id}`, { unread: true }),
+    message: async () => null,
   };
   const client = await connected(hostOf(agentSession(ann), { reading, relistMs: 0, waitSeconds }), { era });
   const send = async (more: { act?: string; ref?: string; text: string }) => {

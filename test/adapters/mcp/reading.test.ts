@@ -12,6 +12,7 @@ async function reader(start: Start = 'explore', era: Era = 'legacy') {
     thread: async () => `${(await session.evidence()).length} entries`,
     constraints: async (peripheral: string) => ({ peripheral, may: 'look' }),
     inbox: async () => [],
+    message: async () => null,
   };
   const client = await connected(hostOf(agentSession(session), { reading, relistMs: 0 }), { era });
   return { session, client };

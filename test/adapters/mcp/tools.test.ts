@@ -14,6 +14,7 @@ const readingOf = ({ specs }: Session): McpReading => ({
   thread: async () => 'a thread',
   constraints: async () => ({}),
   inbox: async () => [],
+  message: async () => null,
 });
 
 describe('the list of tools', () => {

@@ -31,6 +31,7 @@ async function gateway(root: string): Promise<string> {
     thread: async () => 'a thread',
     constraints: async () => ({}),
     inbox: async () => [],
+    message: async () => null,
   };
   const host = hostOf(agent, { reading, upstreamNames: true, elicit: false });
   const serving = await serveOverHttp(host, { token: null });

@@ -9,6 +9,7 @@ import { testLayout } from '../sandbox/mounts/layouts.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { applyChanges, finishLeftStages } from '../shell/apply-changes.ts';
 import { type CallTree, overlayRefusal, type ShellContext, treeOf } from '../shell/context.ts';
+import { isCover } from '../shell/git/report-git.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from '../shell/judge-change.ts';
 import { overlayChanges } from '../shell/overlay-changes.ts';
 import { commandReport, notKept } from '../shell/report.ts';
@@ -94,7 +95,10 @@ interface Kept {
 async function keep(context: ShellContext, tree: CallTree, view: OverlayView): Promise<Kept> {
   const { call } = context;
   const startedAt = Date.now();
-  const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant));
+  const masked = new Set(tree.scan.maskedFiles);
+  const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+    (change) => !isCover(change, masked),
+  );
   const ignored = await ignoredPaths(context, tree, changes);
   const tops = [...ignored.paths, ...ignored.dropped.map(({ path }) => path)];
   const isIgnored = (path: string) => tops.some((top) => path === top || path.startsWith(`${top}/`));

@@ -2,6 +2,7 @@ import { chmodSync, constants, copyFileSync, existsSync, realpathSync, renameSyn
 import { dirname, join } from 'node:path';
 import { quoteShell } from '../../base/text.ts';
 import { FD, fixedArguments, layoutArguments, OTHER, type OverlayMount, overlaysOf } from './mounts/bwrap-arguments.ts';
+import { UNREAD_SECONDS } from './mounts/covers.ts';
 import { type LayoutLimits, PROXY, type SandboxLayout } from './mounts/layout.ts';
 import type { SupportFiles } from './mounts/support-files.ts';
 import { SandboxError } from './sandbox.ts';
@@ -71,6 +72,13 @@ show() {
   mount -t overlay -o "lowerdir=$layers.,upperdir=$1/upper,workdir=$1/work$options" hopgate "$1/merged"
   cd /
 }
+# A copy of each cover in the upper folder, because overlayfs keeps access times only there.
+notice() {
+  [ -s "$folder/covers" ] || return 0
+  cd "$1/merged"
+  xargs -0 touch -c -a -d @${UNREAD_SECONDS} -- <"$folder/covers" 2>/dev/null || :
+  cd /
+}
 while :; do
   mount -t tmpfs -o "size=$bytes,mode=0755" hopgate "$base"
   prepare "$base" "$mode" "$owner"
@@ -80,6 +88,7 @@ while :; do
   next /
   input=$line
   show "$base" "$root"
+  notice "$base"
   [ -z "$other" ] || show "$base/${OTHER}" "$other"
   code=0
   run "$@" || code=$?

@@ -33,6 +33,8 @@ export type Mount =
       readonly bytes: number;
       /** A folder between the source and the writes; its files cover those of the source. */
       readonly layer?: string;
+      /** Empty files of the layer, relative to `source`; a read of each is noticed. See `readCovers`. */
+      readonly covers?: readonly string[];
       /** Mount the overlay read-only; only its `layer` is needed. */
       readonly readOnly?: boolean;
     };

@@ -41,8 +41,9 @@ async function supervise(
 ): Promise<CommandResult> {
   const overlays = overlaysOf(layout);
   const layers = overlays.map(({ layer }) => (layer ? `${layer}:` : ''));
+  const covers = overlays[0]?.covers ?? [];
   const proxy = layout.proxy ? acceptFor(runner, options) : null;
-  const command = prepared(() => runner.run(message, options.stdin, layers));
+  const command = prepared(() => runner.run(message, options.stdin, layers, covers));
   const child = new BoundedRun(command, options, () => runner.kill());
   const status = readStatus(command.status, !layout.network);
   const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);

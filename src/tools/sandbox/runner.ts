@@ -88,12 +88,19 @@ export class Runner {
   /**
    * Runs a command; the previous one must have ended.
    * @param layers for each overlay of the layout, the lowerdirs over its source in overlayfs syntax
+   * @param covers files of the first overlay, of which a read is noticed
    */
-  run(message: string, stdin: string | Uint8Array | undefined, layers: readonly string[]): RunningCommand {
+  run(
+    message: string,
+    stdin: string | Uint8Array | undefined,
+    layers: readonly string[],
+    covers: readonly string[] = [],
+  ): RunningCommand {
     this.runs += 1;
     const path = stdin === undefined ? '/dev/null' : join(this.folder, 'stdin');
     const input = stdin === undefined ? null : writeFifo(path);
     writeFileSync(join(this.folder, 'args'), message, { mode: 0o600 });
+    writeFileSync(join(this.folder, 'covers'), covers.map((path) => `${path}\0`).join(''), { mode: 0o600 });
     const [stdout, stderr, status] = FIFOS.map((name) => readFifo(join(this.folder, name)));
     const ended = this.#nextLine().then((line) => {
       if (line !== '0') for (const name of FIFOS) pokeFifo(join(this.folder, name));

@@ -13,6 +13,8 @@ import {
   type SandboxLayout,
   STATE_HOMES,
 } from '../sandbox/mounts/layout.ts';
+import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
+import { readCovers } from '../sandbox/mounts/covers.ts';
 import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
@@ -30,7 +32,10 @@ export interface ShellContext {
   readonly contained: boolean;
   /** True if layouts with an overlay work on this machine. */
   readonly overlay: boolean;
-  /** Masked files in the words of this call's commands, or in the output of a failed one: they were empty there. */
+  /**
+   * The masked files that this call's commands read, and those that the words or the output of a failed one name: they
+   * were empty there.
+   */
   readonly emptyFiles: Set<string>;
   /** Runs a command within the call's limits, in the layout if the host can contain it, else without a sandbox. */
   run(
@@ -64,7 +69,10 @@ export function shellContext(
     overlay: availability.ok && availability.overlay,
     run: async (tree, layout, argv, options = {}) => {
       let check = availability.ok ? watchCovered(tree, layout) : () => {};
+      const [overlay] = overlaysOf(layout);
+      let isRead: ReadonlyMap<string, boolean> = new Map();
       const inspect = async (view: OverlayView, exit: number) => {
+        if (overlay) isRead = readCovers(overlay, view.upper);
         check();
         // The command has ended; the rest of the work is hopgate's own and not limited.
         check = () => {};
@@ -75,8 +83,15 @@ export function shellContext(
       const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
       const result = await run({ ...layout, env }, argv, limited);
       check();
-      const texts = result.exit === 0 ? argv : [...argv, result.stdout, result.stderr];
-      if (availability.ok) for (const path of namedFiles(tree.scan.maskedFiles, texts)) emptyFiles.add(path);
+      const { exit, stdout, stderr } = result;
+      const read = [...isRead].flatMap(([path, was]) => (was ? [path] : []));
+      // A name hints at a cause of a failure; otherwise it counts only if the kernel does not know better.
+      const [texts, paths] =
+        exit === 0
+          ? [argv, tree.scan.maskedFiles.filter((path) => !isRead.has(path))]
+          : [[...argv, stdout, stderr], tree.scan.maskedFiles];
+      const named = availability.ok ? namedFiles(paths, texts) : [];
+      for (const path of [...read, ...named]) emptyFiles.add(path);
       return result;
     },
   };

@@ -92,7 +92,7 @@ function hiddenProgram({ env, contained }: ShellContext, { exit, stderr }: Comma
   };
 }
 
-/** The masked files that a command named, and the remedy. */
+/** The masked files that a command read or named, and the remedy. */
 function emptyBecauseMasked({ emptyFiles }: ShellContext): { [key: string]: Json } {
   if (emptyFiles.size === 0) return {};
   const remedy = 'If they hold no secrets, ask the operator for an exception in mask of hopgate.yaml ("!path").';

@@ -106,7 +106,26 @@ describe('bash after a failed command', () => {
     expect((await call('3')).result.masked).toMatch(
       /^Empty here, because they are masked: test\/tls\/server\.pem\. If/,
     );
-    expect((await call('0')).result.masked).toBeUndefined();
+  });
+
+  test.each(['bash', 'bash-readonly', 'bash-test'])('names exactly the masked files that it read: %s', async (tool) => {
+    const root = scratch({
+      ...Object.fromEntries(
+        ['a.pem', 'b.pem', 'c.pem', 'd.pem', '-e "\n.pem', 'node_modules/f/f.pem', 'src/.env'].map((path) => [
+          path,
+          'SECRET',
+        ]),
+      ),
+      'load.sh':
+        'cd src; cat ../a.pem; wc -c ../node_modules/*/f.pem; cat -- ../-e*; ls -l ../b.pem; test -s ../c.pem; test -f ../d.pem; echo b.pem c.pem; echo x > new.pem; mv -f new.pem .env',
+    });
+    const config = { test: [{ run: ['sh', 'load.sh'], report: 'none' as const }] };
+    const args = { command: tool === 'bash-test' ? ['sh', 'load.sh'] : 'sh load.sh' };
+    const { result } = await ok(root, tool, args, { config });
+    expect(result.stderr).toBe('');
+    expect(result.masked).toMatch(
+      /^Empty here, because they are masked: -e "\n\.pem, a\.pem, node_modules\/f\/f\.pem\. If/,
+    );
   });
 
   test('names a masked file that a command which succeeded was given', async () => {

@@ -40,7 +40,7 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
   const { layer, mounts } = isLayered ? maskOverlay(root, scan) : { layer: {}, mounts: maskMounts(root, scan) };
   const base = treeLayout('read-only', { ...request, scan }, [
     isLayered
-      ? { kind: 'overlay', source: root, target: root, bytes: 1 << 20, readOnly: true, ...layer }
+      ? { kind: 'overlay', source: root, target: root, bytes: 1 << 20, readOnly: true, ...layer, covers: [] }
       : { kind: 'read-only', source: root, target: root },
     ...mounts,
   ]);

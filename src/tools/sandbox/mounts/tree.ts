@@ -9,7 +9,9 @@ import { isGitFolder, isGitPlace, isObjectStore } from '../../git-place.ts';
 import { isStop } from '../../workspace/outcome.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
+import type { OverlayMount } from './bwrap-arguments.ts';
 import { certificateTest, fileStamp } from './certificates.ts';
+import { noticedCovers } from './covers.ts';
 import { withoutCredentials } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
@@ -169,7 +171,7 @@ export function maskOverlay(
   root: string,
   scan: TreeScan,
   more: readonly LayerFile[] = [],
-): { readonly layer: { readonly layer?: string }; readonly mounts: readonly Mount[] } {
+): { readonly layer: Pick<OverlayMount, 'layer' | 'covers'>; readonly mounts: readonly Mount[] } {
   const covers = scan.maskedFiles.map((path): LayerFile => ({ path, text: coverText(join(root, path)) }));
   const indexes = maskedIndexes(root, scan).filter(({ path }) => isWithin(root, path));
   const files = [
@@ -178,7 +180,7 @@ export function maskOverlay(
     ...indexes.map(({ path, text }) => ({ path: relative(root, path), text, mode: 0o644 })),
   ];
   return {
-    layer: files.length > 0 ? { layer: maskLayer(root, files) } : {},
+    layer: files.length > 0 ? { layer: maskLayer(root, files), covers: noticedCovers(root, covers) } : {},
     mounts: folderMounts(root, scan),
   };
 }

@@ -1,0 +1,52 @@
+import { lstatSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { OverlayMount } from './bwrap-arguments.ts';
+import type { LayerFile } from './mask-layer.ts';
+
+/** The access time of a cover that no command has read, in seconds since 1970. */
+export const UNREAD_SECONDS = 1;
+/** Each cover takes 0.2 ms per command. */
+const MOST = 100;
+
+/**
+ * The empty covers of masked files of which a read is noticed: first those outside of `node_modules`.
+ *
+ * @param root absolute path of the repository
+ */
+export function noticedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
+  const paths = covers.flatMap(({ path, text }) => (text.length === 0 && !isOfGit(path) ? [path] : []));
+  const [own, others] = [false, true].map((is) => paths.filter((path) => isOfPackage(path) === is));
+  return [...own!, ...others!].slice(0, MOST).filter((path) => keepsMode(dirname(join(root, path))));
+}
+
+/**
+ * True for each cover that a command read, false for the others, by their access times; without those that the command
+ * wrote or moved. An open without a read does not count.
+ *
+ * @param upper the upper folder of the command's overlay; no link in it is followed
+ */
+export function readCovers(
+  { layer, covers = [] }: Pick<OverlayMount, 'layer' | 'covers'>,
+  upper: string,
+): ReadonlyMap<string, boolean> {
+  const folders = new Map([['.', true]]);
+  const isFolder = (path: string): boolean => {
+    const known = folders.get(path) ?? (isFolder(dirname(path)) && lookAt(join(upper, path))?.isDirectory() === true);
+    folders.set(path, known);
+    return known;
+  };
+  return new Map(
+    covers.flatMap((path): [string, boolean][] => {
+      const now = isFolder(dirname(path)) ? lookAt(join(upper, path)) : undefined;
+      const isOurs = now?.size === 0 && now.mtimeMs === lookAt(join(layer!, path))?.mtimeMs;
+      return isOurs ? [[path, now.atimeMs > UNREAD_SECONDS * 1000]] : [];
+    }),
+  );
+}
+
+const lookAt = (path: string) => lstatSync(path, { throwIfNoEntry: false });
+const isOfGit = (path: string): boolean => path.split('/').includes('.git');
+const isOfPackage = (path: string): boolean => path.split('/').includes('node_modules');
+
+/** False if the layer shows the folder with another mode than it has: its copy would look like a change. */
+const keepsMode = (folder: string): boolean => process.getuid!() === 0 || (lstatSync(folder).mode & 0o700) === 0o700;

@@ -30,6 +30,8 @@ export interface Grant {
 export interface Release {
   /** True if a path is one of the session's own changes. */
   readonly own: (path: string) => boolean;
+  /** The paths that the session is known to have changed. */
+  readonly changed?: readonly string[];
   /** The tested tree, and its approved part; null if the entry into the peripheral did not depend on the tree. */
   readonly tree: TreeToShip | null;
   /** The commit message in the context of the visit, which every commit has; null if there was none. */

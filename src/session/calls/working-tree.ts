@@ -13,7 +13,7 @@ export async function treeFor(
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<TreeNow | undefined> {
   if (!calls.observesTree || !needsTree(calls.context(), request)) return undefined;
-  return workingTree(calls, await changedBySession(calls));
+  return workingTree(calls, (await changedBySession(calls)).own);
 }
 
 /** The working tree; undefined if no backend observes it. `own`: the paths to ship, if a release is decided. */
@@ -28,14 +28,14 @@ export async function workingTree(calls: SessionCalls, own?: Release['own']): Pr
 export async function releaseFor(calls: SessionCalls, { scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
   const { visit, agent } = calls.writer.state.facts;
   if (scope.command !== 'deploy' || !visit) return {};
-  return { release: { own: await changedBySession(calls), tree: visit.tree, message: visit.message, agent } };
+  return { release: { ...(await changedBySession(calls)), tree: visit.tree, message: visit.message, agent } };
 }
 
 /**
- * Returns a test for the paths that this session and its sub-agents changed. If some of their changes were not
- * observed, every path counts as changed.
+ * The paths that this session and its sub-agents changed. If some of their changes were not observed, every path counts
+ * as their own.
  */
-async function changedBySession({ parts, writer }: SessionCalls): Promise<Release['own']> {
+async function changedBySession({ parts, writer }: SessionCalls): Promise<Pick<Release, 'own' | 'changed'>> {
   const { changes, blind, agent, sessionId } = writer.state.facts;
   const paths = new Set(changes.map(([path]) => path));
   let unseen = blind;
@@ -49,5 +49,5 @@ async function changedBySession({ parts, writer }: SessionCalls): Promise<Releas
       for (const path of changedPaths(body.effects)) paths.add(path);
     }
   }
-  return (path) => unseen || paths.has(path);
+  return { own: (path) => unseen || paths.has(path), changed: [...paths] };
 }

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
@@ -6,6 +6,7 @@ import { mayShip } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
 import type { GitSession } from './git-session.ts';
+import { innerRepository, sessionThere } from './inner-repository.ts';
 import { readPath } from './operands.ts';
 import { gitReport, notRun } from './report.ts';
 import { stagedFiles } from './staged-files.ts';
@@ -62,10 +63,7 @@ export async function stage(
     const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
     const inner = innerRepository(session.rules.root, path);
     if (beneath.length === 0 && inner !== null)
-      return failed(
-        'other-repository',
-        `"${path}" is in ${inner}, a repository of its own. Its changes are committed in a session there; ask the operator for one (--root ${inner}).`,
-      );
+      return failed('other-repository', `"${path}" is in ${inner}, a repository of its own. ${sessionThere(inner)}`);
     if (
       beneath.length === 0 &&
       path !== '' &&
@@ -119,13 +117,6 @@ export async function stage(
     skipped: [...skipped].sort(),
     replaced: isStaged ? replaced : {},
   };
-}
-
-/** The folder of a path that is a repository inside the root, such as a submodule; null if none is. */
-function innerRepository(root: string, path: string): string | null {
-  const names = path === '' ? [] : path.split('/');
-  const folders = names.map((_, at) => names.slice(0, at + 1).join('/'));
-  return folders.find((folder) => existsSync(join(root, folder, '.git'))) ?? null;
 }
 
 /** The part of a result that names the staged versions that were replaced; empty if there are none. */

@@ -1,4 +1,5 @@
 import { gitWords, judgeGit, makesBranch } from '../../gate/commands/git-command.ts';
+import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -7,7 +8,8 @@ import { invalid, isStop, refusedBy, type Stop } from '../workspace/outcome.ts';
 import { addGit, unstageGit } from './add.ts';
 import { moveToBranch } from './branches/switch.ts';
 import { commitGit } from './commit.ts';
-import { openGitSession } from './git-session.ts';
+import { type GitSession, openGitSession } from './git-session.ts';
+import { withInnerRepositories } from './inner-repository.ts';
 import { pushGit } from './push.ts';
 import { readGit } from './read.ts';
 
@@ -51,6 +53,16 @@ async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv):
   const { parsed } = judged;
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;
+  const report = await runSub(session, call, parsed, env);
+  return isStop(report) ? report : withInnerRepositories(report, call.grant);
+}
+
+async function runSub(
+  session: GitSession,
+  call: ToolCall,
+  parsed: ParsedGit,
+  env: NodeJS.ProcessEnv,
+): Promise<ToolReport | Stop> {
   switch (parsed.sub) {
     case 'add':
       return addGit(session, call, parsed);

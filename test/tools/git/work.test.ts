@@ -358,6 +358,25 @@ describe('bash-git', () => {
   });
 });
 
+test('names the submodules in which the session changed files', async () => {
+  const { root, remote } = repository();
+  git(root, 'submodule', '--quiet', 'add', remote, 'lib/sub');
+  git(root, 'commit', '-q', '-m', 'sub');
+  put(root, 'lib/sub/src/a.txt', 'inner\n');
+  const run = async (sub: string, changed: readonly string[]) => {
+    const call = gitCall(root, { sub });
+    const release = { own: () => true, changed, tree: null, message: null, agent: '' };
+    return resultOf(await gitBackend(sandbox).run({ ...call, grant: { ...call.grant, release } }));
+  };
+  for (const sub of ['status', 'diff', 'add -A', 'commit -m x', 'push'])
+    expect(await run(sub, ['src/b.txt', 'lib/sub/src/a.txt', 'lib/sub/src/b.txt']), sub).toMatchObject({
+      elsewhere:
+        'This session changed files in lib/sub, a repository of its own: they are not shown and do not ship from here. Its changes are committed in a session there; ask the operator for one (--root lib/sub).',
+    });
+  expect(await run('log', ['lib/sub/src/a.txt'])).not.toHaveProperty('elsewhere');
+  expect(await run('status', ['lib/x.txt'])).not.toHaveProperty('elsewhere');
+});
+
 test('a scope without releases stages, commits and pushes nothing, but reading git works', async () => {
   const { root } = repository();
   put(root, 'src/b.txt', 'b\n');

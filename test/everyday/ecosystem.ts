@@ -21,6 +21,8 @@ const Ecosystem = z.strictObject({
   files: z.record(z.string(), z.string()),
   /** Added to the environment of the runs outside. */
   env: z.record(z.string(), z.string()).default({}),
+  /** Folders of the repository that come first on the PATH of the runs outside: an active virtual environment. */
+  path: z.array(z.string()).default([]),
   /** Run outside before the first commit. */
   prepare: z.array(z.string()).default([]),
   /** Run outside after the first commit. */

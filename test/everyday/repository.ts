@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parseDocument } from 'yaml';
 import type { Run, Tree } from './compare.ts';
@@ -33,10 +33,11 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   fs.mkdirSync(root);
   // The store of hopgate is no part of an ordinary environment.
   const { XDG_STATE_HOME: _, ...operator } = env;
+  const PATH = [...one.path.map((path) => join(root, path)), env['PATH']].join(delimiter);
   const run = (line: string, more: { readonly [name: string]: string } = {}): Run => {
     const { status, stdout, stderr } = spawnSync('bash', ['-c', line], {
       cwd: root,
-      env: { ...operator, ...one.env, ...more },
+      env: { ...operator, PATH, ...one.env, ...more },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: SECONDS * 1000,
@@ -91,8 +92,8 @@ function configure(file: string, { tests, config }: Ecosystem): void {
   fs.writeFileSync(file, document.toString());
 }
 
-/** Large folders, of which sizes are compared. */
-const DEPENDENCIES = /^(?:node_modules|\.venv)\//;
+/** Large folders, and compiled files that hold the time of their source: their sizes are compared. */
+const BY_SIZE = /^(?:node_modules|\.venv)\/|\.pyc$/;
 const hashOf = (path: string) => createHash('sha256').update(fs.readFileSync(path)).digest('hex');
 
 /** The files with their content, the folders (with a slash at the end), and the facts of the git repository. */
@@ -105,11 +106,10 @@ function treeOf(root: string, env: NodeJS.ProcessEnv): Tree {
       // Names in Cargo's folder are random.
       if (inner === '.git' || inner === 'target') continue;
       if (entry.isDirectory()) {
-        if (!DEPENDENCIES.test(inner)) found.set(`${inner}/`, 'folder');
+        if (!BY_SIZE.test(inner)) found.set(`${inner}/`, 'folder');
         walk(inner);
       } else if (entry.isSymbolicLink()) found.set(inner, `-> ${fs.readlinkSync(place)}`);
-      else if (entry.isFile())
-        found.set(inner, DEPENDENCIES.test(inner) ? `${fs.statSync(place).size}` : hashOf(place));
+      else if (entry.isFile()) found.set(inner, BY_SIZE.test(inner) ? `${fs.statSync(place).size}` : hashOf(place));
       else found.set(inner, 'special');
     }
   };

@@ -1,4 +1,4 @@
-import { compileAlternatives, expandPattern, type Glob } from '../../base/glob.ts';
+import { compileAlternatives, compileGlob, expandPattern, type Glob } from '../../base/glob.ts';
 import { BACKUP_MARKS } from '../../spec/policy/default-masks.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 
@@ -7,8 +7,7 @@ const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 /** A pattern of the masks; an exception begins with `!`. */
 interface Mask {
   readonly excepts: boolean;
-  /** The glob, with its braces expanded. */
-  readonly alternatives: readonly string[];
+  readonly glob: string;
   /** The compiled glob, once a path has needed it. */
   matches?: Glob;
 }
@@ -30,9 +29,9 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
   const masks = patterns.flatMap((pattern): Mask[] => {
     const excepts = pattern.startsWith('!');
     const glob = anchored(foldPattern(excepts ? pattern.slice(1) : pattern));
-    return glob === null ? [] : [{ excepts, alternatives: expandPattern(glob) }];
+    return glob === null ? [] : [{ excepts, glob }];
   });
-  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, alternatives }) => (excepts ? [] : alternatives)));
+  const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
   const folders = new Map<string, boolean>();
   const isMaskedFolder = (path: string): boolean => {
     let is = folders.get(path);
@@ -61,7 +60,7 @@ function hides(masks: readonly Mask[], path: string, spellings: readonly string[
   let masked = false;
   for (const mask of masks) {
     if (mask.excepts !== masked) continue;
-    const { excepts, matches = compileAlternatives(mask.alternatives) } = mask;
+    const { excepts, matches = compileGlob(mask.glob) } = mask;
     mask.matches = matches;
     masked = excepts ? !written.some((_, at) => matches(written.slice(0, at + 1))) : forms.some(matches);
   }

@@ -233,7 +233,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'to record an intent before a tool acts',
     rule: 'intent',
-    says: 'there is none',
+    says: 'the call has no intent',
     specs: (s) => withTool(s, 'write', { effect: 'observe' }),
     does: async (session) => {
       await to.edit(session);
@@ -243,7 +243,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'that a command kept within its scope (the sandbox saw more)',
     rule: 'effect',
-    says: 'create of .git/hooks/pre-commit was seen',
+    says: 'create of .git/hooks/pre-commit was observed',
     backend: withAnswer('bash', [{ path: '.git/hooks/pre-commit', op: 'create', after: 'f'.repeat(64) }]),
     does: async (session) => {
       await to.edit(session);
@@ -263,7 +263,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'that a command has no network (the sandbox saw a connection)',
     rule: 'effect',
-    says: 'connect of evil.example was seen',
+    says: 'connect of evil.example was observed',
     backend: withAnswer('bash-test', [{ path: 'evil.example', op: 'connect' }]),
     does: async (session) => {
       await to.test(session);
@@ -273,7 +273,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'that no references move outside of deploy',
     rule: 'effect',
-    says: 'ref of refs/heads/main was seen',
+    says: 'ref of refs/heads/main was observed',
     backend: withAnswer('bash', [{ path: 'refs/heads/main', op: 'ref' }]),
     does: async (session) => {
       await to.edit(session);
@@ -333,7 +333,7 @@ const BROKEN: readonly Broken[] = [
   {
     forgets: 'how long a mode may be idle',
     rule: 'mode',
-    says: 'timed out before',
+    says: 'timed out too early',
     specs: (s) => withGate(s, { timeoutMinutes: 1 }),
     does: async (session, pass) => {
       await session.setMode({ to: 'diagnose' });

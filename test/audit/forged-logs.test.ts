@@ -63,7 +63,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'a widened effect',
     rule: 'effect',
-    says: 'modify of hopgate.yaml was seen',
+    says: 'modify of hopgate.yaml was observed',
     make: bodyAt(find('outcome'), { effects: [{ path: 'hopgate.yaml', op: 'modify' }] }),
   },
   {
@@ -87,7 +87,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'an approval of something else',
     rule: 'approval',
-    says: 'the hash is of something else',
+    says: 'requestHash does not match the recorded request',
     make: (drafts) => {
       const index = find('approval', 1);
       const request = body(LOG[index]!)['request'] as Event;
@@ -103,7 +103,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'an approval that had expired',
     rule: 'approval',
-    says: 'it was used at',
+    says: 'the approval was used at',
     make: (drafts) => {
       const index = find('approval', 1);
       const record = body(LOG[index]!)['record'] as Event;
@@ -113,7 +113,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'an approval of another session',
     rule: 'approval',
-    says: 'it was given for session other',
+    says: 'the approval was given for session other',
     make: (drafts) => {
       const index = find('approval', 1);
       const record = body(LOG[index]!)['record'] as Event;
@@ -153,13 +153,13 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'an earlier time',
     rule: 'time',
-    says: 'the entry is of 2020-01-01T00:00:00.000Z',
+    says: 'the entry is earlier: 2020-01-01T00:00:00.000Z',
     make: at(find('step'), { at: '2020-01-01T00:00:00.000Z' }),
   },
   {
     name: 'a removed denial',
     rule: 'reply',
-    says: 'it replies to',
+    says: 'the entry replies to',
     make: (drafts) => drafts.filter((_, i) => i !== find('denial', 0)),
   },
   {
@@ -171,84 +171,94 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'another claim',
     rule: 'claim',
-    says: 'it claims to be a conclusion',
+    says: 'claim is conclusion',
     make: at(find('step'), { claim: 'conclusion' }),
   },
   {
     name: 'a stop that is no conclusion',
     rule: 'conclusion-last',
-    says: 'it claims to be a step',
+    says: 'claim is step',
     make: at(find('stop'), { claim: 'step' }),
   },
   {
     name: 'another type of evidence',
     rule: 'evidence-type',
-    says: 'its type is reflection',
+    says: 'type is reflection',
     make: at(find('step'), { type: 'reflection' }),
   },
   {
     name: 'another place',
     rule: 'place',
-    says: 'the entry says deploy',
+    says: 'the entry names deploy',
     make: at(find('step'), { peripheral: 'deploy' }),
   },
-  { name: 'another mode', rule: 'mode', says: 'the entry says execute', make: at(find('step'), { mode: 'execute' }) },
+  {
+    name: 'another mode',
+    rule: 'mode',
+    says: 'the entry names mode execute',
+    make: at(find('step'), { mode: 'execute' }),
+  },
   {
     name: 'another parent',
     rule: 'reply',
-    says: 'it replies to entry-',
+    says: 'the entry replies to entry-',
     make: at(find('outcome'), { inReplyTo: LOG[0]!.entry.id }),
   },
   {
     name: 'a foreign subject',
     rule: 'subject',
-    says: 'it is about session other',
+    says: 'the subject is session other',
     make: at(find('step'), { subject: { type: 'session', id: 'other' } }),
   },
   {
     name: 'removed tags',
     rule: 'tags',
-    says: 'its tags are none',
+    says: 'tags are none',
     make: at(find('denial'), { tags: [] }),
   },
   {
     name: 'the tag of another event',
     rule: 'tags',
-    says: 'its tags are peripheral, explore, step',
+    says: 'tags are peripheral, explore, step',
     make: at(find('denial'), { tags: ['peripheral', 'explore', 'step'] }),
   },
   {
     name: 'a refusal of a lawful call',
     rule: 'refusal',
-    says: 'it was refused: out-of-scope',
+    says: 'the call was refused: out-of-scope',
     make: bodyAt(find('denial', 1), { request: { kind: 'hop', to: 'edit', reason: 'x', exit: 'ready-to-edit' } }),
   },
   {
     name: 'a refusal for another reason',
     rule: 'refusal',
-    says: 'it was refused: limit-reached',
+    says: 'the call was refused: limit-reached',
     make: bodyAt(find('denial', 1), { code: 'limit-reached' }),
   },
   {
     name: 'a false reframe',
     rule: 'reframe',
-    says: 'the hop says {"actual":"fail","expected":"pass"',
+    says: 'the hop records reframe: {"actual":"fail","expected":"pass"',
     make: bodyAt(find('hop', 1), { reframe: { expected: 'pass', actual: 'fail', shownBy: null } }),
   },
   {
     name: 'a first entry that opens nothing',
     rule: 'goal-first',
-    says: 'it records start',
+    says: 'the first entry records start',
     make: (drafts) => drafts.slice(1),
   },
   {
     name: 'an outcome without its intent',
     rule: 'intent',
-    says: 'an outcome without one',
+    says: 'the outcome has no intent',
     make: without(find('intent')),
   },
-  { name: 'an intent without its outcome', rule: 'intent', says: 'came in between', make: without(find('outcome')) },
-  { name: 'a hop without its stop', rule: 'lifecycle', says: 'without one', make: without(find('stop', 1)) },
+  {
+    name: 'an intent without its outcome',
+    rule: 'intent',
+    says: 'came between the intent and its outcome',
+    make: without(find('outcome')),
+  },
+  { name: 'a hop without its stop', rule: 'lifecycle', says: 'has no stop before it', make: without(find('stop', 1)) },
   {
     name: 'a start without its hop',
     rule: 'entry',
@@ -258,7 +268,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'facts that were not so',
     rule: 'facts',
-    says: 'the entry says naturalClose: false',
+    says: 'the entry records naturalClose: false',
     make: (drafts) => {
       const index = find('hop', 0);
       return bodyAt(index, { facts: { ...(body(LOG[index]!)['facts'] as Event), naturalClose: false } })(drafts);
@@ -284,7 +294,7 @@ const FORGED: readonly Forgery[] = [
   {
     name: 'entries after the end',
     rule: 'lifecycle',
-    says: 'an entry follows',
+    says: 'this entry follows the end of the session',
     make: (drafts) => [...drafts, { ...drafts.at(-1)!, id: 'more', inReplyTo: drafts.at(-1)!.id }],
   },
   {

@@ -159,11 +159,11 @@ describe('a grant', () => {
     ['granted: {', 'grant', (body) => Object.assign(body, { action: { kind: 'mode', from: 'a', to: 'b' } })],
     ['destination granted', 'grant', (body) => Object.assign(body['bound'] as object, { place: { to: 'elsewhere' } })],
     [
-      'a grant on record',
+      'an approval needs a recorded grant',
       'approval',
       ({ record }) => 'grant' in (record as object) && Object.assign(record as object, { grant: 'x' }),
     ],
-    ['an approval under a grant names it', 'approval', ({ record }) => delete (record as Bodies)['grant']],
+    ['an approval under a grant must name the grant', 'approval', ({ record }) => delete (record as Bodies)['grant']],
   ])('is judged by the audit: %s', async (constraint, event, change) => {
     const { rounds, judge } = await granted({});
     expect(await rounds(round(), round())).toEqual([true, true]);

@@ -145,5 +145,5 @@ test('the audit notices an install without its approval, with another approval, 
   const elsewhere = await judged((body) =>
     body['event'] === 'outcome' ? { ...body, effects: [{ path: 'evil.example:443', op: 'connect' }] } : body,
   );
-  expect(elsewhere).toEqual(['connect of evil.example:443 was seen: not a listed host']);
+  expect(elsewhere).toEqual(['connect of evil.example:443 was observed: not a listed host']);
 });

@@ -18,9 +18,10 @@ export function checkDelegation({ state, report, approvals, at }: Visiting, body
     view: { [APPROVAL_VIEW.context]: { ...context }, [APPROVAL_VIEW.changes]: { ...state.changes } },
   });
   if (!here) return;
-  if (from !== here.id) wrong(`in ${here.id}`, `the delegation is from ${from}`);
+  if (from !== here.id) wrong(`the session is in ${here.id}`, `the delegation is from ${from}`);
   const listed = (agency ? here.agencies : here.delegates)?.find((each) => each.to === to);
-  if (listed && listed.within !== within) wrong(`${to}: within ${listed.within}`, `it was started within ${within}`);
+  if (listed && listed.within !== within)
+    wrong(`${to}: within ${listed.within}`, `the sub-agent was started within ${within}`);
   const target = agency ? undefined : own(state.pinned.specs.peripherals, to);
   const due = target && delegatedContext(state, here, target).context;
   if (due && !sameJson(due, context)) wrong(`context: ${show(due)}`, `context: ${show(context)}`);

@@ -74,7 +74,7 @@ export class SubAgents {
       }
     }
     const message = `session ${parent} has no delegation ${delegation} of this session`;
-    found.violations.push(violation(entry, 'a delegation of the parent', message));
+    found.violations.push(violation(entry, 'the parent session must record the delegation', message));
   }
 
   async #judgeChild({ entry, body }: Recorded<DelegationBody>, find: FindSession, found: Found) {
@@ -90,7 +90,7 @@ export class SubAgents {
         opened?.event === 'session-open' && opened.parent === entry.sessionId && opened.delegation === entry.id;
       if (!isOurs) {
         const message = `session ${body.session} does not name this delegation`;
-        found.violations.push(violation(entry, 'a session that names its delegation', message));
+        found.violations.push(violation(entry, 'the sub-agent’s session must name its delegation', message));
         return;
       }
       judgePin(entry, body, entry.mode, { parent: this.#pinned, child: child.pinned }, found);
@@ -110,15 +110,23 @@ function judgePin(
   const wrong = (constraint: string, message: string) => violations.push(violation(entry, constraint, message));
   const only = own(child.specs.peripherals, to);
   if (!only || Object.keys(child.specs.peripherals).length > 1)
-    return void wrong(`one peripheral: ${to}`, `the sub-agent has ${Object.keys(child.specs.peripherals).join(', ')}`);
-  if (only.exits.length > 0 || child.specs.edges.length > 0) wrong('no exits', `the sub-agent can leave ${to}`);
+    return void wrong(
+      `a sub-agent has one peripheral: ${to}`,
+      `the sub-agent has ${Object.keys(child.specs.peripherals).join(', ')}`,
+    );
+  if (only.exits.length > 0 || child.specs.edges.length > 0)
+    wrong('a sub-agent has no exits', `the sub-agent can leave ${to}`);
   const gate = child.specs.modeGate;
   if ((gate?.initial ?? null) !== mode || (gate?.transitions.length ?? 0) > 0 || (gate && gate.reset !== mode))
-    wrong(`always in mode ${mode ?? 'none'}`, `the sub-agent begins in ${gate?.initial ?? 'none'}, and may change it`);
+    wrong(
+      `a sub-agent stays in mode ${mode ?? 'none'}`,
+      `the sub-agent begins in mode ${gate?.initial ?? 'none'}, and may change it`,
+    );
   if (!sameJson(child.specs.tools as never, parent.specs.tools as never))
-    wrong('the same tools', 'the catalogue of tools differs');
+    wrong('a sub-agent has the tools of its parent', 'the catalogue of tools differs');
   const settings = ({ config: { scopes: _, ...rest } }: Pinned) => JSON.parse(JSON.stringify(rest)) as never;
-  if (!sameJson(settings(child), settings(parent))) wrong('the same configuration', 'the configuration differs');
+  if (!sameJson(settings(child), settings(parent)))
+    wrong('a sub-agent has the configuration of its parent', 'the configuration differs');
   for (const id of within === 'own' ? [to] : [from, to]) {
     const outer = own(parent.specs.peripherals, id);
     if (!outer) continue;

@@ -6,7 +6,12 @@ import type { AuditState } from './state.ts';
 import { stepProblems } from './step.ts';
 import { hopProblems, startProblems, stopProblems } from './visit.ts';
 
-const CLOSED = problem('session-closed', 'lifecycle', 'nothing after the session was closed', 'an entry follows');
+const CLOSED = problem(
+  'session-closed',
+  'lifecycle',
+  'no entry may follow the end of the session',
+  'this entry follows the end of the session',
+);
 
 /**
  * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses the spec's meaning and

@@ -36,10 +36,11 @@ export class Approvals {
     const versioned = version === undefined ? {} : { version };
     const bytes = canonicalize({ ...versioned, sessionId: record.sessionId, action, reason, view }) ?? '';
     if (createHash('sha256').update(bytes).digest('hex') !== record.requestHash)
-      wrong('requestHash is the hash of what was approved', 'the hash is of something else');
-    if (record.sessionId !== sessionId) wrong('for this session', `it was given for session ${record.sessionId}`);
+      wrong('requestHash must be the hash of the approved request', 'requestHash does not match the recorded request');
+    if (record.sessionId !== sessionId)
+      wrong('an approval is valid for one session', `the approval was given for session ${record.sessionId}`);
     if (this.#usedNonces.has(record.nonce) || this.#usedIds.has(record.id))
-      wrong('single use', `approval ${record.id} was used before`);
+      wrong('an approval is used once', `approval ${record.id} was used before`);
     this.#usedNonces.add(record.nonce);
     this.#waiting = body;
   }
@@ -49,7 +50,11 @@ export class Approvals {
     if (!this.#waiting) return;
     const { id } = this.#waiting.record;
     this.discard();
-    this.#report.violation('approval', 'an approval is used at once', `approval ${id} was not`);
+    this.#report.violation(
+      'approval',
+      'the entry after an approval must use it',
+      `approval ${id} was not used by the next entry`,
+    );
   }
 
   discard(): void {
@@ -65,16 +70,21 @@ export class Approvals {
     this.#waiting = null;
     if (id === null) return null;
     const report = this.#report;
-    if (this.#usedIds.has(id)) report.violation('approval', 'single use', `approval ${id} was used before`);
+    if (this.#usedIds.has(id))
+      report.violation('approval', 'an approval is used once', `approval ${id} was used before`);
     this.#usedIds.add(id);
     if (given?.record.id !== id) {
-      const constraint = 'an approval on record, directly before';
+      const constraint = 'the approval must be recorded directly before';
       report.violation('approval', constraint, `approval ${id} does not exist`, NEEDS_HISTORY);
       return null;
     }
     const { record, request } = given;
     if (at >= Date.parse(record.expiresAt))
-      report.violation('approval', `expires at ${record.expiresAt}`, `it was used at ${new Date(at).toISOString()}`);
+      report.violation(
+        'approval',
+        `the approval expires at ${record.expiresAt}`,
+        `the approval was used at ${new Date(at).toISOString()}`,
+      );
     this.#compare('action', request.action, wanted.action);
     this.#compare('reason', request.reason, wanted.reason);
     for (const [title, done] of Object.entries(wanted.view)) this.#compare(title, request.view[title], done);

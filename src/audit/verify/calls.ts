@@ -18,9 +18,9 @@ export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
   const { event, tool: id } = body;
   const tool = own(state.pinned.specs.tools, id);
   if (event === 'step' && hasIntent(tool))
-    report.violation('intent', `${id}: an intent before it runs`, 'there is none', { tool: id });
+    report.violation('intent', `${id} must have an intent before it runs`, 'the call has no intent', { tool: id });
   if (event === 'intent' && tool !== undefined && !hasIntent(tool))
-    report.violation('intent', `${id} is a tool to ${tool.effect}`, 'it was recorded as an intent', { tool: id });
+    report.violation('intent', `${id} is a tool to ${tool.effect}`, 'the call was recorded as an intent', { tool: id });
   if (event === 'step') checkResult(at, body);
 }
 
@@ -59,7 +59,8 @@ export function checkOutcome(at: Visiting, body: OutcomeBody): void {
   const { state, report } = at;
   const { pending } = state;
   const { tool } = body;
-  if (!pending) report.violation('intent', 'an intent before', 'an outcome without one', { tool });
+  if (!pending)
+    report.violation('intent', 'an intent must come before its outcome', 'the outcome has no intent', { tool });
   else if (pending.tool !== tool)
     report.violation('intent', `the intent is of ${pending.tool}`, `the outcome is of ${tool}`, {
       tool,

@@ -29,21 +29,26 @@ export class Correspondence {
   }
 
   #receive({ id, seq, act, ref }: Extract<Body, { event: 'message' }>): void {
-    if (seq <= this.#seq) this.#wrong(`after message ${this.#seq} of the inbox`, `message ${seq} follows`);
-    if (this.#received.has(id)) this.#wrong('each message is delivered once', `${id} was delivered again`);
-    if (act === 'answer' && ref === null) this.#wrong('an answer refers to a message', `${id} refers to none`);
+    if (seq <= this.#seq) this.#wrong(`the inbox was read up to message ${this.#seq}`, `message ${seq} follows`);
+    if (this.#received.has(id)) this.#wrong('each message is delivered once', `message ${id} was delivered again`);
+    if (act === 'answer' && ref === null)
+      this.#wrong('an answer must refer to a message', `answer ${id} refers to no message`);
     this.#seq = Math.max(seq, this.#seq);
     this.#received.add(id);
   }
 
   #receipt({ message, state, nth }: Extract<Body, { event: 'receipt' }>, { history }: AuditState): void {
     if (nth === null) {
-      if (state !== 'read') this.#wrong('read', `the session says "${state}" of a message that it got`);
+      if (state !== 'read')
+        this.#wrong(
+          'the recipient records only "read"',
+          `the session records "${state}" for a message that it received`,
+        );
       if (!this.#received.has(message) && history === 'complete')
-        this.#wrong('a message is delivered before it is read', `${message} was not delivered`);
+        this.#wrong('a message is delivered before it is read', `message ${message} was not delivered`);
       return;
     }
-    if (nth <= this.#nth) this.#wrong(`after receipt ${this.#nth}`, `receipt ${nth} follows`);
+    if (nth <= this.#nth) this.#wrong(`the receipts were read up to ${this.#nth}`, `receipt ${nth} follows`);
     this.#nth = Math.max(nth, this.#nth);
     const before = this.#sent.get(message);
     const rank = RECEIPTS.indexOf(state);
@@ -58,14 +63,14 @@ export class Correspondence {
     if (outcome.status !== 'ok' || pinned.specs.tools[tool]?.upstream) return;
     const id = textOf(fieldsOf(outcome.result)['message']);
     if (id === null) return;
-    if (this.#sent.has(id)) this.#wrong('each message is sent once', `${id} was sent again`);
+    if (this.#sent.has(id)) this.#wrong('each message is sent once', `message ${id} was sent again`);
     this.#sent.set(id, -1);
     const ref = textOf(args['ref']);
     if (args['act'] === 'answer' && (ref === null || !this.#received.has(ref)) && history === 'complete')
-      this.#wrong('an answer to a delivered message', `it refers to ${ref ?? 'none'}`);
+      this.#wrong('an answer must refer to a delivered message', `the answer refers to ${ref ?? 'no message'}`);
     const waited = waitedMs(pinned.specs.tools, body);
     if (waited > at - lastAt + TOLERANCE_MS)
-      this.#wrong('the time since the entry before', `the whistle says that it waited ${waited} ms`);
+      this.#wrong('a whistle waits at most since the entry before it', `the whistle records a wait of ${waited} ms`);
   }
 
   #wrong(constraint: string, message: string): void {

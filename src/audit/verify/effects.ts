@@ -22,15 +22,15 @@ export function checkEffects(
     const { op, path } = effect;
     if (isFileChange(effect)) {
       if (own(state.pinned.specs.tools, tool)?.effect !== 'act')
-        wrong(`${tool} only observes`, `it was seen to ${op} ${path}`);
+        wrong(`${tool} only observes`, `the call was observed to ${op} ${path}`);
       const why = writeProblem(state, visit, path);
-      if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was seen: ${why.why}`, why.about);
+      if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
     } else if (op === 'read') {
       const why = readProblem(state, visit, path);
-      if (why) wrong(scopeInWords(visit, 'path:read'), `${path} was seen to be read: ${why.why}`, why.about);
+      if (why) wrong(scopeInWords(visit, 'path:read'), `a read of ${path} was observed: ${why.why}`, why.about);
     } else {
       const [constraint, why] = otherProblem(state, visit, tool, effect);
-      if (why) wrong(constraint, `${op} of ${path} was seen: ${why}`);
+      if (why) wrong(constraint, `${op} of ${path} was observed: ${why}`);
     }
   }
 }
@@ -61,7 +61,7 @@ function otherProblem(
       return [`hosts: ${allow.join(', ') || 'none'}`, hostAllowed(path, allow) ? null : 'not an allowed host'];
     }
     default:
-      return ['an effect that is known', 'nothing allows it'];
+      return ['effects must be of a known kind', 'this kind of effect is unknown'];
   }
 }
 
@@ -73,7 +73,7 @@ export function unconfirmed(outcome: OutcomeRecord, effects: readonly EffectReco
     if (result[done] !== true) continue;
     const sha = textOf(result['sha']);
     if (!effects.some(({ op, after }) => op === 'ref' && after === sha))
-      return `it reports ${done}, but no reference was seen to move to ${sha}`;
+      return `the call reports ${done}, but no reference was observed to move to ${sha}`;
   }
   return null;
 }
@@ -93,9 +93,9 @@ export function checkReport(
       const type = own(declared, field);
       const about = { tool: tool.id, argument: field };
       const constraint = `${kind} of ${tool.id}: ${Object.keys(declared).join(', ') || 'nothing'}`;
-      if (type === undefined) report.violation('effect', constraint, `it reported ${field}`, about);
+      if (type === undefined) report.violation('effect', constraint, `the tool reported ${field}`, about);
       else if (value !== null && !fits(value, type))
-        report.violation('effect', constraint, `${field} is ${show(value)}, which is not of its type`, about);
+        report.violation('effect', constraint, `${field} is ${show(value)}, which is not of its declared type`, about);
     }
 }
 

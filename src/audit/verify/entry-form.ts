@@ -105,51 +105,52 @@ export function checkForm(
   if (entry.peripheral !== peripheral)
     report.violation(
       'place',
-      `in ${peripheral ?? 'no peripheral'}`,
-      `the entry says ${entry.peripheral ?? 'none'}`,
+      `the session is in ${peripheral ?? 'no peripheral'}`,
+      `the entry names ${entry.peripheral ?? 'no peripheral'}`,
       NEEDS_HISTORY,
     );
   if (state.mode !== null && entry.mode !== state.mode)
-    report.violation('mode', `the mode is ${state.mode}`, `the entry says ${entry.mode}`, NEEDS_HISTORY);
+    report.violation('mode', `the mode is ${state.mode}`, `the entry names mode ${entry.mode}`, NEEDS_HISTORY);
   const rule = disciplineOf(body);
   const claim = rule?.claim ?? CLAIM_OF[event];
   if (entry.claim !== claim) {
     const broken = event === 'stop' ? 'conclusion-last' : 'claim';
-    report.violation(broken, `${event}: ${claim}`, `it claims to be a ${entry.claim}`);
+    report.violation(broken, `the claim of ${event} is ${claim}`, `the entry's claim is ${entry.claim}`);
   }
   const pattern = rule?.pattern ?? null;
   if ((entry.patternId ?? null) !== pattern)
     report.violation(
       'reply',
-      `about pattern ${pattern ?? 'none'}`,
-      `it names ${entry.patternId ?? 'none'}`,
+      `patternId must be ${pattern ?? 'absent'}`,
+      `patternId is ${entry.patternId ?? 'absent'}`,
       NEEDS_HISTORY,
     );
   const subject = pattern === null ? { type: 'session', id: state.sessionId } : { type: 'pattern', id: pattern };
   if (!sameJson({ ...entry.subject }, subject))
     report.violation(
       'subject',
-      `about ${subject.type} ${subject.id}`,
-      `it is about ${entry.subject.type} ${entry.subject.id}`,
+      `the subject must be ${subject.type} ${subject.id}`,
+      `the subject is ${entry.subject.type} ${entry.subject.id}`,
     );
   const tags = tagsFor(state, peripheral, body);
   if (!sameJson([...entry.tags], tags))
     report.violation(
       'tags',
       `tags: ${tags.join(', ')}`,
-      `its tags are ${entry.tags.join(', ') || 'none'}`,
+      `the entry's tags are ${entry.tags.join(', ') || 'none'}`,
       NEEDS_HISTORY,
     );
   const spec = peripheral === null ? undefined : state.pinned.specs.peripherals[peripheral];
   const type = rule?.type ?? typeFor(event, spec);
-  if (entry.type !== type) report.violation('evidence-type', `${event}: ${type}`, `its type is ${entry.type}`);
+  if (entry.type !== type)
+    report.violation('evidence-type', `the type of ${event} is ${type}`, `the entry's type is ${entry.type}`);
   const author = authorFor(body, state.agent);
   if (entry.author !== author) report.violation('author', `author: ${author}`, `the entry names ${entry.author}`);
   if ((entry.inReplyTo ?? null) !== parent)
     report.violation(
       'reply',
-      `replies to ${parent ?? 'nothing'}`,
-      `it replies to ${entry.inReplyTo ?? 'nothing'}`,
+      `the entry must reply to ${parent ?? 'nothing'}`,
+      `the entry replies to ${entry.inReplyTo ?? 'nothing'}`,
       NEEDS_HISTORY,
     );
 }

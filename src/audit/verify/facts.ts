@@ -40,7 +40,7 @@ export function checkFacts(claimed: Fields | null, moment: Moment, decided: Deci
       report.violation(
         'facts',
         `${name}: ${show(facts[name])}`,
-        `the entry says ${name}: ${show(given[name])}`,
+        `the entry records ${name}: ${show(given[name])}`,
         NEEDS_HISTORY,
       );
 }

@@ -31,19 +31,22 @@ export class Grants {
   /** Follows the entries that begin and end grants. Called before the entry changes the state. */
   notice(body: Body, state: AuditState): void {
     if (this.#fresh !== null && body.event !== 'approval') {
-      this.#violation('a grant, then its first approval', `grant ${this.#fresh} has none`);
+      this.#violation(
+        'the first approval under a grant must follow it',
+        `grant ${this.#fresh} is not followed by its first approval`,
+      );
       this.#fresh = null;
     }
     switch (body.event) {
       case 'grant':
-        if (this.#given.has(body.id)) this.#violation('a grant is given once', `${body.id} was given again`);
+        if (this.#given.has(body.id)) this.#violation('a grant is given once', `grant ${body.id} was given again`);
         this.#given.set(body.id, { ...body, used: 0, ended: null });
         this.#fresh = body.id;
         return;
       case 'grant-end': {
         const grant = this.#given.get(body.grant);
         if (!grant)
-          this.#violation('the end of a grant on record', `grant ${body.grant} does not exist`, NEEDS_HISTORY);
+          this.#violation('only a recorded grant can end', `grant ${body.grant} is not recorded`, NEEDS_HISTORY);
         else grant.ended ??= `${body.by} ended it`;
         return;
       }
@@ -67,23 +70,31 @@ export class Grants {
     this.#fresh = null;
     const { grant: id } = record;
     if (fresh !== null && id !== fresh)
-      this.#violation(`the first approval under grant ${fresh}`, `it names ${id ?? 'none'}`);
+      this.#violation(
+        `this must be the first approval under grant ${fresh}`,
+        `the approval names grant ${id ?? 'none'}`,
+      );
     if (id === undefined) {
-      if (record.via === 'grant') this.#violation('an approval under a grant names it', 'it names none');
+      if (record.via === 'grant')
+        this.#violation('an approval under a grant must name the grant', 'the approval names no grant');
       return;
     }
     const grant = this.#given.get(id);
     if (!grant) {
-      this.#violation('a grant on record', `grant ${id} does not exist`, NEEDS_HISTORY);
+      this.#violation('an approval needs a recorded grant', `grant ${id} is not recorded`, NEEDS_HISTORY);
       return;
     }
     const { limits } = grant;
-    if (grant.ended !== null) this.#violation('an approval before the end of its grant', `${id}: ${grant.ended}`);
+    if (grant.ended !== null)
+      this.#violation('an approval must come before the end of its grant', `grant ${id} had ended: ${grant.ended}`);
     if (at >= limits.until)
-      this.#violation(`until ${show(limits.until)}`, `${id} was used at ${new Date(at).toISOString()}`);
+      this.#violation(
+        `the grant is valid until ${show(limits.until)}`,
+        `grant ${id} was used at ${new Date(at).toISOString()}`,
+      );
     grant.used += 1;
     if (limits.uses !== undefined && grant.used > limits.uses)
-      this.#violation(`uses: ${limits.uses}`, `${id} was used ${grant.used} times`);
+      this.#violation(`uses: ${limits.uses}`, `grant ${id} was used ${grant.used} times`);
     if (!sameJson(grant.action, request.action))
       this.#violation(`granted: ${show(grant.action)}`, `approved: ${show(request.action)}`);
     this.#checkBound(id, grant.bound, request.action, request.view);
@@ -91,11 +102,15 @@ export class Grants {
   }
 
   #checkFiles(id: string, granted: readonly string[], view: Fields, changed: readonly string[]): void {
-    if (this.#blind) this.#violation('files that were observed', `${id} limits files, and a change was not observed`);
+    if (this.#blind)
+      this.#violation(
+        'a grant that limits files needs observed changes',
+        `grant ${id} was used after a change that was not observed`,
+      );
     const shipped = listOf(fieldsOf(view[APPROVAL_VIEW.ships])['files']).map(String);
     for (const path of new Set([...changed, ...shipped]))
       if (!isGrantedToWrite(path, granted))
-        this.#violation(`files: ${granted.join(' ')}`, `${id} was used after a change of ${path}`, NEEDS_HISTORY);
+        this.#violation(`files: ${granted.join(' ')}`, `grant ${id} was used after a change of ${path}`, NEEDS_HISTORY);
   }
 
   /** The parts of the request that a person saw when they gave the grant, and that must not have changed. */

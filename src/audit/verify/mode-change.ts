@@ -10,12 +10,13 @@ export function checkMode({ state, report, approvals, at }: Visiting, body: Mode
   const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
   const { modeGate: gate } = state.pinned.specs;
   if (!gate) return;
-  if (state.mode !== null && from !== state.mode) wrong(`the mode is ${state.mode}`, `the change starts from ${from}`);
+  if (state.mode !== null && from !== state.mode)
+    wrong(`the mode is ${state.mode}`, `the recorded change starts from ${from}`);
   if ((how === 'timeout') !== (by === 'clock'))
-    wrong('the clock makes timeouts only', `a ${how} was made by the ${by}`);
+    wrong('only the clock times out a mode, and does nothing else', `a ${how} is recorded as made by the ${by}`);
   const { timeoutMinutes } = gate;
   if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
-    wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out before');
+    wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out too early');
   const transition = gate.transitions.find((one) => one.from === from && one.to === to);
   approvals.use(body.approval, at, {
     action: { kind: 'mode', from, to },

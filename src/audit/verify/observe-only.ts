@@ -13,12 +13,12 @@ export const REFUSED_AND_RUN = problem(
   'tool-not-allowed',
   'pin',
   'enforce: true',
-  'the entry records a refusal, and the call ran',
+  'the entry records a refusal, but the call was carried out',
 );
 
 /** The recorded refusal of a call is not that of the spec. */
 export const misjudged = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
-  problem('tool-not-allowed', 'facts', `the spec's answer: ${due}`, `${recorded} is on record`);
+  problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
 /** The state by which a call is judged that ran all the same: only masks, protected names and its form still count. */
 export function openState(state: AuditState, tool: string, args: Json = {}): AuditState {

@@ -109,23 +109,41 @@ export class SessionAudit {
     const { sessionId, lastAt, closed } = this.#state;
     const report = this.#report;
     if (this.#counts.entries === 0) {
-      if (entry.claim !== 'goal') report.violation('goal-first', 'the first entry is a goal', `it is a ${entry.claim}`);
+      if (entry.claim !== 'goal')
+        report.violation('goal-first', 'the first entry must be a goal', `the first entry is a ${entry.claim}`);
       if (body && body.event !== 'session-open')
-        report.violation('goal-first', 'the first entry opens the session', `it records ${body.event}`);
+        report.violation(
+          'goal-first',
+          'the first entry must open the session',
+          `the first entry records ${body.event}`,
+        );
     }
     if (entry.sessionId !== sessionId)
       report.violation('one-session', `session ${sessionId}`, `the entry belongs to session ${entry.sessionId}`);
-    if (Number.isNaN(at)) report.violation('time', 'a time', `${entry.at} is not a time`);
+    if (Number.isNaN(at)) report.violation('time', 'an entry has a valid time', `${entry.at} is not a valid time`);
     else if (at < lastAt)
-      report.violation('time', `not before ${new Date(lastAt).toISOString()}`, `the entry is of ${entry.at}`);
+      report.violation(
+        'time',
+        `the entry before is of ${new Date(lastAt).toISOString()}`,
+        `the entry is earlier: ${entry.at}`,
+      );
     if (closed && (!body || requestOf(this.#state, body) === null))
-      report.violation('lifecycle', 'nothing after the session was closed', 'an entry follows');
+      report.violation(
+        'lifecycle',
+        'no entry may follow the end of the session',
+        'this entry follows the end of the session',
+      );
   }
 
   #checkUnread(body: Json): void {
     const field = wrongField(body);
     if (field === null) this.#report.gap('unknown', 'the audit does not know this kind of entry');
-    else this.#report.violation('claim', 'the fields of its event', `${field} is missing, or of another type`);
+    else
+      this.#report.violation(
+        'claim',
+        'an entry must have the fields of its event',
+        `${field} is missing, or of another type`,
+      );
   }
 
   #check(entry: Entry, body: Body, at: number): void {
@@ -157,15 +175,20 @@ export class SessionAudit {
     const { opened, history, pending, leaving, arriving } = this.#state;
     const report = this.#report;
     if (event === 'session-open' && opened)
-      report.violation('lifecycle', 'a session is opened once', 'it was opened again');
+      report.violation('lifecycle', 'a session is opened once', 'the session was opened again');
     if (event !== 'session-open' && !opened && this.#counts.entries > 0 && history === 'complete')
-      report.violation('lifecycle', 'a session is opened first', `${event} came before`);
+      report.violation('lifecycle', 'a session must be opened first', `${event} came before the session was opened`);
     if (pending && event !== 'outcome' && event !== 'interrupted')
-      report.violation('intent', 'an intent, then its outcome', `${event} came in between`, { tool: pending.tool });
+      report.violation(
+        'intent',
+        'the outcome must follow its intent',
+        `${event} came between the intent and its outcome`,
+        { tool: pending.tool },
+      );
     if (leaving && event !== 'hop')
-      report.violation('lifecycle', `the hop by ${leaving.exit}`, `${event} came instead`);
+      report.violation('lifecycle', `the hop by ${leaving.exit} must follow the stop`, `${event} came instead`);
     if (arriving && event !== 'start')
-      report.violation('lifecycle', `the start of ${arriving.hop.to}`, `${event} came instead`);
+      report.violation('lifecycle', `the start of ${arriving.hop.to} must follow the hop`, `${event} came instead`);
     if (event !== 'stop' && event !== 'hop' && event !== 'mode' && event !== 'intent' && event !== 'delegation')
       this.#approvals.drop();
   }
@@ -196,15 +219,16 @@ export class SessionAudit {
       case 'interrupted': {
         const { tool } = body;
         report.gap('no-outcome', 'the step was interrupted; its effects are unknown', tool);
-        if (!state.pending) report.violation('intent', 'an intent before', 'it was interrupted without one', { tool });
+        if (!state.pending)
+          report.violation('intent', 'an intent must come before', 'the interrupted step has no intent', { tool });
         return;
       }
       case 'par':
         if (!state.visit?.spec || !looksBack(state.visit.spec))
           report.violation(
             'lifecycle',
-            'a review where one looks back',
-            `in ${state.visit?.peripheral ?? 'no peripheral'}`,
+            'a review belongs in a peripheral that reflects',
+            `the review was written in ${state.visit?.peripheral ?? 'no peripheral'}`,
           );
         return;
       case 'stop':
@@ -230,7 +254,7 @@ export class SessionAudit {
         const { peripheral, deadline } = body;
         const due = visit?.peripheral === peripheral && visit.deadline === deadline;
         if (due && at >= deadline) return;
-        const constraint = `the deadline ${show(visit?.deadline ?? null)}`;
+        const constraint = `the deadline is ${show(visit?.deadline ?? null)}`;
         report.violation('limit', constraint, `${peripheral} expired at ${show(deadline)}`, NEEDS_HISTORY);
         return;
       }
@@ -238,7 +262,7 @@ export class SessionAudit {
         this.#checkDenial(body, at);
         if (body.enforced !== false) return;
         this.#counts.wouldRefuse += 1;
-        if (!isObserving(state)) report.violation('pin', 'enforce: true', 'a refused call ran');
+        if (!isObserving(state)) report.violation('pin', 'enforce: true', 'a refused call was carried out');
         return;
       case 'message':
       case 'receipt':
@@ -255,9 +279,9 @@ export class SessionAudit {
   #checkDenial(body: BodyOf<'denial'>, at: number): void {
     const due = wrongRefusal(this.#state, body, at);
     if (due === null) return;
-    const constraint = `the spec's answer: ${due.join(' or ') || 'allowed'}`;
+    const constraint = `by the spec the answer is ${due.join(' or ') || 'allowed'}`;
     const tool = body.request['tool'];
-    this.#report.violation('refusal', constraint, `it was refused: ${body.code}`, {
+    this.#report.violation('refusal', constraint, `the call was refused: ${body.code}`, {
       ...NEEDS_HISTORY,
       ...(typeof tool === 'string' ? { tool } : {}),
     });

@@ -45,7 +45,7 @@ export function checkStart({ state, report, approvals, shipping, at }: Visiting,
     if (sameJson(has, source)) continue;
     const message = Object.hasOwn(target.context, field)
       ? `${field} is ${show(has)}, its source holds ${show(source)}`
-      : `${field} came along`;
+      : `${field} was taken along, but the spec does not list it`;
     report.violation('context', contextRule(target, field), message, { argument: field, ...NEEDS_HISTORY });
   }
   if (arriving) {
@@ -62,7 +62,7 @@ export function checkStop({ state, report, approvals }: Visiting, body: StopBody
   const { visit } = state;
   if (!visit || exit === null) approvals.drop();
   if (visit && visit.peripheral !== peripheral)
-    report.violation('lifecycle', `the visit to ${visit.peripheral}`, `${peripheral} was stopped`);
+    report.violation('lifecycle', `the current visit is to ${visit.peripheral}`, `the entry stops ${peripheral}`);
   const running = visit?.background ?? [];
   if (!sameJson([...ended], [...running])) {
     const constraint = `commands in the background end with the visit: ${running.join(', ') || 'none'}`;
@@ -89,7 +89,7 @@ export function checkHop({ state, report, approvals, at }: Visiting, body: HopBo
   const { from, exit: name, to, reason, by } = body;
   approvals.ofHop = null;
   if (!leaving) {
-    report.violation('lifecycle', 'a hop follows the stop of its visit', `a hop from ${from} without one`);
+    report.violation('lifecycle', 'a stop must come before a hop', `the hop from ${from} has no stop before it`);
     approvals.discard();
     return;
   }
@@ -143,7 +143,7 @@ function checkReframe(
   const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
   const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
   if (!sameJson(reframe, due))
-    report.violation('reframe', `reframe: ${show(due)}`, `the hop says ${show(reframe)}`, NEEDS_HISTORY);
+    report.violation('reframe', `reframe: ${show(due)}`, `the hop records reframe: ${show(reframe)}`, NEEDS_HISTORY);
 }
 
 /** Drops the parts of a view that are empty, as the gate does. */

@@ -35,7 +35,7 @@ export class DispatchCheck {
     const wrong = (text: string, isGap = false) => this.#report(sessionId, `ephemeral ${id}`, text, isGap);
     const due = event === 'dispatch' ? undefined : `dispatch-${message}`;
     if (subject?.type !== 'evidence' || subject.id !== message || id !== `${event}-${message}` || inReplyTo !== due)
-      return wrong(`it is not filed under message ${message}, of which it speaks`);
+      return wrong(`the subject, id or inReplyTo of the record does not name message ${message}`);
     if (event === 'outcome') return this.#outcome(String(message), body, wrong);
     if (body['from'] === 'person:clock' && body['talk'] === 'action') wrong('the clock asks for an action');
     const isOver =

@@ -13,11 +13,11 @@ const LONG_LINES = 1;
 const RELATIVE_START = /^(?:What|Whether|Where|Who|Whom|Whose|Which|Of|That)\b/;
 /** Inversions and private words that have a plain equivalent. */
 const WORDS =
-  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good)\b/i;
+  /\b(?:anew|beside|beneath|told|tells|stands|lets? go|(?<!there )(?:is|are) no(?! longer)|of ours|of yours|whom|came to be|comes to be|as ever|for good|the most \w+ (?:that|of|at|in|to) )\b/i;
 const COLUMNS = 120;
 /** Phrases that texts for operators and models replaced; each has a plain equivalent. */
 const PHRASES =
-  /\b(?:anew|beneath|stands for|as (?:it|they) stands?|for good|fell silent|goes? on with|went? on with|lets? (?:it )?through|let through|seen by nobody|nobody (?:told|watched|knows|is there)|in good time|of ours|turned? out otherwise|what came of|where (?:it|the session) stands|keep out of the way)\b/i;
+  /\b(?:anew|(?<!there )(?:is|are) no (?!longer|one)|beneath|stands for|as (?:it|they) stands?|for good|fell silent|goes? on with|went? on with|lets? (?:it )?through|let through|seen by nobody|nobody (?:told|watched|knows|is there)|in good time|of ours|turned? out otherwise|what came of|where (?:it|the session) stands|keep out of the way)\b/i;
 /** A count must agree with its noun: use `plural` of base/text.ts. */
 const COUNTS =
   /\$\{[^}]*(?:\.length|\.size|[cC]ount|steps|gaps|denials)\} (?:steps|lines|entries|gaps|files|matches|violations|tests|problems|denials|visits)\b/;

@@ -10,7 +10,7 @@ import { CANCELLED, runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Passage, SendRun } from './transport.ts';
 
-/** The most nodes that a run may pass. */
+/** Maximum number of nodes that a run may pass. */
 const MOST_HOPS = 8;
 /** How often a run of another process is looked at, in milliseconds. */
 const LOOK_MS = 100;

@@ -6,7 +6,7 @@ import type { Json } from '../spec/types.ts';
 import { type AgentDriver, AgentFailed, type AgentTask } from './driver.ts';
 import { RunFailure } from './reply.ts';
 
-/** The most milliseconds that an agent works if its peripheral names none. */
+/** Time limit of an agent's work in milliseconds if its peripheral names none. */
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** A reason to end an agent's work. */

@@ -63,7 +63,7 @@ function readTranscript(io: Io, sessionId: string, root: string, file: string | 
 }
 
 const STYLE = { holds: 'green', fails: 'red', 'not-applicable': 'dim' } as const;
-/** The most findings to print for one demand; `--json` has more. */
+/** Maximum number of findings to print for one demand; `--json` has more. */
 const TOLD = 3;
 const WIDTH = 120;
 

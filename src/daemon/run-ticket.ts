@@ -128,7 +128,7 @@ function ran(result: StepResult): Ran {
   return { answer, came: { status, text: answer.stdout + answer.stderr, evidence: idsOf(result.evidence) } };
 }
 
-/** Adds the lawful way after an error of the sandbox. */
+/** Appends advice to the error output if the sandbox caused the command's failure. */
 function advised(session: Session, { answer, came }: Ran): Ran {
   const advice = answer.exit === 0 ? null : sandboxAdvice(session, answer.stderr + answer.stdout);
   if (advice === null) return { answer, came };

@@ -34,7 +34,7 @@ interface Folded {
   state: SessionState;
 }
 
-/** The most sessions whose state is kept. */
+/** Maximum number of sessions whose state is kept. */
 const MOST = 50;
 
 /** Reads the status of sessions from their evidence. It takes no lease, so that the writer can be any process. */

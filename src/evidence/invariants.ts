@@ -126,7 +126,7 @@ function checkClaims(
     violations.push({
       rule: 'author-tracking',
       entryId: lastId,
-      message: `${author} wrote here and is no participant`,
+      message: `${author} wrote here and is not a participant`,
     });
   for (const author of idle)
     violations.push({

@@ -161,7 +161,7 @@ export function describeDenial(
       if (Array.isArray(about['delegates']))
         return {
           message: `no sub-agent may start in ${to} from ${from}`,
-          remedy: `${from} delegates to: ${list(about['delegates'])}; start it in one of them, or under a name that is no peripheral: it then works in ${from}`,
+          remedy: `${from} delegates to: ${list(about['delegates'])}; start it in one of them, or under a name that is not a peripheral: it then works in ${from}`,
         };
       return {
         message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,

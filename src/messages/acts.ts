@@ -15,5 +15,5 @@ export const ACTS: { readonly [act in MessageAct]: string } = {
 
 export const isAct = (word: unknown): word is MessageAct => typeof word === 'string' && Object.hasOwn(ACTS, word);
 
-/** The most characters of a message's text. */
+/** Maximum number of characters in a message's text. */
 export const MAX_TEXT = 16_384;

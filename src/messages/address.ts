@@ -31,7 +31,7 @@ export function resolveAddress(text: string, directory: Directory): Resolved {
   if (asked.includes('@')) return resolveAway(asked, directory);
   const finders: readonly string[] = kind === null ? ['person', 'agent', 'session'] : [kind];
   if (kind !== null && !Object.hasOwn(FIND, kind))
-    return nobody(directory, `"${asked}" is no address; write session:<id>, agent:<id> or person:<name>`);
+    return nobody(directory, `"${asked}" is not an address; write session:<id>, agent:<id> or person:<name>`);
   const found = finders.flatMap((each) => FIND[each]!(name, directory));
   const [first, second] = found;
   if (first && !second) return { ok: true, ...first };
@@ -53,7 +53,7 @@ function resolveAway(asked: string, directory: Directory): Resolved {
   const nodes = directory.nodes ?? [];
   const candidates = nodes.slice(0, MAX_CANDIDATES).map((each) => `agent:<id>@${each}`);
   if (name === undefined || node === undefined) {
-    const message = `"${asked}" is no address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
+    const message = `"${asked}" is not an address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
     return { ok: false, message, candidates };
   }
   if (nodes.includes(node)) return { ok: true, address: asked, name: `${name}@${node}` };

@@ -39,7 +39,7 @@ export async function checkPost(
 ): Promise<Checked | PostRefusal> {
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
-  if (!isAct(act)) return refused('act', `"${act}" is no act`, `use one of ${Object.keys(ACTS).join(', ')}`);
+  if (!isAct(act)) return refused('act', `"${act}" is not an act`, `use one of ${Object.keys(ACTS).join(', ')}`);
   if (typeof text !== 'string' || text.trim() === '') return refused('text', 'the text is empty', 'write the message');
   if (text.length > MAX_TEXT)
     return refused('text', `the text has ${text.length} characters`, `send at most ${MAX_TEXT}, or name a file`);
@@ -54,7 +54,7 @@ export async function checkPost(
     );
   const asked = typeof ref === 'string' ? await messages.find(ref) : null;
   if (ref !== undefined && (!asked || (!isRecipient(from, asked.to) && asked.from !== from)))
-    return refused('ref', `"${ref}" is no message that you sent or got`, 'copy the id of the message');
+    return refused('ref', `"${ref}" is not a message that you sent or received`, 'copy the id of the message');
   if (act === 'answer' && !(asked && isRecipient(from, asked.to)))
     return refused('ref', 'an answer refers to a message that you got', 'give its id as ref');
   const name = from.slice(from.indexOf(':') + 1);

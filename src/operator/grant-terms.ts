@@ -67,7 +67,8 @@ export function readAnswer(
     else if (word === 'tests') terms.testsPass = true;
     else if (word === 'files') terms.files = true;
     else if (/[/.*]/.test(word)) paths.push(word);
-    else return { problem: `"${word}" is no limit of a grant; write for example 3x, 2h, 30m, tests, files, or src/` };
+    else
+      return { problem: `"${word}" is not a limit of a grant; write for example 3x, 2h, 30m, tests, files, or src/` };
   }
   return { verdict, terms: paths.length > 0 ? { ...terms, files: paths } : terms };
 }

@@ -7,7 +7,7 @@ import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
 import type { Acts, Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
-/** The most frames of one answer. */
+/** Maximum number of frames in one answer. */
 const PAGE = 5_000;
 const MOST_SESSIONS = 60;
 /** Requests of agents are files, so they are asked for: this often, in milliseconds, and after each refusal. */

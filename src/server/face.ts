@@ -23,7 +23,7 @@ const ARRIVAL_MS = 10_000;
 /** How long running calls have to finish when the server ends, in milliseconds. Their tools are then stopped. */
 const FINISH_MS = 900;
 
-/** The most sessions whose hop graphs are laid out at the start. */
+/** Maximum number of sessions whose hop graphs are laid out at the start. */
 const MOST_LAID_OUT = 8;
 /** The largest message of a page's socket, in bytes. */
 const MOST_SOCKET_BYTES = 1 << 16;

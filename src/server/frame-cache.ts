@@ -8,7 +8,7 @@ import type { GraphCache } from './graph-cache.ts';
 import { KeptFrames, type Tail } from './kept-frames.ts';
 import type { World } from './world.ts';
 
-/** The most sessions whose frames are kept; the one asked for longest ago goes first. */
+/** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MOST = 128;
 /** Sessions with more entries than this begin at their tail. */
 const LONG = 2_000;

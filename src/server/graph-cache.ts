@@ -7,7 +7,7 @@ import type { SpecSet } from '../spec/types.ts';
 import { graphOf } from '../view/graph.ts';
 import type { ViewGraph } from '../view/state.ts';
 
-/** The most graphs in memory. */
+/** Maximum number of graphs in memory. */
 const MOST = 32;
 /** Raise the number if the layout or the form of a graph changes. */
 const FORMAT = `${manifest.version} 1`;

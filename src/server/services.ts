@@ -15,7 +15,7 @@ import { SessionReaders } from './session-reader.ts';
 import { Feed } from './stream/feed.ts';
 import { World } from './world.ts';
 
-/** The most event streams at once: of all clients, and of the agent of one session. */
+/** Maximum number of event streams at once: of all clients, and of the agent of one session. */
 const MOST_STREAMS = 256;
 const MOST_OF_SESSION = 16;
 

@@ -13,7 +13,7 @@ import { ApiError } from './api-error.ts';
 import { useSession } from './routes/use-session.ts';
 import type { Services } from './services.ts';
 
-/** The most characters of one entry in the block `evidence`. */
+/** Maximum number of characters of one entry in the block `evidence`. */
 const ENTRY_CHARACTERS = 1_000;
 
 /**

@@ -14,7 +14,7 @@ import { viewOf } from '../session/state/view.ts';
 import { type SessionStatus, statusOf } from '../session/status.ts';
 import type { World } from './world.ts';
 
-/** The most sessions whose state is kept. */
+/** Maximum number of sessions whose state is kept. */
 const MOST = 200;
 
 /** A session's state, folded from its evidence. It takes no lease, so that its writer can be any process. */

@@ -54,7 +54,7 @@ const verdict = (asks: ToolEffect, by: string): Classified => ({
   by,
 });
 
-/** The most openings that are taken off a clause. */
+/** Maximum number of openings that are removed from a clause. */
 const MOST_OPENINGS = 8;
 
 function classifyClause(clause: string, patterns: readonly TalkPattern[]): Classified {

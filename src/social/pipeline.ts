@@ -112,8 +112,8 @@ async function authenticate(at: Travelling, { messages }: SocialServices): Promi
   else if (name === CLOCK || !/^[a-z][a-z0-9-]*$/.test(name))
     throw new StageFailure(
       'not-authenticated',
-      `"${name}" is no name of a person`,
-      'Use small letters, digits and "-".',
+      `"${name}" is not the name of a person`,
+      'Use lowercase letters, digits and "-".',
     );
   else {
     await messages.addPerson(name);
@@ -128,7 +128,11 @@ async function mode(at: Travelling): Promise<void> {
     throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-".');
   const isText = typeof payload === 'string' && payload.trim() !== '';
   if (!isText && !isObject(payload))
-    throw new StageFailure('invalid-message', 'the payload is no text and no object', 'Send a text or an object.');
+    throw new StageFailure(
+      'invalid-message',
+      'the payload is neither a text nor an object',
+      'Send a text or an object.',
+    );
   at.classified = classify(payload, TALK_PATTERNS);
 }
 

@@ -212,7 +212,7 @@ function changes(effects: Json | undefined): readonly string[] {
     : [`changed: ${changed.slice(0, CHANGED_FILES).join(', ')}${more}`, ...findings.slice(0, CHANGED_FILES)];
 }
 
-/** The most changed files to list; the entry has all of them (`hopgate log --json`). */
+/** Maximum number of changed files to list; the entry has all of them (`hopgate log --json`). */
 const CHANGED_FILES = 20;
 
 /** The request that was refused. */

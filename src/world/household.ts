@@ -5,7 +5,7 @@ import { type Bindings, type FactSet, holds, solutions } from './formula.ts';
 import { AGENT, type House, playerNames } from './house.ts';
 import { type Expression, readExpressions } from './pddl/expression.ts';
 
-/** The most commands of one game; the game then ends without a win. */
+/** Maximum number of commands in one game; the game then ends without a win. */
 export const MOST_STEPS = 100;
 
 export interface Turn {

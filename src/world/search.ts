@@ -3,7 +3,7 @@ import { type House, playerNames } from './house.ts';
 import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantIn } from './oracle.ts';
 
-/** Limits of a search. `nodes`: the most states looked at; `objects`: how many of the wanted objects take part. */
+/** Limits of a search. `nodes`: number of states visited; `objects`: number of the wanted objects that take part. */
 export interface SearchLimits {
   readonly nodes?: number;
   readonly objects?: number;

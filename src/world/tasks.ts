@@ -45,7 +45,7 @@ export const CHANGES: {
 
 type Classes = Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>;
 
-/** Puts the task's classes into a line. */
+/** Fills `{object}`, `{receptacle}` and `{lamp}` of a template. */
 export const fillLine = (line: string, task: Classes): string =>
   line.replaceAll(/\{(object|receptacle|lamp)\}/g, (_, key: 'object' | 'receptacle' | 'lamp') =>
     task[key].toLowerCase(),

@@ -78,7 +78,7 @@ describe('doctor', () => {
     const by = Object.fromEntries(findings.map((it) => [it.name, it]));
     expect(by['tool']).toMatchObject({
       status: 'ok',
-      found: `tool 3.1 (${join(tools, 'sdk/bin/tool')}); the same in the sandbox`,
+      found: `tool 3.1 (${join(tools, 'sdk/bin/tool')}); same version in the sandbox`,
     });
     expect(by['yarn']).toMatchObject({
       status: 'ok',

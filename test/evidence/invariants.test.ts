@@ -276,7 +276,7 @@ describe('the report of a broken invariant', () => {
       [root],
       { participants: ['b'] },
       [
-        'author-tracking g: a wrote here and is no participant',
+        'author-tracking g: a wrote here and is not a participant',
         'author-tracking g: b is a participant and wrote nothing here',
       ],
     ],

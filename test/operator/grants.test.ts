@@ -40,7 +40,7 @@ describe('the limits of a grant', () => {
     ['no 3x', { verdict: 'no' }],
     ['yes 3x, 2h tests files', { verdict: 'yes', terms: { times: 3, minutes: 120, testsPass: true, files: true } }],
     ['y src/ *.md 5m', { verdict: 'yes', terms: { minutes: 5, files: ['src/', '*.md'] } }],
-    ['yes please', { problem: expect.stringContaining('"please" is no limit') as never }],
+    ['yes please', { problem: expect.stringContaining('"please" is not a limit') as never }],
   ])('are read from a typed answer: %j', (text, answer) => {
     expect(readAnswer(text)).toEqual(answer);
   });

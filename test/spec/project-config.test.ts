@@ -137,11 +137,15 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ],
     ['url: "https://h/x", credential: { key: /k }', 'git.credential.key', 'is for ssh, and url is an https address'],
     ['url: "git@h:x", credential: { env: T }', 'git.credential.env', 'is for https, and url is an ssh address'],
-    ['url: "git@h:x", credential: { agent: true, username: me }', 'git.credential.username', 'goes with env or file'],
+    [
+      'url: "git@h:x", credential: { agent: true, username: me }',
+      'git.credential.username',
+      'is only allowed with env or file',
+    ],
     ['url: "https://h/x", credential: { helper: [gh] }', 'git.credential.helper.0', 'is not the path of a program'],
     ['url: "https://h/x", credential: { env: ghp_abc123 }', 'git.credential.env', 'looks like a secret itself'],
     ['url: "git@h:x", credential: { key: "/my key" }', 'git.credential.key', expect.stringContaining('no blanks')],
-    ['url: "git@h:x", ca: /ca.pem', 'git.ca', 'goes with an https:// url'],
+    ['url: "git@h:x", ca: /ca.pem', 'git.ca', 'is only allowed with an https:// url'],
   ])('reports git: { %s } at %s', (more, path, message) => {
     expect(parseProjectConfig(`git: { remote: origin, branch: main, ${more} }`)).toMatchObject({
       ok: false,

@@ -100,8 +100,8 @@ describe('upstream in hopgate.yaml', () => {
     ['{ url: "http://example.com/" }', 'upstream.a.url', 'https'],
     ['{ url: "http://localhost.example.com/" }', 'upstream.a.url', 'https'],
     ['{ url: "https://me:word@example.com/" }', 'upstream.a.url', 'user name'],
-    ['{ url: "https://e.com/", env: { A: b } }', 'upstream.a.env', 'goes with a command'],
-    ['{ command: [x], headers: { A: b } }', 'upstream.a.headers', 'goes with a url'],
+    ['{ url: "https://e.com/", env: { A: b } }', 'upstream.a.env', 'is only allowed with a command'],
+    ['{ command: [x], headers: { A: b } }', 'upstream.a.headers', 'is only allowed with a url'],
     ['{ command: [x], env: { GITHUB_TOKEN: ghp_123 } }', 'upstream.a.env.GITHUB_TOKEN', 'must not be in this file'],
     [
       '{ url: "https://e.com/", headers: { Authorization: Bearer x } }',

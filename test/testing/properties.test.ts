@@ -262,7 +262,7 @@ it('an empty property, or one with an unknown name, is an issue', async () => {
   expect(parsed.ok ? [] : parsed.issues.map(({ line, path, message }) => `${line} ${path}: ${message}`).sort()).toEqual(
     [
       '2 properties.0: is empty',
-      '3 properties.1.never.without: names nothing, so it always holds',
+      '3 properties.1.never.without: an empty list makes this property true in every spec set',
       '4 properties.2.never.mode: this spec set has no gate.yaml, so no modes',
       '5 properties.3.before.first: there is no peripheral or mode "diagnose"',
       '6 properties.4.never.without.0: "diagnose" is not a known requirement',

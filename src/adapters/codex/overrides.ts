@@ -28,8 +28,8 @@ const MASK_DEPTH = 8;
 const TOOL_TIMEOUT_SECONDS = 1200;
 
 /**
- * The most tokens of a tool's answer that Codex shows its model; it cuts out the middle of longer ones. Models that it
- * does not know get a quarter of this by default, less than a part of a long answer.
+ * Maximum number of tokens of a tool's answer that Codex shows its model. It cuts out the middle of longer ones. Models
+ * that it does not know get a quarter of this by default, less than a part of a long answer.
  */
 const OUTPUT_TOKENS = 10_000;
 

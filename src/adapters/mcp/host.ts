@@ -11,7 +11,7 @@ import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 /** Interval between looks into the inbox, in milliseconds. Any process can send. */
 const LOOK_MS = 250;
 
-/** The most bytes of an answer, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
+/** Maximum size of an answer in bytes, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
 const ANSWER_BYTES = 32_000;
 
 /** Observer of changes to the list of tools, to the resources and to tasks. */

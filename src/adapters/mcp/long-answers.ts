@@ -11,7 +11,7 @@ export class LongAnswers {
   readonly #bytes: number;
   readonly #kept = new Map<string, readonly string[]>();
 
-  /** @param bytes the most bytes of a part; Infinity if the client takes answers of any length */
+  /** @param bytes maximum number of bytes in a part; Infinity if the client takes answers of any length */
   constructor(bytes: number) {
     this.#bytes = bytes;
   }

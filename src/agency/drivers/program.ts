@@ -16,7 +16,7 @@ interface ProgramRun {
   readonly signal: AbortSignal;
 }
 
-/** The most bytes that a program may write. */
+/** Maximum number of bytes that a program may write. */
 const MOST_BYTES = 32 << 20;
 /** How long a program has to end before it is killed, in milliseconds. */
 const END_MS = 2_000;

@@ -135,7 +135,7 @@ function talk(socket: WebSocket, doc: Doc): void {
       });
       if (length(answer) > 1) socket.send(toUint8Array(answer));
     } catch {
-      socket.close(1002, 'this is no message of the sync protocol');
+      socket.close(1002, 'this is not a message of the sync protocol');
     }
   });
   socket.send(syncMessage((encoder) => writeSyncStep1(encoder, doc)));

@@ -69,7 +69,7 @@ export interface AuditState {
   pending: { readonly tool: string; readonly args: Fields } | null;
   /** Set by a stop with an exit. The next entry must be its hop. */
   leaving: (Departure & { readonly exit: string; readonly reason: string; readonly by: string }) | null;
-  /** Set by a hop. The next entry must be the start that it leads to. */
+  /** The hop whose `start` entry must come next; null otherwise. */
   arriving: { readonly hop: HopBody; readonly backpack: Fields } | null;
   /** The test runs of the present code; a change of the code begins a new list. */
   tests: TestRuns;

@@ -21,7 +21,7 @@ import type { CodexCommand } from './own-options.ts';
 import { codexProgram, ownProgram } from './programs.ts';
 import { showCodexEnd } from './show-end.ts';
 
-/** The most runs of Codex with `--follow`, the first one included. */
+/** Maximum number of runs of Codex with `--follow`, including the first. */
 const MOST_ROUNDS = 8;
 
 /** `hopgate codex`: runs Codex in a session until Codex ends. */

@@ -140,7 +140,7 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
       without,
       fix,
     };
-  return { name, status: 'ok', found: `${found}; the same in the sandbox` };
+  return { name, status: 'ok', found: `${found}; same version in the sandbox` };
 }
 
 /** The path that the sandbox finds for a name, and the version that the program prints. */

@@ -163,7 +163,7 @@ async function banner(
 const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
   withFallback(approving(approve), pendingAt(io, root, waitApproval));
 
-/** The most lines to show; people do not read more in a client's window. */
+/** Maximum number of lines to show; people do not read more in a client's window. */
 const MOST_LINES = 2000;
 
 /** The lines of the change that an approval would ship, as a client's window shows them; null without one. */
@@ -184,7 +184,7 @@ export async function shownDiff(io: Io, request: ApprovalRequest, root: string):
 /** The limits of a grant as a person wrote them in a form: `3x`, `2h tests`. */
 function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readonly problem: string } {
   const said = readAnswer(`yes ${text}`);
-  if (said === null || 'problem' in said) return { problem: said?.problem ?? `"${text}" is no limit of a grant` };
+  if (said === null || 'problem' in said) return { problem: said?.problem ?? `"${text}" is not a limit of a grant` };
   return grantLimits(said.terms ?? {}, request, Date.now());
 }
 

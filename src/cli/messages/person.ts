@@ -30,7 +30,11 @@ export async function withInboxes<T>(
   use: (messages: MessageStore, store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
   if (!NAME.test(options.as))
-    throw new CliError('invalid-name', `"${options.as}" is no name of a person`, 'Use small letters, digits and "-".');
+    throw new CliError(
+      'invalid-name',
+      `"${options.as}" is not the name of a person`,
+      'Use lowercase letters, digits and "-".',
+    );
   const root = rootOf(io, options);
   ownToken(ensureStateDir(root, io.env));
   const none = new CliError(

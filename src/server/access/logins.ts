@@ -5,7 +5,7 @@ import { isSame } from './tokens.ts';
 const CODE_MS = 60_000;
 /** How long a login lasts, in milliseconds. */
 const LOGIN_MS = 12 * 60 * 60_000;
-/** The most logins at once; the oldest ends first. */
+/** Maximum number of logins at once; the oldest ends first. */
 const MOST = 20;
 
 interface Login {

@@ -7,7 +7,7 @@ import { inboxesOf } from './post-office.ts';
 
 /** Interval between looks into the inboxes, in milliseconds. Every process can send. */
 const LOOK_MS = 100;
-/** The most messages of one inbox that are read at once. */
+/** Maximum number of messages of one inbox per read. */
 const PAGE = 128;
 
 /** The inbox of an address in each repository. */

@@ -7,7 +7,7 @@ const Act = z.enum(Object.keys(ACTS) as [MessageAct, ...MessageAct[]]);
 
 export const MessageSchema = z.object({
   id: z.string(),
-  seq: z.int().describe('The place in the inbox of the recipient, from 1. It alone orders the inbox.'),
+  seq: z.int().describe("Position in the recipient's inbox, from 1. Sort by it, not by time."),
   kind: z.enum(['bell', 'whistle']).describe('The sender of a whistle waits for an answer.'),
   act: Act,
   from: z.string().describe('The sender: session:<id> or person:<name>. hopgate writes it.'),
@@ -29,7 +29,7 @@ export const StoredMessage = z.object({
 
 export const PersonName = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,99}$/, 'use small letters, digits and "-"')
+  .regex(/^[a-z][a-z0-9-]{0,99}$/, 'use lowercase letters, digits and "-"')
   .default('operator')
   .describe('The person who reads or sends.');
 

@@ -53,7 +53,8 @@ const run = route('POST /agency/run', {
   for: ['operator', 'agent', 'session', 'node'],
   body: RunRequest,
   headers: {
-    [HEADERS.key]: 'Names the run: the same key never starts the agent again.',
+    [HEADERS.key]:
+      'Idempotency key: a request with the same key returns the first run, and never starts the agent again.',
     [HEADERS.budget]: 'Milliseconds that the caller waits. They end the wait, not the run.',
     [HEADERS.via]: 'The nodes that passed the run on, separated by commas.',
   },

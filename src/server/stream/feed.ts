@@ -2,7 +2,7 @@ import type { World } from '../world.ts';
 
 /** How often the stores are asked for new entries while somebody waits, in milliseconds. */
 const EVERY_MS = 25;
-/** The most arrivals that are read at once. */
+/** Maximum number of new entries per read. */
 const MOST = 256;
 
 interface Waiter {

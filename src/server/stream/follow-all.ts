@@ -3,7 +3,7 @@ import { cloudEventOf, resyncEvent } from './cloud-event.ts';
 import type { Feed } from './feed.ts';
 import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
 
-/** The most entries of one repository that are read at once. */
+/** Maximum number of entries of one repository per read. */
 const PAGE = 128;
 
 /** A place in the evidence of all repositories: by the key of each, how many of its entries have arrived. */

@@ -3,9 +3,9 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { type CloudEvent, cloudEventOf, resyncEvent } from './cloud-event.ts';
 import type { Feed } from './feed.ts';
 
-/** The most entries that are read at once. */
+/** Maximum number of entries per read. */
 const PAGE = 256;
-/** The most characters that are read at once. */
+/** Maximum number of characters per read. */
 const PAGE_CHARACTERS = 1 << 19;
 /** A live reader that is further behind than this gets a resync marker instead of the entries. */
 export const LARGEST_LAG = 10_000;

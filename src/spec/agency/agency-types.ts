@@ -29,7 +29,7 @@ export interface AgencyPeripheral {
   readonly tools: Envelope;
   readonly response: ResponseSpec;
   readonly context: readonly ContextBlock[];
-  /** The most milliseconds that the agent may work; null for the default of the node. */
+  /** Time limit of the agent's work in milliseconds; null for the default of the node. */
   readonly timeoutMs: number | null;
   /** How many times the node starts the agent again after the agent failed. */
   readonly retries: number;

@@ -17,7 +17,7 @@ export function checkGit({ url, credential, ca, remote, branch }: Git, report: I
     if (pushes && stated === undefined) report(['git'], `"${key}" is missing`, `state the ${key} that may be pushed`);
   const isHttps = url === undefined ? null : /^https:/i.test(url);
   if (ca !== undefined && isHttps !== true)
-    report(['git', 'ca'], 'goes with an https:// url', 'state git.url, or remove it');
+    report(['git', 'ca'], 'is only allowed with an https:// url', 'state git.url, or remove it');
   if (credential === undefined) return;
   const at = ['git', 'credential'];
   const stated = [...HTTPS, ...SSH].filter((kind) => credential[kind] !== undefined);
@@ -32,9 +32,17 @@ export function checkGit({ url, credential, ca, remote, branch }: Git, report: I
     report([...at, 'env'], 'looks like a secret itself', 'name the variable that holds it; and renew that secret');
   const forHttps = HTTPS.some((kind) => kind === stated[0]);
   if (credential.username !== undefined && stated[0] !== 'env' && stated[0] !== 'file')
-    report([...at, 'username'], 'goes with env or file', forHttps ? 'the helper names the user' : 'write it into url');
+    report(
+      [...at, 'username'],
+      'is only allowed with env or file',
+      forHttps ? 'the helper supplies the user name' : 'write it into url',
+    );
   if (credential['known-hosts'] !== undefined && forHttps)
-    report([...at, 'known-hosts'], 'goes with key or agent', 'for the certificates of an https remote write git.ca');
+    report(
+      [...at, 'known-hosts'],
+      'is only allowed with key or agent',
+      'for the certificates of an https remote write git.ca',
+    );
   if (isHttps === null) report(at, 'goes to one address only, and none is stated', 'state git.url');
   else if (isHttps !== forHttps)
     report(

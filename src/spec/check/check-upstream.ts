@@ -25,10 +25,11 @@ export function checkUpstream(servers: Servers, report: IssueReport): void {
     if ((server.command === undefined) === (server.url === undefined))
       report(at, 'needs either a command or a url', 'keep one of them');
     else if (server.url === undefined && server.headers !== undefined)
-      report([...at, 'headers'], 'goes with a url', 'a program is given env');
+      report([...at, 'headers'], 'is only allowed with a url', 'a program is given env');
     else if (server.url !== undefined)
       for (const key of ['env', 'cwd'] as const)
-        if (server[key] !== undefined) report([...at, key], 'goes with a command', 'an address is given headers');
+        if (server[key] !== undefined)
+          report([...at, key], 'is only allowed with a command', 'an address is given headers');
     const words = [
       ...(server.command ?? []).map((word, index) => ({ path: [...at, 'command', index], word })),
       ...(server.url === undefined ? [] : [{ path: [...at, 'url'], word: server.url }]),

@@ -76,7 +76,7 @@ function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): 
   };
   if (root.kind === 'vector' || root.kind === 'list' || root.kind === 'set') {
     return root.items.flatMap((node) =>
-      node.kind === 'map' ? [{ id: null, node }] : wrong(node, 'expected the map of a peripheral'),
+      node.kind === 'map' ? [{ id: null, node }] : wrong(node, 'expected a map that describes one peripheral'),
     );
   }
   if (root.kind !== 'map') return wrong(root, 'expected a map of peripherals');

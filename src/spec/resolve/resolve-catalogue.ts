@@ -138,7 +138,7 @@ function checkTheirNames(parameters: readonly ToolParameter[], at: Path, report:
   const theirs = parameters.map(({ name, as }) => as ?? name);
   theirs.forEach((name, index) => {
     if (theirs.indexOf(name) === index || parameters[index]!.as === undefined) return;
-    report([...at, index, 'as'], `the upstream's "${name}" is filled twice`, 'keep one of them');
+    report([...at, index, 'as'], `the upstream's "${name}" is set by two parameters`, 'keep one of them');
   });
 }
 

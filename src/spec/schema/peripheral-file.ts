@@ -28,7 +28,7 @@ const FruitField = z.union([
       .describe('The observation that it takes its value from; the field’s own name if left out.'),
   }),
   z.strictObject({
-    stated: FieldType.describe('The type; the agent states the value, which is checked against it.'),
+    stated: FieldType.describe('Type of the field. The agent supplies the value, and hopgate checks its type.'),
     optional: z.boolean().optional().describe('The agent may leave it out.'),
   }),
 ]);

@@ -90,7 +90,7 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
         if (Array.isArray(fields['without']) && fields['without'].length === 0)
           report(
             at('never', 'without'),
-            'names nothing, so it always holds',
+            'an empty list makes this property true in every spec set',
             'name what has to hold, such as approval',
           );
         const name = mode ? modeNamed(fields['mode'], ['never', 'mode']) : peripheral(fields['hop'], ['never', 'hop']);

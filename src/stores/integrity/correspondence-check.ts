@@ -137,7 +137,7 @@ export class CorrespondenceCheck {
       this.#report(
         isOpen ? own(sender) : null,
         `messages of ${id}`,
-        isOpen ? 'its sender has no step that sent it' : `its sender ${sender} is no session of this store`,
+        isOpen ? 'its sender has no step that sent it' : `its sender ${sender} is not a session of this store`,
         isOpen,
       );
     }

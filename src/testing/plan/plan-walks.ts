@@ -7,9 +7,9 @@ import { searchRoute } from './search.ts';
 
 /** The least number of moves in a full walk. */
 const WALK = 60;
-/** The most moves that are spent on ways back, in all walks: enough for about 300 edges. */
+/** Maximum number of moves spent on ways back, in all walks: enough for about 300 edges. */
 const WAYS_BACK = 1500;
-/** The most states among which a way back is searched. */
+/** Maximum number of states visited in the search for a way back. */
 const FAR = 2000;
 
 /**

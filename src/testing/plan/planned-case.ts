@@ -35,7 +35,10 @@ export function coveredBy(before: AuditState, { asked }: Move): readonly string[
   }
 }
 
-/** The items that a path covers, by their names in the coverage table; a move that must be refused covers none. */
+/**
+ * The states, edges and mode changes that a planned walk covers, as keys of the coverage table. Refused moves cover
+ * nothing.
+ */
 export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly string[] {
   let at = 'outside';
   let mode = modeGate?.initial;

@@ -180,7 +180,7 @@ function listOf(settings: Fields): CommandList {
 function clientOf(address: string, call: ToolCall): WorldEnvironment {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || !/^(?:https?|wss?):$/.test(url.protocol))
-    throw new Refusal('invalid-config', `alfworld-server in the peripheral's config is no address: ${address}`);
+    throw new Refusal('invalid-config', `alfworld-server in the peripheral's config is not an address: ${address}`);
   const isHere = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
   const verdict = isHere ? null : judgeUrl(url.href.replace(/^ws/, 'http'), call.grant.config.web.allow);
   if (verdict?.ok === false)

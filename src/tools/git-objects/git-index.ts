@@ -111,7 +111,7 @@ function rowsOf(index: Buffer, nameBytes: number): readonly IndexRow[] | null {
     let pathAt = flagsAt + (flags & EXTENDED ? 4 : 2);
     let before: Buffer = NOTHING;
     if (version === 4) {
-      // The number of bytes to drop from the end of the previous path, seven bits in each byte.
+      // Git's offset varint (seven bits in each byte): the number of bytes to drop from the end of the previous path.
       let drop = (index[pathAt] ?? 0) & 0x7f;
       while ((index[pathAt++] ?? 0) & 0x80) drop = (drop + 1) * 128 + ((index[pathAt] ?? 0) & 0x7f);
       if (drop > previous.length) return null;

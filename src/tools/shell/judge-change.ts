@@ -80,7 +80,7 @@ export function judgeChanges(
     if (lower && !lower.isFile()) return 'it replaces a link or special file';
     if (lower && lower.nlink > 1) return 'the file has other names (hard links), which may lie outside the root';
     if (bytes + upper.size > MOST_BYTES)
-      return 'with it the files would be larger than 1 GiB together (holes count as they read); write less at once';
+      return 'the written files would exceed 1 GiB in total (sparse files count at full size); write less in one call';
     if (lower && lower.ctimeMs > startedAt + CLOCK_SLACK_MS)
       return 'someone else changed it while the command ran; run it again';
     return null;

@@ -26,9 +26,9 @@ export interface TreeDiff {
 
 const LARGEST = 16 << 20;
 const SECONDS = 30;
-/** The most characters of file names on git's command line. */
+/** Maximum number of characters of file names on git's command line. */
 const LONGEST = 64 << 10;
-/** The most untracked files to show; files named in the request come first. */
+/** Maximum number of untracked files to show; files named in the request come first. */
 const MOST_NEW = 200;
 
 /**

@@ -51,7 +51,7 @@ export function houseFromPddl(text: string, options: ProblemOptions): House {
   if (!named['agent']?.includes(AGENT)) throw new PddlError(`:objects has no "${AGENT} - agent"`, 1);
   const facts = section(':init').flatMap(factOf);
   const [formula] = section(':goal');
-  if (formula === undefined || typeof formula === 'string') throw new PddlError('(:goal …) is no formula', 1);
+  if (formula === undefined || typeof formula === 'string') throw new PddlError('(:goal …) is not a formula', 1);
   const start = facts.filter(([predicate]) => predicate === 'atlocation');
   if (start.length !== 1) throw new PddlError(`:init has ${start.length} facts (atLocation ${AGENT} …), not 1`, 1);
   const task = taskOf(formula, options);
@@ -72,7 +72,7 @@ function factOf(part: Expression): readonly Fact[] {
   // Costs and distances: no command and no goal depends on them.
   if (predicate === '=') return [];
   if (typeof predicate !== 'string' || names.some((name) => typeof name !== 'string'))
-    throw new PddlError(`:init has ${writeExpression(part)}, which is no fact`, 1);
+    throw new PddlError(`:init has ${writeExpression(part)}, which is not a fact`, 1);
   if (!PREDICATES.has(predicate))
     throw new PddlError(`:init has ${writeExpression(part)}; the ALFRED domain has no predicate "${predicate}"`, 1);
   if (names.length > 2) throw new PddlError(`:init has ${writeExpression(part)}, with more than 2 names`, 1);

@@ -443,7 +443,7 @@ except OSError as error: print(errno.errorcode[error.errno])"`,
     }),
   ]),
   work.attack('limits', 'files with holes', { command: 'truncate -s 900M src/h1 src/h2' }, 'contained', {
-    shows: ['larger than 1 GiB together'],
+    shows: ['exceed 1 GiB in total'],
     after: ({ root }) => {
       for (const name of ['h1', 'h2']) rmSync(join(root, 'src', name), { force: true });
     },

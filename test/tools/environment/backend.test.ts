@@ -100,7 +100,7 @@ describe('alfworld-action', () => {
   });
 
   it.each([
-    ['gopher://x', 'is no address'],
+    ['gopher://x', 'is not an address'],
     ['http://example.com:3456', 'The world is on another machine'],
     ['ws://10.0.0.1/', 'The world is on another machine'],
   ])('does not go to %s', async (server, why) => {

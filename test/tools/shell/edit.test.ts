@@ -270,7 +270,7 @@ describe('bash drops all other changes with a message', () => {
     expect(lstatSync(join(root, 'src/b')).blocks).toBeLessThan(1000);
     expect(execFileSync('tail', ['-c', '5', join(root, 'src/b')], { encoding: 'utf8' })).toBe('\0two\n');
     expect(existsSync(join(root, 'src/c'))).toBe(false);
-    expect(why(result, 'src/c')).toMatch(/larger than 1 GiB together/);
+    expect(why(result, 'src/c')).toMatch(/exceed 1 GiB in total/);
   });
 
   test('files that are deeper than the longest path', async () => {

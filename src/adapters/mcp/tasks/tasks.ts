@@ -6,7 +6,7 @@ import type { McpReading } from '../reading.ts';
 const MOST_KEPT_MS = 24 * 3_600_000;
 /** Milliseconds for which the result of a task is kept after its deadline. */
 const KEPT_MS = 600_000;
-/** The most tasks that are kept. Above it, those that ended first are forgotten. */
+/** Maximum number of kept tasks. Above it, those that ended first are forgotten. */
 const MOST_TASKS = 256;
 
 export type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';

@@ -67,7 +67,7 @@ function payloadOf(text: string, json: string | undefined): Json {
   try {
     return JSON.parse(json) as Json;
   } catch (error) {
-    throw new CliError('usage', `--payload is no JSON: ${(error as Error).message}`, 'Quote it for your shell.', {
+    throw new CliError('usage', `--payload is not JSON: ${(error as Error).message}`, 'Quote it for your shell.', {
       exitCode: 2,
     });
   }

@@ -119,7 +119,7 @@ function refuseOtherFile(file: string): void {
   if (basename(file) === CONFIG_FILE)
     throw new CliError(
       'not-a-spec',
-      `${file} is no spec file`,
+      `${file} is not a spec file`,
       `Check it with "hopgate check --root ${shellWord(folder)}".`,
     );
   if (basename(folder) === 'scenarios' && /\.ya?ml$/.test(file))

@@ -148,6 +148,41 @@ describe('the agency for A2A clients', () => {
     await until(() => left === 1);
   });
 
+  it('reports the end of a task whose client left its stream', async () => {
+    const agent = await countingAgent(100);
+    const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
+    const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
+    const client = await clientOf(served);
+    const stream = client.sendMessageStream(saying([text('hi')]));
+    const { value } = await stream.next();
+    const id = value!.payload!.$case === 'task' ? value!.payload!.value.id : '';
+    await stream.return();
+    await until(async () => stateOf(await client.getTask({ tenant: '', id })) === 'TASK_STATE_COMPLETED');
+    expect(agent.prompts).toHaveLength(1);
+  });
+
+  it('refuses push notifications, also those that a message asks for', async () => {
+    const agents = 'x: { location: local, driver: scripted, replies: [a] }';
+    const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
+    const client = await clientOf(served);
+    const taskPushNotificationConfig = {
+      ...{ tenant: '', taskId: '', id: 'p', url: 'http://127.0.0.1:9/', token: '' },
+      authentication: undefined,
+    };
+    const configuration = {
+      acceptedOutputModes: [],
+      returnImmediately: false,
+      historyLength: undefined,
+      taskPushNotificationConfig,
+    };
+    const asked = client.sendMessage({ ...saying([text('hi')]), configuration });
+    await expect(asked).rejects.toThrow(/Push Notification is not supported/);
+    const params = { taskId: 't', id: 'p', url: 'http://127.0.0.1:9/' };
+    const body = { jsonrpc: '2.0', id: 1, method: 'CreateTaskPushNotificationConfig', params };
+    const raw = await served.ask('POST /a2a', { body, headers: { 'a2a-version': '1.0' } });
+    expect(raw.json.error.code).toBe(-32003);
+  });
+
   it('keeps tasks over a restart, each for its own client, and fails one whose agent worked', async () => {
     const agent = await countingAgent(60_000);
     const agents = `x: { location: local, driver: scripted, replies: [a] }\nslow: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;

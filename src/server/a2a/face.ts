@@ -1,4 +1,5 @@
 import type { AgencyNode } from '../../agency/node.ts';
+import { fieldsOf } from '../../base/json.ts';
 import type { Env } from '../../base/state-home.ts';
 import type { Who } from '../access/tokens.ts';
 import { agentCard } from './agent-card.ts';
@@ -50,6 +51,7 @@ export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2a
       });
       try {
         sdk.validateVersion(context.requestedVersion, own, 'JSONRPC');
+        if (asksForPush(body)) throw new sdk.PushNotificationNotSupportedError();
         const answer = await rpc.handle(body, context);
         if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
         const first = await answer.next();
@@ -60,6 +62,12 @@ export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2a
     },
     close: () => tasks.close(),
   };
+}
+
+/** True if a message would have its task reported to an address; the library would drop that without a word. */
+function asksForPush({ params }: Record<string, unknown>): boolean {
+  const { taskPushNotificationConfig, task_push_notification_config } = fieldsOf(fieldsOf(params)['configuration']);
+  return (taskPushNotificationConfig ?? task_push_notification_config ?? null) !== null;
 }
 
 /** Server-sent events. A stream that fails ends with the error; a client that leaves ends the stream, not the run. */
@@ -83,6 +91,15 @@ function events<T>(
         controller.close();
       }
     },
-    cancel: async () => void (await rest.return()),
+    // The library records the states of a task only while its stream is read.
+    cancel: () => void drain(rest),
   });
+}
+
+async function drain(events: AsyncGenerator<unknown, void>): Promise<void> {
+  try {
+    for await (const _ of events);
+  } catch {
+    // Nobody reads the error any more; the task has its state.
+  }
 }

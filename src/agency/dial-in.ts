@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { fieldsOf, parseJson } from '../base/json.ts';
-import { RunFailure, type RunReply } from './reply.ts';
+import type { RunReply } from './reply.ts';
 import { RunRequest } from './request.ts';
-import { asReply, type Passage, type SendRun } from './transport.ts';
+import { asReply, CANCELLED, cancelled, type Passage, type SendRun, unreachable } from './transport.ts';
 
 /** A run that a server sends to a node that connected to it. */
 interface RunFrame {
@@ -33,6 +33,8 @@ const BEAT_MS = 10_000;
 export class DialIns {
   readonly #lines = new Map<string, Line>();
   readonly #waiting = new Map<string, Map<string, Waiting>>();
+  /** The keys of the runs to cancel on each node, until it has connected again or has ended them. */
+  readonly #cancelled = new Map<string, Set<string>>();
 
   /** The names of the connected nodes. */
   get connected(): readonly string[] {
@@ -43,6 +45,8 @@ export class DialIns {
   connect(node: string, line: Line): void {
     this.#lines.get(node)?.close();
     this.#lines.set(node, line);
+    for (const key of this.#cancelled.get(node) ?? []) sendCancel(line, key);
+    this.#cancelled.delete(node);
     for (const waiting of this.#waiting.get(node)?.values() ?? []) send(line, waiting);
   }
 
@@ -54,7 +58,9 @@ export class DialIns {
   receive(node: string, text: string): void {
     const { type, key, reply } = messageIn(text);
     const known = asReply(reply);
-    if (type === 'reply' && typeof key === 'string' && known) this.#waiting.get(node)?.get(key)?.settle(known);
+    if (type !== 'reply' || typeof key !== 'string' || !known) return;
+    this.#cancelled.get(node)?.delete(key);
+    this.#waiting.get(node)?.get(key)?.settle(known);
   }
 
   /** Sends runs to a node by its connection. */
@@ -78,20 +84,18 @@ export class DialIns {
           if (this.#lines.has(node)) seenAt = performance.now();
           else if (performance.now() - seenAt > ABSENT_MS) {
             finish();
-            reject(
-              new RunFailure(
-                'agent-unreachable',
-                'the agent cannot be reached: its node is not connected',
-                'Send the run again with the same key.',
-              ),
-            );
+            reject(unreachable('its node is not connected'));
           }
         }, 200);
         const stop = (): void => {
           finish();
-          this.#lines.get(node)?.send(JSON.stringify({ type: 'cancel', key }));
-          reject(new RunFailure('cancelled', 'the run was cancelled', 'Start another run.'));
+          if (signal.reason !== CANCELLED) return reject(unreachable('the wait ended'));
+          const line = this.#lines.get(node);
+          if (line) sendCancel(line, key);
+          this.#cancelled.set(node, (this.#cancelled.get(node) ?? new Set()).add(key));
+          reject(cancelled());
         };
+        if (signal.aborted) return stop();
         signal.addEventListener('abort', stop, { once: true });
         const waiting = { frame: { type: 'run' as const, request, passage }, sentAt: performance.now(), settle };
         all.set(key, waiting);
@@ -100,6 +104,8 @@ export class DialIns {
       });
   }
 }
+
+const sendCancel = (line: Line, key: string): void => line.send(JSON.stringify({ type: 'cancel', key }));
 
 function send(line: Line, { frame, sentAt }: Waiting): void {
   const { budgetMs } = frame.passage;

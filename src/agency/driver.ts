@@ -27,6 +27,15 @@ export interface AgentDriver {
 /** The agent ended without an answer: it crashed, or its model refused. */
 export class AgentFailed extends Error {
   override readonly name = 'AgentFailed';
+  /** The next action; null if it is not known. */
+  readonly remedy: string | null;
+  constructor(
+    message: string,
+    { remedy = null, cause }: { readonly remedy?: string | null; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.remedy = remedy;
+  }
 }
 
 /** Switches that are on although another one is off that includes them: a command reads files and uses the network. */

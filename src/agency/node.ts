@@ -6,14 +6,16 @@ import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './driver.ts';
 import { RunFailure, type RunReply, replyOf } from './reply.ts';
 import { type ContextRequest, promptOf, type RunRequest } from './request.ts';
-import { CANCELLED, runAgent } from './run-agent.ts';
+import { runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
-import type { Passage, SendRun } from './transport.ts';
+import { CANCELLED, type Passage, type SendRun } from './transport.ts';
 
 /** Maximum number of nodes that a run may pass. */
 const MOST_HOPS = 8;
 /** How often a run of another process is looked at, in milliseconds. */
 const LOOK_MS = 100;
+/** The reason to end an agent when its node closes. Runs of other nodes continue, and their keys find them there. */
+const CLOSED = Symbol('closed');
 
 export interface NodeOptions {
   /** The id of this node, unique among all nodes. */
@@ -41,7 +43,11 @@ interface RunningRun {
   readonly reply: Promise<RunReply>;
   readonly digest: string;
   readonly cancel: AbortController;
+  /** False while another process of this machine has the run. */
+  readonly isMine: () => boolean;
 }
+
+type FarAgent = AgencyAgent & { readonly location: 'remote' | 'dial-in' };
 
 /** A node of the agency: runs its own agents, and passes other runs on to the node of their agent. */
 export class AgencyNode {
@@ -90,12 +96,13 @@ export class AgencyNode {
   /** Ends a run of this node; false if no such run works here. */
   cancel(key: string): boolean {
     const running = this.#running.get(key);
-    running?.cancel.abort(CANCELLED);
-    return running !== undefined;
+    if (!running?.isMine()) return false;
+    running.cancel.abort(CANCELLED);
+    return true;
   }
 
   async close(): Promise<void> {
-    for (const { cancel } of this.#running.values()) cancel.abort(CANCELLED);
+    for (const { cancel } of this.#running.values()) cancel.abort(CLOSED);
     await Promise.allSettled([...this.#running.values()].map(({ reply }) => reply));
     this.#options.journal.close();
   }
@@ -104,14 +111,17 @@ export class AgencyNode {
     const { journal } = this.#options;
     const { key } = passage;
     const cancel = new AbortController();
+    let isMine = false;
     const work = async (): Promise<RunReply> => {
       for (;;) {
         const begun = journal.begin(key, digest);
         if (begun.is === 'done') return begun.reply;
         if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
         if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interrupted()));
+        if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
         await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
       }
+      isMine = true;
       try {
         const reply = await this.#carryOut(request, passage, cancel.signal, addContext);
         // The other node may have run it; the next request with this key asks there again.
@@ -124,7 +134,7 @@ export class AgencyNode {
       }
     };
     const reply = work().catch((error: unknown) => replyOf(request['agent-id'], () => Promise.reject(error)));
-    const running = { reply, digest, cancel };
+    const running = { reply, digest, cancel, isMine: () => isMine };
     this.#running.set(key, running);
     const done = () => void this.#running.delete(key);
     reply.then(done, done);
@@ -133,8 +143,11 @@ export class AgencyNode {
 
   /** True if another node runs the agent: it knows the key, so asking again starts nothing. */
   #isElsewhere(request: RunRequest): boolean {
-    const agent = routed(this.#options.load(), request);
-    return !(agent instanceof RunFailure) && agent.location !== 'local';
+    try {
+      return routed(this.#options.load(), request).location !== 'local';
+    } catch {
+      return false;
+    }
   }
 
   async #carryOut(asked: RunRequest, passage: Passage, cancel: AbortSignal, addContext: AddContext): Promise<RunReply> {
@@ -145,11 +158,14 @@ export class AgencyNode {
       return null;
     });
     if (!refused.ok) return refused;
-    const spec = this.#options.load();
-    const agent = routed(spec, request);
-    if (agent instanceof RunFailure) return replyOf(name, () => Promise.reject(agent));
-    if (agent.location !== 'local') return this.#pass(agent, request, passage, cancel);
-    return replyOf(name, async (): Promise<Json> => {
+    let far: FarAgent | null = null;
+    const reply = await replyOf(name, async (): Promise<Json> => {
+      const spec = this.#options.load();
+      const agent = routed(spec, request);
+      if (agent.location !== 'local') {
+        far = agent;
+        return null;
+      }
       const peripheral = own(spec.peripherals, request.peripheral);
       if (!peripheral)
         throw new RunFailure(
@@ -160,26 +176,32 @@ export class AgencyNode {
       const prompt = promptOf(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
     });
+    return far === null ? reply : this.#pass(far, request, passage, cancel);
   }
 
+  /** Passes a run on. The other node ends the wait of the caller; this one then asks again, so that it has the reply. */
   async #pass(
-    agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' },
+    agent: FarAgent,
     { route: _, ...request }: RunRequest,
     { key, budgetMs, via }: Passage,
     cancel: AbortSignal,
   ): Promise<RunReply> {
+    const passage = { key, via: [...via, this.#options.id] };
     let reply: RunReply | null = null;
-    const own = await replyOf(agent.id, async () => {
-      reply = await this.#options.nodeOf(agent)(request, { key, budgetMs, via: [...via, this.#options.id] }, cancel);
+    const failed = await replyOf(agent.id, async () => {
+      const send = this.#options.nodeOf(agent);
+      reply = await send(request, { ...passage, budgetMs }, cancel);
+      if (isWaitEnded(reply)) reply = await send(request, { ...passage, budgetMs: null }, cancel);
       return null;
     });
-    if (reply !== null) return reply;
-    if (!cancel.aborted) return own;
-    return replyOf(agent.id, async () => {
-      throw new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
-    });
+    return reply !== null && !isWaitEnded(reply) ? reply : failed;
   }
 }
+
+const isWaitEnded = (reply: RunReply): boolean => !reply.ok && reply.error.code === 'wait-ended';
+
+const waitEnded = (): RunFailure =>
+  new RunFailure('wait-ended', 'the run works longer than the caller waits', 'Ask again with the same key.');
 
 const interrupted = (): RunFailure =>
   new RunFailure(
@@ -201,15 +223,17 @@ function refusalOf(id: string, { via }: Passage): RunFailure | null {
   return null;
 }
 
-/** The agent of a request at the location that its route names. */
-function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent | RunFailure {
+/** The agent of a request at the location that its route names. @throws RunFailure */
+function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent {
   const agent = own(agents, id);
-  const unknown = new RunFailure('unknown-agent', `there is no agent "${id}"`, suggest(id, Object.keys(agents)));
-  if (route === undefined) return agent ?? unknown;
-  if (route === 'local') return agent?.location === 'local' ? agent : unknown;
+  if (route === undefined || route === 'local') {
+    if (!agent) throw new RunFailure('unknown-agent', `there is no agent "${id}"`, suggest(id, Object.keys(agents)));
+    if (route === undefined || agent.location === 'local') return agent;
+    throw new RunFailure('unknown-agent', `this node does not run "${id}" itself`, 'Leave "route" out.');
+  }
   const named = Object.values(agents).find((other) => other.location === 'remote' && other.url === route);
   if (named?.location !== 'remote')
-    return new RunFailure('invalid-request', `no remote agent of the registry has the url ${route}`, 'Add it there.');
+    throw new RunFailure('invalid-request', `no remote agent of the registry has the url ${route}`, 'Add it there.');
   return { id, location: 'remote', url: named.url, tokenFile: named.tokenFile, node: named.node };
 }
 
@@ -221,9 +245,7 @@ async function waitFor(agent: string, reply: Promise<RunReply>, budgetMs: number
   const first = await Promise.race([reply, late]);
   ended.abort();
   if (first !== null) return first;
-  const { meta, ...rest } = await replyOf(agent, async () => {
-    throw new RunFailure('wait-ended', 'the run works longer than the caller waits', 'Ask again with the same key.');
-  });
+  const { meta, ...rest } = await replyOf(agent, () => Promise.reject(waitEnded()));
   return { ...rest, meta: { ...meta, 'duration-ms': Math.round(budgetMs) } } as RunReply;
 }
 

@@ -78,10 +78,16 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
     }
     case 'ai-sdk': {
       const { aiSdkDriver } = await import('./drivers/ai-sdk.ts');
-      const loaded = (await import(pathToFileURL(module!).href)) as {
-        readonly default: Parameters<typeof aiSdkDriver>[0];
-      };
-      return aiSdkDriver(loaded.default);
+      type Model = Parameters<typeof aiSdkDriver>[0] | undefined;
+      const loaded = await import(pathToFileURL(module!).href).catch((error: Error) => error);
+      const found: Model = loaded instanceof Error ? undefined : loaded.default;
+      if (found !== undefined) return aiSdkDriver(found);
+      const problem = loaded instanceof Error ? loaded.message : 'it has no default export';
+      throw new RunFailure(
+        'agent-failed',
+        `the model of ${agent.id} cannot be loaded: ${problem}`,
+        'Correct "module" of the agent in agents.yaml: a module whose default export is a model of the AI SDK.',
+      );
     }
   }
 }

@@ -1,4 +1,6 @@
 import type { Json } from '../base/json.ts';
+import { plural } from '../base/text.ts';
+import { SpecError } from '../spec/check/issues.ts';
 
 /** The code of each failed run, with its HTTP status. */
 export const RUN_STATUS = {
@@ -13,6 +15,7 @@ export const RUN_STATUS = {
   'key-reused': 409,
   'run-interrupted': 409,
   'envelope-not-enforceable': 422,
+  'invalid-registry': 500,
   'context-unavailable': 422,
   'agent-failed': 502,
   'agent-unreachable': 502,
@@ -62,8 +65,17 @@ export async function replyOf(agent: string, work: () => Promise<Json>): Promise
   try {
     return { ok: true, response: await work(), meta: meta() };
   } catch (error) {
-    if (!(error instanceof RunFailure)) throw error;
-    const { code, message, remedy } = error;
+    const failure = error instanceof SpecError ? invalidRegistry(error) : error;
+    if (!(failure instanceof RunFailure)) throw error;
+    const { code, message, remedy } = failure;
     return { ok: false, error: { code, message, remedy }, meta: meta() };
   }
 }
+
+/** The paths and values in a problem of the registry are not for the callers of a node. */
+const invalidRegistry = ({ issues }: SpecError): RunFailure =>
+  new RunFailure(
+    'invalid-registry',
+    `the agency folder of the node has ${plural(issues.length, 'problem')}`,
+    'Run "hopgate agency check" on the node.',
+  );

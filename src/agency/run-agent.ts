@@ -1,21 +1,18 @@
-import type { ValidateFunction } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
+import { answerCheck } from '../spec/agency/answer-schema.ts';
 import type { Json } from '../spec/types.ts';
 import { type AgentDriver, AgentFailed, type AgentTask } from './driver.ts';
 import { RunFailure } from './reply.ts';
+import { cancelled } from './transport.ts';
 
 /** Time limit of an agent's work in milliseconds if its peripheral names none. */
 const DEFAULT_TIMEOUT_MS = 600_000;
 
-/** A reason to end an agent's work. */
-export const CANCELLED = Symbol('cancelled');
-
 /**
  * Runs an agent of this node: one turn, and a second one with the error if the answer does not fit.
  *
- * @param cancel aborted with {@link CANCELLED} if somebody cancels the run
+ * @param cancel aborted if somebody cancels the run, or its node closes
  * @throws RunFailure
  */
 export async function runAgent(
@@ -44,17 +41,14 @@ export async function runAgent(
       try {
         return await ended(driver.run({ ...task, prompt: text }), task.signal);
       } catch (error) {
-        if (cancel.aborted) throw new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
+        if (cancel.aborted) throw cancelled();
         if (limit.aborted)
           throw new RunFailure(
             'timed-out',
             `the agent did not answer within ${spec.timeoutMs ?? DEFAULT_TIMEOUT_MS} ms`,
             'Raise timeout-ms of the peripheral, or ask for less.',
           );
-        if (error instanceof RunFailure) throw error;
-        if (!(error instanceof AgentFailed)) throw error;
-        if (left === 0)
-          throw new RunFailure('agent-failed', error.message, 'Read the log of the node that runs the agent.');
+        if (left === 0) throw failedAgent(error);
       }
     }
   };
@@ -69,6 +63,14 @@ export async function runAgent(
     'Correct the schema, or say in the template which form the answer has.',
   );
 }
+
+const failedAgent = (error: unknown): RunFailure =>
+  new RunFailure(
+    'agent-failed',
+    error instanceof Error ? error.message : String(error),
+    (error instanceof AgentFailed && error.remedy) ||
+      'Run the program of the agent by hand on its node, then try again.',
+  );
 
 /** The result of `work`, or an error as soon as the signal is aborted, even if the agent ignores the signal. */
 function ended<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -85,9 +87,6 @@ const secondPrompt = (prompt: string, answer: string, problem: string): string =
 
 type ReadResponse = { readonly ok: true; readonly response: Json } | { readonly ok: false; readonly problem: string };
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
-const validators = new WeakMap<object, ValidateFunction>();
-
 /** Reads an agent's text as its peripheral describes the response. JSON may be in one code fence. */
 export function readResponse({ response }: AgencyPeripheral, text: string): ReadResponse {
   if (response.type === 'text')
@@ -99,9 +98,6 @@ export function readResponse({ response }: AgencyPeripheral, text: string): Read
   } catch (error) {
     return { ok: false, problem: `the answer is not JSON: ${(error as Error).message}` };
   }
-  const validate = validators.get(response.schema) ?? ajv.compile(response.schema);
-  validators.set(response.schema, validate);
-  return validate(value)
-    ? { ok: true, response: value }
-    : { ok: false, problem: ajv.errorsText(validate.errors, { dataVar: 'the answer' }) };
+  const problem = answerCheck(response.schema)(value);
+  return problem === null ? { ok: true, response: value } : { ok: false, problem };
 }

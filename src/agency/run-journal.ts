@@ -1,5 +1,5 @@
-import { isAlive } from '../base/process.ts';
 import { nodeSqlite } from '../stores/node-sqlite.ts';
+import { isRunning, processHolder } from '../stores/process-holder.ts';
 import { RunFailure, type RunReply } from './reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
@@ -28,24 +28,28 @@ export interface RunJournal {
 
 interface Row {
   readonly digest: string;
-  readonly pid: number;
+  readonly holder: string | null;
   readonly reply: string | null;
 }
+
+const OWN = processHolder(String(process.pid));
 
 /** A journal in an SQLite file; `:memory:` for tests. */
 export function openRunJournal(file: string): RunJournal {
   const { DatabaseSync } = nodeSqlite();
   const db = new DatabaseSync(file, { timeout: 5_000 });
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT) STRICT`);
+    CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, digest TEXT NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL, reply TEXT, holder TEXT) STRICT`);
+  const columns = db.prepare("SELECT name FROM pragma_table_info('runs')").all();
+  if (!columns.some(({ name }) => name === 'holder')) db.exec('ALTER TABLE runs ADD COLUMN holder TEXT');
   db.prepare('DELETE FROM runs WHERE at < ? AND reply IS NOT NULL').run(Date.now() - KEEP_MS);
-  const claim = db.prepare('INSERT OR IGNORE INTO runs (key, digest, pid, at) VALUES (?, ?, ?, ?)');
-  const select = db.prepare('SELECT digest, pid, reply FROM runs WHERE key = ?');
+  const claim = db.prepare('INSERT OR IGNORE INTO runs (key, digest, pid, at, holder) VALUES (?, ?, ?, ?, ?)');
+  const select = db.prepare('SELECT digest, holder, reply FROM runs WHERE key = ?');
   const store = db.prepare('UPDATE runs SET reply = ? WHERE key = ?');
   const drop = db.prepare('DELETE FROM runs WHERE key = ?');
   return {
     begin(key, digest) {
-      if (claim.run(key, digest, process.pid, Date.now()).changes === 1) return { is: 'new' };
+      if (claim.run(key, digest, process.pid, Date.now(), OWN).changes === 1) return { is: 'new' };
       const row = select.get(key) as unknown as Row;
       if (row.digest !== digest)
         throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
@@ -61,5 +65,7 @@ export function openRunJournal(file: string): RunJournal {
 function stateOf(row: Row | undefined): Exclude<Beginning, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-  return row.pid !== process.pid && isAlive(row.pid) ? { is: 'elsewhere' } : { is: 'interrupted' };
+  return row.holder !== null && row.holder !== OWN && isRunning(row.holder)
+    ? { is: 'elsewhere' }
+    : { is: 'interrupted' };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fieldsOf, isObject } from '../base/json.ts';
+import { fieldsOf, isObject, parseJson } from '../base/json.ts';
 import { limitedText } from './drivers/http.ts';
 import { RUN_STATUS, RunFailure, type RunReply } from './reply.ts';
 import type { RunRequest } from './request.ts';
@@ -20,6 +20,11 @@ export const HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', vi
 /** Sends a run to another node, and returns its reply. */
 export type SendRun = (request: RunRequest, passage: Passage, signal: AbortSignal) => Promise<RunReply>;
 
+/** A reason to end a run: somebody cancelled it, so its agent ends too. */
+export const CANCELLED = Symbol('cancelled');
+
+export const cancelled = (): RunFailure => new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
+
 /** How often a run is sent again while the other node does not answer at all. */
 const MOST_FAILURES = 8;
 
@@ -36,6 +41,10 @@ export function httpNode(url: string, token: string | null): SendRun {
         return await post(url, token, request, { ...passage, budgetMs }, signal);
       } catch (error) {
         if (error instanceof RunFailure) throw error;
+        if (signal.reason === CANCELLED) {
+          await cancelAt(url, token, passage.key);
+          throw cancelled();
+        }
         if (signal.aborted) throw unreachable('the wait ended');
         if (failures >= MOST_FAILURES) throw unreachable('its node does not answer');
         await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
@@ -44,12 +53,48 @@ export function httpNode(url: string, token: string | null): SendRun {
   };
 }
 
-const unreachable = (reason: string): RunFailure =>
+export const unreachable = (reason: string): RunFailure =>
   new RunFailure(
     'agent-unreachable',
     `the agent cannot be reached: ${reason}`,
     'Send the run again with the same key.',
   );
+
+/** How often and how long a node is asked to cancel a run, in milliseconds. */
+const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
+
+/** Ends a run on its node. The request of the run may still be on its way, so a node that does not know it is asked again. */
+async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
+  for (let tries = 0; tries < CANCEL_TRIES; tries++) {
+    if (tries > 0) await sleep(20 * 2 ** tries);
+    const answer = await call(url, 'agency/cancel', token, {}, { key }, AbortSignal.timeout(CANCEL_MS)).catch(
+      () => null,
+    );
+    const value = answer && fieldsOf(parseJson(await limitedText(answer).catch(() => '')));
+    if (value?.['cancelled'] === true) return;
+  }
+}
+
+const call = (
+  url: string,
+  path: string,
+  token: string | null,
+  headers: { readonly [name: string]: string },
+  body: object,
+  signal: AbortSignal,
+): Promise<Response> =>
+  fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), {
+    method: 'POST',
+    redirect: 'error',
+    headers: {
+      'Content-Type': 'application/json',
+      Connection: 'close',
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: JSON.stringify(body),
+    signal,
+  });
 
 async function post(
   url: string,
@@ -58,20 +103,12 @@ async function post(
   { key, budgetMs, via }: Passage,
   signal: AbortSignal,
 ): Promise<RunReply> {
-  const answer = await fetch(new URL('agency/run', url.endsWith('/') ? url : `${url}/`), {
-    method: 'POST',
-    redirect: 'error',
-    headers: {
-      'Content-Type': 'application/json',
-      Connection: 'close',
-      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-      [HEADERS.key]: key,
-      ...(via.length === 0 ? {} : { [HEADERS.via]: via.join(',') }),
-      ...(budgetMs === null ? {} : { [HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
-    },
-    body: JSON.stringify(request),
-    signal,
-  });
+  const headers = {
+    [HEADERS.key]: key,
+    ...(via.length === 0 ? {} : { [HEADERS.via]: via.join(',') }),
+    ...(budgetMs === null ? {} : { [HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
+  };
+  const answer = await call(url, 'agency/run', token, headers, request, signal);
   const value: unknown = JSON.parse(await limitedText(answer));
   const reply = asReply(value);
   if (reply) return reply;

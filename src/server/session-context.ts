@@ -35,9 +35,10 @@ export async function checkCaller(services: Services, who: Who, request: RunRequ
       'Use the token of that session, or of the operator.',
       'body.context-from.session',
     );
+  if (who.role !== 'session') return;
   const tools = own(agency.spec().peripherals, request.peripheral)?.tools;
-  if (who.role === 'session' && tools && (await isDelegated(services, who.session, request, run))) return;
-  if (who.role === 'session' && (!tools || Object.values(tools).includes(true)))
+  if (tools && (await isDelegated(services, who.session, request, run))) return;
+  if (!tools || Object.values(tools).includes(true))
     throw new ApiError(
       'forbidden',
       `the agent of a session may not run "${request.peripheral}", which ${tools ? 'has tools' : 'this node does not know'}`,

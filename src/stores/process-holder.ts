@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import { isAlive } from '../base/process.ts';
 import type { SessionSummary } from '../ports/evidence-store.ts';
 
 /** Suffix that identifies a process: boot id, pid namespace, pid, start time. */
@@ -50,6 +51,16 @@ export function isGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host || boot !== host.boot || namespace !== host.namespace) return false;
   return startOf(pid) !== start;
+}
+
+/**
+ * Returns true if the holder's process runs in this boot and pid namespace. Off Linux the holder is a process id, and
+ * only that is looked at.
+ */
+export function isRunning(holder: string): boolean {
+  const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
+  if (boot === undefined || !host) return isAlive(Number(holder));
+  return boot === host.boot && namespace === host.namespace && startOf(pid) === start;
 }
 
 /** True if a live writer holds the session with a valid lease. */

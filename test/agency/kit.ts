@@ -5,6 +5,8 @@ import { onTestFinished } from 'vitest';
 import { DialIns } from '../../src/agency/dial-in.ts';
 import type { AgencyNode } from '../../src/agency/node.ts';
 import { openNode } from '../../src/agency/open-node.ts';
+import { Tokens } from '../../src/server/access/tokens.ts';
+import { serveWorld } from '../server/kit.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
 import { openCountingAgent } from './counting-agent.ts';
 
@@ -53,11 +55,18 @@ export function nodeWith(agents: string, { id = 'a', peripherals = PAR_PARTICIPA
   return node;
 }
 
-/** An agent over HTTP that counts how often it was started, by the prompt. */
-export async function countingAgent(delayMs = 0): Promise<{ readonly url: string; readonly prompts: string[] }> {
+/** An agent over HTTP that keeps the prompt of each start. */
+export async function countingAgent(delayMs = 0) {
   const agent = await openCountingAgent(delayMs);
   onTestFinished(() => void agent.server.close());
   return agent;
+}
+
+/** A server whose agency is this folder. */
+export async function served(agents: string) {
+  const at = await serveWorld({}, { agencyFolder: agencyWith(agents), agencyListen: { host: '127.0.0.1', port: 0 } });
+  const port = Number(/:(\d+)$/.exec(at.face.agencyAddress!)![1]);
+  return { ...at, agencyPort: port, tokens: new Tokens(at.env) };
 }
 
 /** A wire to a port that breaks once, after so many bytes in one direction; later connections hold. */

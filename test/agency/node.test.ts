@@ -11,11 +11,10 @@ import { fanOut } from '../../src/agency/fan-out.ts';
 import type { RunReply } from '../../src/agency/reply.ts';
 import { runAgent } from '../../src/agency/run-agent.ts';
 import { openRunJournal } from '../../src/agency/run-journal.ts';
-import { Tokens } from '../../src/server/access/tokens.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import { isDeep } from '../depth.ts';
 import { serveWorld, until } from '../server/kit.ts';
-import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run } from './kit.ts';
+import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served } from './kit.ts';
 
 const alone = (key: string) => ({ key, budgetMs: null, via: [] });
 const bare = (reply: RunReply) => JSON.stringify({ ...reply, meta: { ...reply.meta, 'duration-ms': 0 } });
@@ -53,6 +52,29 @@ describe('a run', () => {
     await expect(runAgent(saying('no', 'no', '{"n":1}'), spec, 'go', never)).rejects.toMatchObject({
       code: 'invalid-response',
     });
+  });
+
+  it('reads each answer by a schema that has an id', async () => {
+    const peripherals = `p:\n  entry: e\n  inputs: []\n  prompt-template: go\n  response: { type: json, schema: { $id: "https://example.org/p", type: object } }\n`;
+    const node = nodeWith('x: { location: local, driver: scripted, replies: ["{}"] }', { peripherals });
+    const p = { 'agent-id': 'x', peripheral: 'p', inputs: {} };
+    for (const key of ['k1', 'k2']) expect(await node.run(p, alone(key))).toMatchObject({ ok: true, response: {} });
+  });
+
+  it('fails with a remedy if its agent cannot start, or if the registry is broken', async () => {
+    const agents = `m: { location: local, driver: ai-sdk, module: missing.mjs }
+c: { location: local, driver: claude-code, program: /missing/claude }
+d: { location: local, driver: claude-code, program: /bin/cat, cwd: /missing }`;
+    const node = nodeWith(agents);
+    const error = async (agent: string) => ((await node.run(run(agent), alone(agent))) as { error: object }).error;
+    expect(await error('m')).toMatchObject({ code: 'agent-failed', remedy: expect.stringContaining('"module"') });
+    expect(await error('c')).toMatchObject({ code: 'agent-failed', remedy: expect.stringContaining('"program"') });
+    expect(await error('d')).toMatchObject({
+      message: 'the folder /missing does not exist',
+      remedy: expect.stringContaining('"cwd"'),
+    });
+    const broken = await nodeWith('x: { location: nowhere }').run(run('x'), alone('k'));
+    expect(broken).toMatchObject({ ok: false, error: { code: 'invalid-registry' }, meta: { 'agent-id': 'x' } });
   });
 
   it('happens once for each key, for callers at once, later, and after a restart', async () => {
@@ -137,13 +159,6 @@ describe('the envelope of a driver', () => {
     expect(agent.prompts).toEqual([]);
   });
 });
-
-/** A server whose agency is this folder. */
-async function served(agents: string) {
-  const at = await serveWorld({}, { agencyFolder: agencyWith(agents), agencyListen: { host: '127.0.0.1', port: 0 } });
-  const port = Number(/:(\d+)$/.exec(at.face.agencyAddress!)![1]);
-  return { ...at, agencyPort: port, tokens: new Tokens(at.env) };
-}
 
 describe('an agent on another node', () => {
   it('answers as a local one does, byte for byte, also with errors', async () => {

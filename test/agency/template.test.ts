@@ -37,6 +37,10 @@ describe('an agency folder', () => {
     ['response: { type: json }', 'peripherals.p.response: "schema" is missing'],
     ['prompt-template: "User request: {{a}}"', 'peripherals.p.prompt-template: a line begins with "User request"'],
     ['tools: { fs: maybe }', 'peripherals.p.tools.fs: expected a boolean, got "maybe"'],
+    [
+      'response: { type: json, schema: { $async: true } }',
+      'peripherals.p.response.schema: is not a JSON Schema: "$async" is not supported',
+    ],
     ['tols: {}', 'peripherals.p.tols: unknown key "tols"'],
   ])('with %s is refused with the path', (line, issue) => {
     const key = line.split(':')[0]!;

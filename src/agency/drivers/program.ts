@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { excerpt } from '../../base/text.ts';
@@ -23,6 +23,8 @@ const END_MS = 2_000;
 
 /** Runs an agent's program in a process group of its own, and returns its stdout. @throws AgentFailed */
 export async function startProgram({ program, args, input, cwd, env, signal }: ProgramRun): Promise<string> {
+  if (cwd !== null && !existsSync(cwd))
+    throw new AgentFailed(`the folder ${cwd} does not exist`, { remedy: 'Correct "cwd" of the agent in agents.yaml.' });
   const folder = cwd ?? mkdtempSync(join(tmpdir(), 'agency-run-'));
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -46,7 +48,13 @@ export async function startProgram({ program, args, input, cwd, env, signal }: P
       child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = `${stderr}${text}`.slice(-4_000)));
       child.stdin.on('error', () => {});
       child.stdin.end(input);
-      child.on('error', (error) => reject(new AgentFailed(`${program} cannot be started: ${error.message}`)));
+      child.on('error', (error) =>
+        reject(
+          new AgentFailed(`${program} cannot be started: ${error.message}`, {
+            remedy: 'Install it, or name it by "program" of the agent in agents.yaml.',
+          }),
+        ),
+      );
       child.on('close', (code, ended) => {
         signal.removeEventListener('abort', stop);
         kill('SIGKILL'); // its own children

@@ -41,7 +41,11 @@ function headerAs<T>(name: string, value: string | undefined, schema: z.ZodType<
   );
 }
 
-const Budget = z.coerce.number().min(0).max(86_400_000);
+const Budget = z
+  .string()
+  .regex(/^\d{1,8}$/, 'must be milliseconds, at most 86400000')
+  .transform(Number)
+  .refine((ms) => ms <= 86_400_000, 'must be milliseconds, at most 86400000');
 const Via = z
   .string()
   .max(2_000)

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { IssueReport, SpecIssue } from '../check/issues.ts';
 import { SpecError } from '../check/issues.ts';
 import { type EdnForm, ednForms } from '../edn/edn-peripherals.ts';
@@ -11,6 +10,7 @@ import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import type { Json } from '../types.ts';
 import { AgencyAgentFile, AgencyPeripheralFile } from './agency-file.ts';
 import type { AgencyAgent, AgencyPeripheral, AgencySpec, DriverKind } from './agency-types.ts';
+import { answerCheck } from './answer-schema.ts';
 import { isReservedHeading, placeholdersIn } from './placeholders.ts';
 
 /**
@@ -109,7 +109,7 @@ function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: IssueRep
 function checkSchema(schema: unknown, report: IssueReport): void {
   if (schema === undefined) return report(['response'], '"schema" is missing', 'a JSON Schema of the answer');
   try {
-    new Ajv2020({ strict: false }).compile(schema as object);
+    answerCheck(schema as { readonly [keyword: string]: Json });
   } catch (error) {
     report(['response', 'schema'], `is not a JSON Schema: ${(error as Error).message}`);
   }

@@ -127,8 +127,8 @@ const requestOf = (
 
 async function runOne(io: Io, agent: string, peripheral: string, options: RunOptions): Promise<void> {
   const passage = { key: options.key ?? randomUUID(), budgetMs: budgetOf(options), via: [] };
-  const reply = await withNode(io, options, (send) =>
-    send(requestOf(agent, peripheral, options), passage, new AbortController().signal),
+  const reply = await withNode(io, options, (send, signal) =>
+    send(requestOf(agent, peripheral, options), passage, signal),
   );
   if (io.json) {
     printJson(io, reply);
@@ -139,8 +139,7 @@ async function runOne(io: Io, agent: string, peripheral: string, options: RunOpt
 
 async function runAll(io: Io, agents: string, peripheral: string, options: RunOptions): Promise<void> {
   const key = options.key ?? randomUUID();
-  const signal = new AbortController().signal;
-  const all = await withNode(io, options, (send) =>
+  const all = await withNode(io, options, (send, signal) =>
     fanOut(agents.split(',').filter(Boolean), (agent) =>
       send(
         requestOf(agent, peripheral, options),

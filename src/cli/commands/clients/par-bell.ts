@@ -82,11 +82,11 @@ async function ring(io: Io, options: Options): Promise<void> {
     const session = options.session ?? facts.session ?? par;
     document.keepFacts({ title, session });
     note(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
-    const all = await withNode(io, options, (send) =>
+    const all = await withNode(io, options, (send, signal) =>
       parBell({
         ...{ agents, par, title, session, document, continued: facts.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
-        run: (request, key) => send(request, { key, budgetMs: null, via: [] }, new AbortController().signal),
+        run: (request, key) => send(request, { key, budgetMs: null, via: [] }, signal),
         onReply: (agent, reply) => note(io, `${agent}: ${reply.ok ? 'contributed' : visible(reply.error.message)}`),
       }),
     );

@@ -1,0 +1,20 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Json } from '../types.ts';
+
+type AnswerSchema = { readonly [keyword: string]: Json };
+
+/** Returns the problem of an answer; null if it fits. */
+export type AnswerCheck = (answer: Json) => string | null;
+
+/**
+ * Compiles the JSON Schema of an answer. Each call has a compiler of its own, because one compiler refuses the second
+ * schema with the same `$id`.
+ *
+ * @throws Error if it is not a JSON Schema of the draft 2020-12
+ */
+export function answerCheck(schema: AnswerSchema): AnswerCheck {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+  const validate = ajv.compile(schema);
+  if ('$async' in validate) throw new Error('"$async" is not supported');
+  return (answer) => (validate(answer) ? null : ajv.errorsText(validate.errors, { dataVar: 'the answer' }));
+}

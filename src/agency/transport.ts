@@ -63,7 +63,7 @@ export const unreachable = (reason: string): RunFailure =>
 /** How often and how long a node is asked to cancel a run, in milliseconds. */
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
 
-/** Ends a run on its node. The request of the run may still be on its way, so a node that does not know it is asked again. */
+/** Ends a run on its node. The request of the run may still be on its way, so a node that misses it is asked again. */
 async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {
     if (tries > 0) await sleep(20 * 2 ** tries);

@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream';
 import { client, ndJsonStream, type RequestPermissionRequest, type SessionUpdate } from '@agentclientprotocol/sdk';
 import { onTestFinished } from 'vitest';
 
-/** A real `hopgate acp` around an agent, and the SDK's client in the place of an editor, whose user allows everything. */
+/** A real `hopgate acp` around an agent, and the SDK's client as an editor whose user allows everything. */
 export async function acpEditor(root: string, env: NodeJS.ProcessEnv, inner: string) {
   const argv = [resolve('src/cli/main.ts'), 'acp', '--root', root, '--', inner];
   const child = spawn(process.execPath, argv, { env, stdio: ['pipe', 'pipe', 'inherit'] });

@@ -179,7 +179,7 @@ export class AgencyNode {
     return far === null ? reply : this.#pass(far, request, passage, cancel);
   }
 
-  /** Passes a run on. The other node ends the wait of the caller; this one then asks again, so that it has the reply. */
+  /** Passes a run on. The other node ends the wait of the caller; this one then asks again and gets the late reply. */
   async #pass(
     agent: FarAgent,
     { route: _, ...request }: RunRequest,

@@ -97,10 +97,7 @@ interface ToolCall {
   readonly args: unknown;
 }
 
-/**
- * LangChain drops calls whose arguments are not JSON, and ends the run if there are no others. They are restored here
- * as calls, so that the session refuses them.
- */
+/** Restores calls whose arguments are not JSON, which LangChain drops, so that the session refuses them. */
 function withUnreadCalls(answer: AIMessage): AIMessage {
   const unread = answer.invalid_tool_calls ?? [];
   const calls = unread.map(({ id, name = '', args }) => ({

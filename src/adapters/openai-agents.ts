@@ -60,7 +60,6 @@ export async function openAiAgents(
   session: AgentSession,
   { by = 'operator', interrupt = true }: OpenAiAgentsOptions = {},
 ): Promise<OpenAiAgents> {
-  /** The requested approvals, by call id. */
   const asked = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
   /** The session's answers to the calls that a person refused, by call id. */
   const rejected = new Map<string, string>();

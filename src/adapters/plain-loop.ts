@@ -49,10 +49,7 @@ export interface PlainLoop {
   system(): Promise<string>;
   /** The tools available now, in the API's shape. */
   tools(): Promise<readonly ChatTool[]>;
-  /**
-   * Carries out the calls of one turn in order; a call that an earlier hop has made invalid is refused. Never throws
-   * because of a model's input.
-   */
+  /** Carries out a turn's calls in order; refuses one that an earlier hop made invalid. Never throws. */
   answer(calls: unknown): Promise<Answered>;
   /**
    * For agents without tool calls: reads the agent's own text (never tool output). A call written as JSON is carried

@@ -116,7 +116,6 @@ async function post(
   throw unreachable(`its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`);
 }
 
-/** Reads a value as a reply; null if it is not one. */
 export function asReply(value: unknown): RunReply | null {
   const { ok, response, error, meta } = fieldsOf(value);
   const { 'agent-id': agent, 'duration-ms': duration } = fieldsOf(meta);

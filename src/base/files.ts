@@ -14,7 +14,6 @@ export function readIfAny(path: string): string {
   }
 }
 
-/** The real path of a path; null if it does not exist. */
 export function realpathIfAny(path: string): string | null {
   try {
     return realpathSync(path);

@@ -38,7 +38,6 @@ export function excerpt(text: string, length: number): string {
 export const shorten = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
 
-/** One word of a POSIX shell, in quotes. */
 export const quoteShell = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** One word of a POSIX shell, in quotes only if it needs them. */

@@ -32,6 +32,13 @@ export async function pinnedOrder(
   return (tool) => names.get(tool) ?? null;
 }
 
+/** The stored pin of a session that a command cannot do without. */
+export async function pinOf(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
+  const pin = await readPin(store, session);
+  if (typeof pin !== 'string') return pin;
+  throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+}
+
 /** Reads a session's stored pin. A string instead of a pin gives the reason that it cannot be read. */
 export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
   const bytes = await store.getBlob(pin);

@@ -6,10 +6,7 @@ export interface MachineEvent<Type extends string = string> {
   readonly facts?: RequirementFacts;
 }
 
-/**
- * Evaluates the requirements of a transition, by the gate's own predicates. A throw means false, so that missing or
- * malformed facts close the transition.
- */
+/** Evaluates requirements by the gate's predicates. A throw means false: missing facts close a transition. */
 export function needs({ event }: { event: MachineEvent }, { all }: { readonly all: readonly Requirement[] }): boolean {
   try {
     return event.facts !== undefined && unmet(all, event.facts).length === 0;

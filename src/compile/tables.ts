@@ -12,7 +12,6 @@ export interface SpecTables {
   /** null if the spec set has no mode gate. */
   readonly modeGate: MachineJson | null;
   readonly hopGraph: MachineJson;
-  /** By peripheral. */
   readonly lifecycle: { readonly [peripheral: string]: MachineJson };
 }
 

@@ -48,7 +48,6 @@ export class ConversationFiles {
   /** Held by the process that makes or changes a record. */
   readonly lock: string;
 
-  /** The files of a root; null if it has had no conversations. Creates no folder. */
   static existing(root: string, env: Env): ConversationFiles | null {
     return existsSync(join(stateDir(root, env), FOLDER)) ? new ConversationFiles(root, env) : null;
   }

@@ -125,7 +125,6 @@ export class SessionHost {
     return denial && deniedByParent(denial);
   }
 
-  /** The status of a session for a status line; null if there is none. */
   async status(query: StatusQuery): Promise<LineStatus | null> {
     const { env } = this.#options;
     const { hasEvidence, StatusReader } = await import('./status-line.ts');

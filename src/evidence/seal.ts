@@ -72,7 +72,6 @@ export function sealHead(
   };
 }
 
-/** Parses a seal file. @throws SealError */
 export function parseSeal(text: string): Seal {
   try {
     return SealFile.parse(JSON.parse(text));

@@ -18,7 +18,6 @@ export interface AppliedPattern {
   /** Entries that name it. */
   readonly applied: number;
   readonly outcomes: { readonly [outcome in PatternOutcome]: number };
-  /** The last outcome; null if none is known. */
   readonly lastOutcome: PatternOutcome | null;
 }
 

@@ -31,9 +31,7 @@ export interface ApprovalGrant {
   readonly grant?: string;
 }
 
-/**
- * Version of the hashed form: 2 since the view contains the tested and the shipped tree. Older records have no version.
- */
+/** Version of the hashed form: 2 since the view has the tested and the shipped tree. Older ones have none. */
 export const APPROVAL_VERSION = 2;
 
 /** sha256 (hex) of the RFC 8785 form of the subject and the version. */

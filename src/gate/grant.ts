@@ -116,7 +116,6 @@ function differenceOf(given: Parts, now: Parts): string | null {
 
 const isSame = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
 
-/** The limits of a grant in words: `3 times, until the tests fail, until 10:15`. */
 export function describeLimits({ until, uses, files, testsPass }: GrantLimits): string {
   return [
     ...(uses === undefined ? [] : [uses === 1 ? 'once' : `${uses} times`]),

@@ -5,7 +5,6 @@ import { approvalsFolder } from './approvals-folder.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { usableToken } from './token.ts';
 
-/** A request and the operator's answer to it. */
 export interface OperatorItem {
   readonly pending: PendingRequest;
   /** Null before there is an answer, and after it was used or has expired. */
@@ -36,10 +35,7 @@ export interface SaidAnswer {
   readonly grant?: GrantLimits;
 }
 
-/**
- * Answers a request with the operator's token. The session finds the answer when it repeats the request; a second
- * answer replaces an unused one.
- */
+/** Answers a request with the operator's token. The repeated request finds it; a second replaces an unused one. */
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,

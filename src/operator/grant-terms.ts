@@ -13,7 +13,6 @@ export interface GrantTerms {
 }
 
 const DEFAULT_MINUTES = 60;
-/** The longest grant, in minutes. */
 export const LONGEST_GRANT = 24 * 60;
 
 /** The limits of a grant that begins with this request; or the reason why they cannot be, for a person. */

@@ -1,4 +1,3 @@
-/** A refusal by the server, in its words. */
 export class ServerRefusal extends Error {
   override readonly name = 'ServerRefusal';
   readonly status: number;

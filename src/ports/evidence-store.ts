@@ -167,10 +167,7 @@ export interface EvidenceStore {
   getBlob(hash: string): Promise<Uint8Array | null>;
   /** Finds the references to a blob: `{ blob, bytes }` in the bodies of entries, and the pins of sessions. */
   blobReferences(hash: string): Promise<BlobReferences>;
-  /**
-   * Removes unreferenced blobs that were last put before a time (ISO 8601, UTC). The next append may refer to a newer
-   * one. Errors: `invalid-query`.
-   */
+  /** Removes unreferenced blobs put before a time (ISO 8601, UTC): the next append may refer to a newer one. */
   collectBlobs(options: { readonly olderThan: string }): Promise<{ readonly collected: number }>;
 
   /**

@@ -66,10 +66,7 @@ export interface ToolCall extends CallWatch {
   readonly args: { readonly [name: string]: Json };
   readonly grant: Grant;
   readonly sessionId: string;
-  /**
-   * The session state that the tool declares: the values reported last, maybe before a hop or a restart. Absent if it
-   * declares none.
-   */
+  /** The state that the tool declares: its last reported values, also from before a hop or a restart. */
   readonly state?: { readonly [field: string]: Json };
   /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
   readonly signal: AbortSignal;
@@ -140,9 +137,7 @@ export interface ToolBackend {
   readonly tree?: (place: TreePlace) => Promise<TreeNow>;
   /** sha256 by file: the files of a root that decide what an install installs, for its approval. */
   readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
-  /**
-   * Ends the commands that a session's calls left running. Called before the end of the visit is recorded. Idempotent.
-   */
+  /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */
   endBackground?(sessionId: string): Promise<void>;
   /** Frees what the backend holds. Idempotent. */
   close?(): Promise<void>;

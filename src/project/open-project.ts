@@ -30,7 +30,6 @@ export interface Project {
   readonly configFile: string | null;
 }
 
-/** The folder that a config's `specs` names. */
 export const specsFolder = (root: string, config: ProjectConfig): string =>
   config.specs === 'default' ? defaultSpecsFolder() : join(root, config.specs);
 

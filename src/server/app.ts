@@ -33,10 +33,7 @@ const HEADERS: { readonly [name: string]: string } = {
 export interface AppOptions {
   readonly services: Services;
   readonly routes: readonly HttpRoute[];
-  /**
-   * The server's own names, with the port; null accepts any name, but no browser. Called for each request, because a
-   * free port is known late.
-   */
+  /** The server's own names, with the port (known late); null accepts any name, but no browser. */
   readonly hosts: () => readonly string[] | null;
   readonly log: (line: string) => void;
   /** Check each answer against its schema. For tests. */

@@ -10,10 +10,7 @@ interface Correspondent {
 
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
 
-/**
- * Records what came into the inbox since the last time, and the receipts of the session's own messages. Nothing between
- * an intent and its outcome.
- */
+/** Records new messages and the receipts of own ones. Nothing between an intent and its outcome. */
 export async function recordMessages(core: Correspondent): Promise<void> {
   const { messages } = core.parts.store;
   const { pending, inbox } = core.writer.state.facts;

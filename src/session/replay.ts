@@ -228,10 +228,7 @@ function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Reque
   return { ...request, fruit };
 }
 
-/**
- * Replaces a large text, which was stored as a blob, by the empty text. Paths, commands and addresses, which the gate
- * judges, are never stored as blobs.
- */
+/** Replaces a large text, stored as a blob, by ''. What the gate judges is never stored as a blob. */
 function inPlace(args: unknown): unknown {
   if (!isObject(args)) return args;
   const apart = (value: unknown): boolean =>

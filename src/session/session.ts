@@ -114,7 +114,6 @@ export class Session {
     return isObserved(this.#calls.parts);
   }
 
-  /** The spec set that the session is pinned to. */
   get specs(): SpecSet {
     return this.#calls.parts.compiled.specs;
   }
@@ -124,7 +123,6 @@ export class Session {
     return this.#calls.view().grants ?? [];
   }
 
-  /** The config that the session is pinned to. */
   get config(): ProjectConfig {
     return this.#calls.parts.config;
   }

@@ -3,7 +3,6 @@ import { distance } from 'fastest-levenshtein';
 /** Ids that no peripheral may have: two mean a place outside of every peripheral, `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
 
-/** The candidate nearest to a misspelt name; null when none is near. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const plain = name.toLowerCase().replaceAll(/[_\s]/g, '-');
   let best: string | null = null;

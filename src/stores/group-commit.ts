@@ -121,10 +121,7 @@ export class GroupCommit {
     this.#onCommit(jobs.length);
   }
 
-  /**
-   * Switches fsync at commit on or off. A commit with fsync also makes earlier ones durable. Call it only outside a
-   * transaction.
-   */
+  /** Switches fsync at commit, which makes earlier commits durable, too. Only outside of a transaction. */
   #wait(durably: boolean): void {
     if (durably === this.#waits) return;
     this.#db.exec(`PRAGMA synchronous = ${durably ? 'FULL' : 'NORMAL'}`);

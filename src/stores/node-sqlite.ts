@@ -23,7 +23,6 @@ export function nodeSqlite(): Sqlite {
   }
 }
 
-/** Returns the primary result code of an SQLite error; null for any other error. */
 export function resultCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
   return error.errcode & 0xff;

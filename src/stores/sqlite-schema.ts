@@ -250,9 +250,7 @@ function switchToWal(db: Database, deadline: number): void {
 
 const pragma = (db: Database, key: string): number => Number(db.prepare(`PRAGMA ${key}`).get()?.[key]);
 
-/**
- * Checks before any write that the file is empty or hopgate's, and not newer. Returns its schema version, 0 if empty.
- */
+/** Checks before writing that a file is empty or ours, and not newer. Its schema version; 0 if empty. */
 function assertOurs(db: Database): number {
   const version = pragma(db, 'user_version');
   if (pragma(db, 'application_id') !== APPLICATION_ID) {

@@ -22,7 +22,6 @@ export function statementsOf<Name extends string>(
 
 const BYTES = 'head, body, prev, hash';
 
-/** The statements of the evidence store. */
 export const STORE_SQL = {
   byId: `SELECT ${BYTES} FROM entries WHERE id = ?`,
   hasId: 'SELECT 1 FROM entries WHERE id = ?',

@@ -12,9 +12,7 @@ import { everyState, searchRoute } from './plan/search.ts';
 
 export interface TestPlan {
   readonly cases: readonly PlannedCase[];
-  /**
-   * Everything that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode discuss diagnose`.
-   */
+  /** All that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode discuss diagnose`. */
   readonly reachable: ReadonlySet<string>;
   /** True if the spec set is too large for shortest routes to everything, so long walks are used instead. */
   readonly large: boolean;

@@ -44,7 +44,6 @@ const NULL_HASH = sha256('null');
 
 const WOULD = 'would be refused: ';
 
-/** Summarises an entry in one line for a list. */
 export function summariseInOneLine(
   entry: Entry,
   order?: ParameterOrder,

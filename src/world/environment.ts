@@ -12,7 +12,6 @@ export interface HouseChoice extends Omit<HouseOptions, 'seed'> {
   readonly mostSteps?: number;
 }
 
-/** A household as a world in this process. */
 export class HouseholdEnvironment implements WorldEnvironment {
   readonly name = 'household';
   readonly keepsGames = true;

@@ -91,7 +91,6 @@ export async function loadHouse(path: string): Promise<House> {
   }
 }
 
-/** The files of a house for the real engine, by name. */
 export function gameFiles(house: House): { readonly [name: string]: string } {
   const { type, description, goal, ...classes } = house.task;
   const spelled = (name: string) =>

@@ -40,10 +40,7 @@ function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields
 
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
 
-/**
- * The effect outside of the session that this version of the client hides behind a harmless tool name; completes "the
- * tool …". null if there is none.
- */
+/** The outside effect that a harmless tool name hides in this version; completes "the tool …". null if none. */
 function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
   if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
     return 'would start an agent in another place, where nothing of this session holds; leave isolation out';

@@ -23,7 +23,6 @@ export interface ClaudeToolEvent extends ClaudeHookEvent {
   readonly input: Fields;
 }
 
-/** Reads an event; null if the value is not an event. */
 export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
   const fields = fieldsOf(raw as Json);
   const name = textOf(fields['hook_event_name']);

@@ -97,10 +97,7 @@ async function answer(at: HookCall): Promise<Reply> {
   }
 }
 
-/**
- * The notes on Claude Code's transcript file: its path and its current end. A resumed conversation's earlier messages
- * lie before that end.
- */
+/** Notes the transcript file and its current end, before which the messages of a resumed conversation lie. */
 async function ownTranscript(
   { fields }: ClaudeHookEvent,
   { notes }: ConversationRecord,
@@ -111,9 +108,7 @@ async function ownTranscript(
   return { transcript, heard: readOwnTranscript(transcript).end };
 }
 
-/**
- * Timeout for Claude Code to write its answer to its transcript file, and the polling interval, in milliseconds.
- */
+/** The longest wait for Claude Code to write its answer to its transcript, and the polling interval, in ms. */
 const [WRITTEN_IN, LOOK_EACH] = [600, 30];
 
 /**
@@ -225,10 +220,7 @@ async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
   }
 }
 
-/**
- * Renders the reply. A pending warning is shown to the person at the client with the next reply that can carry a
- * message.
- */
+/** Renders the reply, with a pending warning for the person at the client if the reply can carry a message. */
 async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return render(reply, null);

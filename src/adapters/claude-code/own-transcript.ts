@@ -80,10 +80,7 @@ export function endedCalls(file: string): ReadonlyMap<string, CallEnd> {
 /** False for tools without effect on the world, which need no decision. */
 const reaches = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
 
-/**
- * False if the result is an error, because the call may not have run. An error with an exit code comes from a command
- * that ran.
- */
+/** False for an error without an exit code: the call may not have run. */
 const hasRun = (block: Fields): boolean => block['is_error'] !== true || wordsOf(block).startsWith('Exit code ');
 
 function wordsOf({ content }: Fields): string {

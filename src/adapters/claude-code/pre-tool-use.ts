@@ -48,10 +48,7 @@ interface Decided {
   readonly items: readonly Item[];
 }
 
-/**
- * For calls that hopgate runs: the user's rules for Claude Code's tools do not cover them, and hopgate itself asks a
- * person where needed.
- */
+/** For calls that hopgate runs: the user's rules do not cover them, and hopgate asks a person where needed. */
 const GRANTED = { decision: 'allow' } as const;
 
 const allow = (items: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
@@ -139,9 +136,7 @@ function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<De
 
 const isSubAgent = ({ event }: HookCall): boolean => event.agentId !== null;
 
-/**
- * Handles the client's own Read, Edit, …: decides the call, records the intent, and then leaves the call to the client.
- */
+/** Decides a call of the client's own Read, Edit, …, records the intent, and leaves the call to the client. */
 async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { host, record, event } = at;
@@ -255,10 +250,7 @@ async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Prom
   };
 }
 
-/**
- * Decides a call without running it: by the session's own envelope, then by the parent's current one. A refusal is
- * recorded.
- */
+/** Decides a call without running it, by the session's envelope and the parent's. Records a refusal. */
 async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused | null> {
   const own = await host.withSession(record, async (session) => {
     if (session.why(call) === null) return null;

@@ -29,10 +29,7 @@ export type Reply =
 
 /** Start of every allow, and of no other reply. The script around the hook checks for it, and for the end. */
 export const ALLOW_BEGINS = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
-/**
- * Sentinel: the last key of every non-empty reply, so that a truncated reply is detected. No JSON string can contain it
- * unescaped.
- */
+/** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */
 export const ALLOW_ENDS = ',"continue":true}';
 
 export const NOTHING: Reply = { kind: 'nothing' };

@@ -26,10 +26,7 @@ export async function afterTool(
   return describeFindings(concluded);
 }
 
-/**
- * Reads the outcome of a call. Codex reports a patch as text that begins with an exit code, and an image as the image
- * itself.
- */
+/** The outcome of a call. A patch is reported as text that begins with an exit code; an image as itself. */
 function outcomeOf(response: unknown): NativeOutcome {
   if (typeof response !== 'string') return { status: 'ok', result: { by: 'codex' } };
   const said = response.slice(0, SHOWN);

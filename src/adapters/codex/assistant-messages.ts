@@ -1,9 +1,6 @@
 import { readClientLog } from '../core/client-log.ts';
 
-/**
- * Reads the agent's messages from Codex's own log of a conversation, from a byte offset. `end` is the offset after the
- * last complete line.
- */
+/** The agent's messages in Codex's log, from a byte offset. `end` is the offset after the last complete line. */
 export function assistantMessages(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
   const { entries, end } = readClientLog(file, from);
   const said = entries.flatMap(({ type, payload }) => {

@@ -159,10 +159,7 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVer
   );
 }
 
-/**
- * Decides a call without running it, by the gate of this session and then of the parent's. A refusal is recorded in
- * this session.
- */
+/** Decides a call without running it, by this session's gate and then the parent's. Records a refusal here. */
 async function dryRun({ host, record }: At, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
   const call = { tool, args };
   const own = await host.withSession(record, async (session) =>

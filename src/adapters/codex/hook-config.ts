@@ -1,10 +1,7 @@
 import { quoteShell } from '../../base/text.ts';
 import type { TomlValue } from './toml.ts';
 
-/**
- * The hook events that hopgate registers for. Tool events have no matcher, so every tool is covered, also those of
- * later versions of Codex.
- */
+/** The hook events. None has a matcher, so tools of later versions of Codex are covered, too. */
 export const CODEX_EVENTS = [
   'SessionStart',
   'UserPromptSubmit',
@@ -16,10 +13,7 @@ export const CODEX_EVENTS = [
 ] as const;
 export type CodexEvent = (typeof CODEX_EVENTS)[number];
 
-/**
- * Seconds after which Codex aborts a hook and continues as if it had allowed the call. hopgate's hook answers much
- * earlier.
- */
+/** After this, Codex aborts a hook and continues as if it had allowed. hopgate's hook answers much earlier. */
 const TIMEOUT_SECONDS = 60;
 
 export interface HookGroup {

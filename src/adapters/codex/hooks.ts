@@ -167,10 +167,7 @@ async function askOnce(host: HookContext, record: ConversationRecord): Promise<H
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
 
-/**
- * Appends the agent's new messages to its transcript: those in Codex's log after the offset that was read last. The
- * event carries the last message.
- */
+/** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
 async function tellWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
   const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
   const { heard } = record.notes;

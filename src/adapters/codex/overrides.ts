@@ -18,10 +18,7 @@ export interface McpEntry {
  */
 const PROFILE = `hopgate-${randomUUID()}`;
 
-/**
- * Depth to which Codex searches for masked files on Linux, where its sandbox hides the files that it finds at the
- * start.
- */
+/** Depth to which Codex's sandbox on Linux searches for masked files, to hide them, at the start. */
 const MASK_DEPTH = 8;
 
 /** Timeout in seconds for one call of a hopgate tool: the longest limit of the shipped tools, plus waiting time. */
@@ -126,9 +123,7 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
   ];
 }
 
-/**
- * Removes Codex's own shell, so that commands run only through hopgate. For programs whose session no hook can reach.
- */
+/** Removes Codex's shell: commands run only through hopgate. For programs whose session no hook reaches. */
 export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
 
 /** Adds hopgate's hooks as a layer of their own; the user's hooks run as well. */

@@ -44,10 +44,7 @@ export function threadOptions(
   return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => beneath(root, path)), ...rest };
 }
 
-/**
- * Resolves a scope path, which is root-relative and normalised, with a `/` after a folder's name, or `.` for the whole
- * root.
- */
+/** Resolves a normalised, root-relative path of a scope: `/` after a folder's name, `.` for the root. */
 function beneath(root: string, path: string): string {
   const bare = path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   return bare === '' || bare === '.' ? root : `${root}/${bare}`;

@@ -37,9 +37,7 @@ export interface RemoteSession {
 }
 
 export interface ThreadSettings {
-  /**
-   * Further options for every turn, such as `model` or `skipGitRepoCheck`. The options that hopgate sets override them.
-   */
+  /** Further options for every turn, such as `model`. The options that hopgate sets override them. */
   readonly options?: { readonly [name: string]: unknown };
   /** The id of a thread to resume. */
   readonly id?: string;

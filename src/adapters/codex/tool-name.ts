@@ -1,10 +1,7 @@
 import { clientTool } from '../core/calls/client-tools.ts';
 import type { CodexToolName } from './wording.ts';
 
-/**
- * Namespaces of Codex's own tools for the newer models. Its hooks prefix the tool's name with the namespace, without a
- * separator.
- */
+/** Namespaces that Codex's hooks prefix, without a separator, to names of tools for the newer models. */
 const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
 
 /** Codex's own tools, for the newer models, that only wait or ask the person. */

@@ -66,9 +66,7 @@ async function check(codex: string, files: readonly string[], words: readonly st
   return { decision, why: reasons.join('; ') || `your rules say ${decision}` };
 }
 
-/**
- * The existing rule files. `isOpen` is true if every rule only allows, in the form in which Codex itself writes rules.
- */
+/** The rule files. `isOpen`: every rule only allows, in the form in which Codex itself writes rules. */
 function rulesIn(folders: readonly string[]): { readonly files: readonly string[]; readonly isOpen: boolean } {
   const files = folders.flatMap((folder) =>
     (unlessMissing(() => readdirSync(join(folder, 'rules'))) ?? [])
@@ -107,10 +105,7 @@ const SHELL_WORDS: ReadonlySet<string> = new Set([
   ...['.', 'builtin', 'command', 'coproc', 'eval', 'exec', 'source', 'time', 'trap'],
 ]);
 
-/**
- * The words of a command that the shell runs as they are; null if it may expand or redirect anything, or run anything
- * else.
- */
+/** The words of a command that the shell runs unchanged; null if it may expand, redirect or run more. */
 function plainWords(command: string): readonly string[] | null {
   if (!WORDS.test(command)) return null;
   const words = [...command.matchAll(new RegExp(WORD, 'g'))].map(([word]) =>

@@ -31,10 +31,7 @@ export function describeCodexRefusal(
 export const callOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spelled(calls, own)}.`;
 
-/**
- * The refusal of a patch with several changes. Codex may change only one file per call, so that the result can be
- * recorded.
- */
+/** Refuses a patch with several changes: Codex changes one file per call, so that the result is recorded. */
 export const oneAtATime = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls, own)}` : ''}.`;
 

@@ -132,9 +132,7 @@ function waysOut({ exits, ships, toState, location }: SessionSituation, name: Na
   ];
 }
 
-/**
- * The exit for the example: one with the fewest needs, to where a named exit leads. Its plain `hop-…` claims nothing.
- */
+/** The exit for the example: the fewest needs, to where a named exit leads. Its `hop-…` claims nothing. */
 function easiestOf(exits: readonly WayOut[]): WayOut | undefined {
   const least = Math.min(...exits.map(({ needs }) => needs.length));
   const easy = exits.filter(({ needs }) => needs.length === least);

@@ -36,10 +36,7 @@ export interface McpOptions {
   readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };
   /** Called when the person at the client has answered the request with this hash. */
   readonly answered?: (hash: string) => void | Promise<void>;
-  /**
-   * Maximum length of an answer in bytes; the model reads a longer one in parts. Infinity for clients that show long
-   * answers themselves. Default: 32,000.
-   */
+  /** Maximum bytes of an answer (default 32,000); a longer one is read in parts. Infinity if clients do that. */
   readonly answerBytes?: number;
   /** Maximum time that an answer waits for the client to list the tools again, in milliseconds. Default: 500. */
   readonly relistMs?: number;

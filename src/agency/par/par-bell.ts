@@ -72,10 +72,7 @@ export function parBell({
 
 const hostIn = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/**
- * Joins a shared document. Resolves when the replica has all that the server has. A broken connection is made again
- * until the replica leaves.
- */
+/** Joins a shared document. Resolves when the replica is complete. Reconnects until the replica leaves. */
 export async function joinDocument(
   url: string,
   par: string,

@@ -11,7 +11,6 @@ export type PhenomenologyId = keyof typeof PHENOMENOLOGY;
 
 /** A violation of a check: the item of the transcript or the entry of the evidence that shows it. */
 export interface InhabitationFinding {
-  /** The item's number in the transcript; null if it is not about an item. */
   readonly item: number | null;
   /** The entry's `seq`; null if it is not about an entry. */
   readonly seq: number | null;

@@ -6,10 +6,7 @@ import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import { canHold, textsIn } from './satisfiable.ts';
 
-/**
- * The abstract state of a session for properties: its agent, place, mode, and the last test results for the current
- * code.
- */
+/** A session's state for properties: agent, place, mode, and the last test results for the current code. */
 export interface AbstractState {
   /** An agent that the spec set names, or {@link ANY_OTHER}. It never changes. */
   readonly agent: string;
@@ -80,7 +77,6 @@ export class AbstractSessions {
     this.#edges = Map.groupBy(specs.edges, ({ from }) => from);
   }
 
-  /** The initial state for each agent. */
   readonly initial = (): readonly AbstractState[] =>
     agentsIn(this.#specs).map((agent) => ({
       agent,

@@ -37,9 +37,7 @@ function hostOf(text: string): string {
   return bare(URL.parse(`http://${text}/`)?.hostname ?? '').replace(/\.$/, '');
 }
 
-/**
- * True if the hosts of a command name a place, `host:port`. A host without a port means the ports 80 and 443.
- */
+/** True if the hosts of a command name the `host:port`. A host without a port means the ports 80 and 443. */
 export function placeAllowed(place: string, hosts: readonly string[]): boolean {
   const at = place.lastIndexOf(':');
   const [host, port] = [bare(place.slice(0, at)), place.slice(at + 1)];

@@ -42,7 +42,6 @@ export class SessionAudit {
   readonly #shipping = new Shipping(this.#report);
   #state: AuditState;
   #counts = { entries: 0, hops: 0, approvals: 0, wouldRefuse: 0 };
-  #lastEvent: string | null = null;
 
   constructor(pinned: Pinned) {
     this.#state = beginState(pinned);
@@ -65,7 +64,6 @@ export class SessionAudit {
     const event = erased ? (EVENTS.find((name) => entry.tags.includes(name)) ?? null) : (body?.event ?? null);
     this.#thread.add(entry, event, body);
     apply(this.#state, entry, erased ? 'erased' : body, at);
-    this.#lastEvent = body?.event ?? null;
     this.#counts.entries += 1;
   }
 
@@ -97,11 +95,6 @@ export class SessionAudit {
         gaps: gapsInAll + open.length,
       },
     };
-  }
-
-  /** The event of the entry that was added last; null if it could not be read. */
-  get lastEvent(): string | null {
-    return this.#lastEvent;
   }
 
   /** Checks the id and time of an entry, and that the session is open: all are known even if its body was erased. */

@@ -7,10 +7,7 @@ import { type Io, paint, print } from '../io.ts';
 /** An answer at the terminal; `problem` if it is a yes whose words are not understood. */
 export type TypedAnswer = ReturnType<typeof readAnswer>;
 
-/**
- * Asks a person. Only a typed `y` or `yes` approves; words after it make it a grant. Null if it is neither yes nor no:
- * the request stays pending.
- */
+/** Asks a person. `y` or `yes` approves, and words after it make a grant; null keeps the request pending. */
 export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<TypedAnswer> {
   const reader = createInterface({ input: io.stdin, output: io.stdout, terminal: false });
   return new Promise((resolve) => {

@@ -74,7 +74,6 @@ export function readOwnOptions(
   return { own, on, args: words.slice(at) };
 }
 
-/** Splits `--name=value`; the value is null if there is none. */
 export function splitAt(word: string): [name: string, value: string | null] {
   const at = word.indexOf('=');
   return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, null];

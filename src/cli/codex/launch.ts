@@ -65,10 +65,7 @@ export async function hookTrust({ codex, root, env, hooks }: HookedCodex): Promi
   return trustOverride(hashesOf(answer, hooks), installedOf(answer));
 }
 
-/**
- * The config keys of permanently installed hooks of hopgate. They are disabled for this run, so that each event is
- * answered once.
- */
+/** The keys of hopgate's installed hooks: this run disables them, so that each event is answered once. */
 const installedOf = ({ hooks }: CodexAnswer): readonly string[] =>
   hooks.flatMap(({ source, command, key }) => (source !== 'sessionFlags' && isOurs(command ?? '') ? [key] : []));
 

@@ -206,7 +206,6 @@ function placedIn(tree: Tree, { at, names }: Listing): readonly string[] {
   return patterns.map((pattern) => `${folder}${pattern}`);
 }
 
-/** Folders with scripts. */
 const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
 /** Code and documents that a way to ship does not consist of. */
 const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');

@@ -6,7 +6,6 @@ import { CliError } from '../io.ts';
 
 type Table = { readonly [key: string]: unknown };
 
-/** Our additions to a config.toml. */
 export interface Additions {
   /** The name of our block: a file may have one for the server, and one for each trusted repository. */
   readonly block: string;

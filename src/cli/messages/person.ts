@@ -20,10 +20,7 @@ export const asOption = (): Option =>
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-/**
- * Opens the inboxes of a repository for a person. Requires read access to the operator's token: an agent's sandbox does
- * not contain it.
- */
+/** Opens the inboxes of a repository for a person, who can read the operator's token; a sandbox lacks it. */
 export async function withInboxes<T>(
   io: Io,
   options: PersonOptions,

@@ -67,10 +67,7 @@ export function ownCommand(): readonly string[] {
   return [process.execPath, join(packageFolder(), ...file)];
 }
 
-/**
- * Joe in Emacs: `emacs --batch` with hopgate.el, which shows each message and answers it with what he knows. `tell`
- * gets the lines that Emacs prints.
- */
+/** Joe in `emacs --batch` with hopgate.el: shows each message and answers it. `tell` gets the printed lines. */
 export async function joeInEmacs(
   { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
   knows: string,

@@ -21,9 +21,7 @@ export function nodeSize(node: PictureNode): Size {
 
 const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
 
-/**
- * Draws a peripheral's box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it.
- */
+/** Draws a box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it. */
 export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, here: boolean): string {
   const parts = [
     `<title>${xml(`${node.id}: ${node.purpose}`)}</title>`,

@@ -27,7 +27,6 @@ export function takeParts(bytes: Buffer, onPart: (bytes: Buffer) => void): Buffe
   }
 }
 
-/** Returns null if the frame is incomplete. */
 export function unframe(bytes: Buffer): Framed | null {
   const end = bytes.indexOf(10);
   const [, exit, out, err] = /^hopgate (\d+) (\d+) (\d+)$/.exec(bytes.subarray(0, Math.max(end, 0)).toString()) ?? [];

@@ -26,7 +26,6 @@ export function readForms(text: string): ReadForms {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, forms: values as { [key: string]: Json }[] };
 }
 
-/** Returns null if the text is not JSON. */
 function readJson(text: string): Json[] | null {
   const whole = parseJson(text);
   if (whole !== undefined) return [whole];

@@ -13,7 +13,6 @@ export const HELD: { readonly [outcome in PatternOutcome]: boolean | null } = {
   deferred: null,
 };
 
-/** The words for each outcome, in all dialects. */
 const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
   success: [
     'success',

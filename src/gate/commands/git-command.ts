@@ -77,7 +77,6 @@ export function judgeGit(words: readonly string[], place: GitPlace): { readonly 
   return operandProblem(parsed, place) ?? { parsed };
 }
 
-/** True if a command creates a branch by `git branch NAME`. */
 export const makesBranch = ({ sub, operands }: ParsedGit): boolean => sub === 'branch' && operands.length > 0;
 
 /** The branch, and its start, that a command creates or switches to. */

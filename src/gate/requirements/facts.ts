@@ -5,9 +5,7 @@ import type { SessionView } from '../view.ts';
 import { type CelFacts, evaluateRule } from './cel.ts';
 import type { Requirement, RequirementFacts } from './requirement.ts';
 
-/**
- * The facts of a session for CEL rules, with the prospective fruit of the visit being left. `args`: those of a call.
- */
+/** The facts for CEL rules, with the prospective fruit of the visit being left. `args`: those of a call. */
 export function celFacts(view: SessionView, fruit: Fruit, args: Fruit = {}): CelFacts {
   return {
     args,

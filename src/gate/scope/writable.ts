@@ -3,7 +3,6 @@ import { isExclusion, relativePathProblem } from '../../spec/paths.ts';
 import { maskMatcher } from './masks.ts';
 import { within } from './paths.ts';
 
-/** The phrase for a path that no write path grants. */
 export const UNGRANTED = 'is outside the writable paths';
 
 /** Write paths of a scope, compiled. */

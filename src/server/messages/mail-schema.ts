@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ACTS, MAX_TEXT } from '../../messages/acts.ts';
 import type { MessageAct } from '../../ports/message-store.ts';
 
-/** The most messages, and the most receipts, of one mail. */
 export const MOST_LETTERS = 32;
 const MOST_WAITS = 1_000;
 /** The longest wait of a whistle, in milliseconds. */

@@ -6,7 +6,6 @@ const EVERY_MS = 25;
 const MOST = 256;
 
 interface Waiter {
-  /** null for all sessions. */
   readonly session: string | null;
   readonly wake: () => void;
 }

@@ -31,10 +31,7 @@ export async function releaseFor(calls: SessionCalls, { scope }: StepPlan): Prom
   return { release: { ...(await changedBySession(calls)), tree: visit.tree, message: visit.message, agent } };
 }
 
-/**
- * The paths that this session and its sub-agents changed. If some of their changes were not observed, every path counts
- * as their own.
- */
+/** The paths that this session and its sub-agents changed; every path if some changes were not observed. */
 async function changedBySession({ parts, writer }: SessionCalls): Promise<Pick<Release, 'own' | 'changed'>> {
   const { changes, blind, agent, sessionId } = writer.state.facts;
   const paths = new Set(changes.map(([path]) => path));

@@ -98,10 +98,7 @@ function isKeyword(node: EdnNode, text: string): boolean {
   return node.kind === 'keyword' && node.text === text;
 }
 
-/**
- * Adds the fields that the seeds omit: the id, from the key, and for the seeds' five peripherals their fruit and
- * purpose.
- */
+/** Adds what the seeds omit: the id, from the key, and for their five peripherals fruit and purpose. */
 function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';

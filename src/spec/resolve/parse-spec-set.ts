@@ -171,10 +171,7 @@ function noPeripherals(sources: readonly SpecSource[]): SpecIssue {
 /** Observations that count the calls of a tool. */
 const COUNTED = { bell: 'bells', whistle: 'whistles' } as const;
 
-/**
- * The fruit of a peripheral that names none: all that its tools observe, its steps, and its messages; undefined if its
- * tools observe nothing.
- */
+/** The default fruit: what the tools observe, the steps and the messages; undefined if they observe nothing. */
 function observedFruit(ids: readonly string[], tools: SpecSet['tools']) {
   const fields = ids.flatMap((id) => Object.entries(own(tools, id)?.observes ?? {}));
   if (fields.length === 0) return undefined;

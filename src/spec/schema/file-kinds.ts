@@ -1,7 +1,5 @@
-/** The kind of a file of a spec set, by its name. */
 export type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'properties' | 'peripheral' | 'edn';
 
-/** The kind of a file; null if the name does not belong to a spec set. */
 export function kindOfFile(file: string): SpecFileKind | null {
   const name = baseName(file);
   if (name.endsWith('.edn')) return 'edn';

@@ -138,7 +138,6 @@ export interface ScenarioStep {
   /** The operator's answer, for runs without a person; null if no answer is recorded. */
   readonly approve: 'given' | 'refused' | null;
   readonly expect: { readonly denied: string } | { readonly result: Values } | null;
-  /** Its line in the file, from 1. */
   readonly line: number | null;
 }
 

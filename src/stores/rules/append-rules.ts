@@ -58,15 +58,12 @@ export interface Granted {
   readonly note: string | null;
 }
 
-/** A store error in the store's voice. */
 export const storeError = (store: string, code: StoreErrorCode, message: string, cause?: unknown): StoreError =>
   new StoreError(code, `[stores/${store}] ${message}`, cause === undefined ? undefined : { cause });
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
-/**
- * Decides who may write a session: its holder, or anyone once the lease has expired or the holder has ended.
- */
+/** Decides who may write a session: its holder, or anyone after the lease has expired or the holder ended. */
 export function judgeLease(store: StoreView, now: number, sessionId: string, holder: string, ttl: number): Granted {
   if (!(Number.isFinite(ttl) && ttl > 0))
     throw new RangeError(`ttl must be a positive number of milliseconds, got ${ttl}`);

@@ -6,7 +6,6 @@ export interface StoreReader {
   readonly name: string;
   leaseOf(sessionId: string): Promise<LeaseRow | null>;
   headOf(sessionId: string): Promise<ChainHead>;
-  /** Returns the durable entries that have one of these ids. */
   find(ids: readonly string[]): Promise<readonly StoredEntry[]>;
   /** Returns those of the ids that ephemeral entries have. */
   findEphemeral(ids: readonly string[]): Promise<readonly string[]>;

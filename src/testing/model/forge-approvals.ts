@@ -45,7 +45,6 @@ export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Mov
   return null;
 }
 
-/** The gate's context for a session in this state. */
 function contextOf({ specs, config }: Pinned, state: AuditState): GateContext {
   const { sessionId, agent, root, lastAt, closed, mode, visits, steps, denials, visit } = state;
   const spec = visit && specs.peripherals[visit.peripheral];

@@ -23,7 +23,6 @@ export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean
   };
 }
 
-/** The model of the mode gate only. */
 export function modeModel(pinned: Pinned, initial: AuditState): Model<AuditState, Move> {
   return {
     initial,

@@ -67,10 +67,7 @@ function starts({ specs }: Pinned): Move[] {
   });
 }
 
-/**
- * The hops of a peripheral's exits, by the agent; by the operator too if that makes a difference, and with every fruit
- * that rules tell apart.
- */
+/** The hops of the exits, with each fruit that rules tell apart; by the operator too if that differs. */
 function hops({ specs }: Pinned, from: PeripheralSpec): Move[] {
   return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }

@@ -12,7 +12,6 @@ export interface Pattern {
   readonly tags: readonly string[];
 }
 
-/** File extensions of patterns and their readers. */
 const READERS: { readonly [ending: string]: (source: string) => { readonly [field: string]: unknown } } = {
   '.md': frontMatter,
   '.flexiarg': flexiarg,

@@ -6,7 +6,6 @@ export interface Found {
   readonly score: number;
 }
 
-/** Weight of a match by field. */
 const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'because']: number } = {
   id: 3,
   title: 3,

@@ -5,10 +5,7 @@ import { done, invalidPatternCall, settleIt, textsOf, trimmedText } from './outc
 import type { PatternContext } from './pattern-context.ts';
 import { searchPatterns } from './search-patterns.ts';
 
-/**
- * psr-select { pattern, rationale, expected?, confidence?, candidates? }: selects a pattern (PSR). Its outcome must be
- * recorded later.
- */
+/** psr-select { pattern, rationale, expected?, confidence?, candidates? }. Its outcome must be recorded later. */
 export async function select({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
   const { args } = call;
   const id = trimmedText(args['pattern']) ?? '';

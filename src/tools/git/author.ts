@@ -53,7 +53,6 @@ function runGit(args: string[], { root, gitDir, commonDir }: Repository, operato
   return status === 0 ? stdout : '';
 }
 
-/** The variables by which git commits as these persons. */
 export const personVariables = ({ author, committer }: Persons): { readonly [name: string]: string } => ({
   GIT_AUTHOR_NAME: author.name,
   GIT_AUTHOR_EMAIL: author.email,

@@ -175,7 +175,6 @@ function committers({ repository }: GitSession, { grant }: ToolCall, operator: N
   return { author, committer: known?.committer ?? author };
 }
 
-/** The approved trailer, or the configured one. */
 function trailerIn({ grant: { config, release } }: ToolCall): string | null {
   const approved = release?.tree?.ships?.trailer;
   return approved === undefined ? trailerFor(config.commits, release?.agent ?? '') : approved;

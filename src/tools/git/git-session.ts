@@ -24,10 +24,7 @@ export interface GitSession {
   readonly contained: boolean;
   /** Runs git with the agent's output limit. */
   run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
-  /**
-   * Runs a query for hopgate itself. Returns stdout, or null if git exits non-zero; an answer that is too long or too
-   * late stops the call.
-   */
+  /** Runs a query for hopgate; null if git exits non-zero. A too long or too late answer stops the call. */
   ask(args: readonly string[], options?: GitRunOptions): Promise<GitAnswer | Stop>;
 }
 

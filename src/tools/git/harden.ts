@@ -31,10 +31,7 @@ export function gitEnvironment(repository: Repository, protocols: string): { rea
   };
 }
 
-/**
- * Settings that override the repository's configuration. Keys that cannot be overridden are refused by
- * `judge-config.ts`.
- */
+/** Settings that override the repository's. `judge-config.ts` refuses keys that cannot be overridden. */
 const SETTINGS: readonly string[] = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',

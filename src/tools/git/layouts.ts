@@ -46,10 +46,7 @@ export function gitLayout(repository: Repository, access: GitAccess, toolchains:
   return { ...withMounts(plain, login?.mounts ?? []), network: true, unixSockets: login?.unixSockets ?? false };
 }
 
-/**
- * Covers the repository's configuration, so that its addresses, proxies, certificates and programs have no effect on a
- * push.
- */
+/** Covers the repository's configuration, so that no address, proxy or program of it affects a push. */
 function plainConfig(folder: string): Mount[] {
   const files = ['config', 'config.worktree'].map((name) => join(folder, name));
   return files

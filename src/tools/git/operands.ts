@@ -30,10 +30,7 @@ export function readPath(rules: PathRules, word: string): { readonly path: strin
   return { path };
 }
 
-/**
- * Divides words into revisions and paths: a word that exists in the work tree is a path; any other must look like a
- * revision.
- */
+/** Divides words: one that exists in the work tree is a path; any other must look like a revision. */
 export function sortOperands(
   rules: PathRules,
   operands: readonly string[],
@@ -65,7 +62,6 @@ export function pathspec(path: string): string {
   return path === '' ? ':/' : `:(top,literal)${path}`;
 }
 
-/** A literal pathspec of a path to exclude. */
 export function excludedPathspec(path: string): string {
   return `:(top,literal,exclude)${path}`;
 }

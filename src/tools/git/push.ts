@@ -170,10 +170,7 @@ function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, mess
   return isIt ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
 }
 
-/**
- * True if a push would send commits that the approval did not list, because the remote has fewer commits than was
- * assumed.
- */
+/** True if a push would send commits that the approval did not list: the remote has fewer than assumed. */
 async function sendsMore(
   session: GitSession,
   { ships }: TreeToShip,

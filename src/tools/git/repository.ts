@@ -9,9 +9,7 @@ export interface Repository {
   readonly root: string;
   /** The work tree's own part: HEAD, index. */
   readonly gitDir: string;
-  /**
-   * The folder that linked work trees share: objects, refs, config. The same as `gitDir` except in a linked work tree.
-   */
+  /** Objects, refs and config, shared by linked work trees; the same as `gitDir` except in those. */
   readonly commonDir: string;
 }
 
@@ -51,9 +49,7 @@ export function gitFileTarget(path: string): string | null {
   return named === undefined ? null : realFolder(resolve(path, '..', named));
 }
 
-/**
- * The folder that holds the objects of a work tree's repository; null if that repository does not name the work tree.
- */
+/** The folder with the objects of a work tree's repository; null if that does not name the work tree. */
 function commonDirOf(root: string, gitDir: string): string | null {
   if (lstatSync(join(gitDir, 'commondir'), { throwIfNoEntry: false })) {
     const commonDir = realFolder(resolve(gitDir, readIfAny(join(gitDir, 'commondir')).trim()));

@@ -6,7 +6,6 @@ import { maskMatcher } from '../../gate/scope/masks.ts';
 import { isSecretName } from '../sandbox/host-secrets.ts';
 import type { Mount } from '../sandbox/mount.ts';
 
-/** Folders of an installation that hold its programs. */
 const PROGRAM_FOLDERS = ['bin', 'sbin', 'libexec'];
 /** Siblings of `bin` with the files that programs load; every installation has one of them. */
 const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv.cfg'];
@@ -62,10 +61,7 @@ export function installationMounts(folder: string, masks: readonly string[]): re
 const cover = (target: string): Mount =>
   namesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
-/**
- * True if the user that runs a repository's commands may read the file; if hopgate runs as root, that is the
- * repository's owner.
- */
+/** True if the user that runs commands (if hopgate runs as root, the repository's owner) may read a file. */
 export function isReadable(path: string, root: string): boolean {
   const real = realpathIfAny(path);
   if (real === null) return false;

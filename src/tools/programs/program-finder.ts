@@ -18,10 +18,7 @@ export interface Programs {
   readonly path: readonly string[];
   readonly mounts: readonly Mount[];
   readonly env: { readonly [name: string]: string };
-  /**
-   * Programs of the operator that cannot be shown: their paths, and the reasons. Each is replaced by a script that
-   * prints its reason.
-   */
+  /** Programs that cannot be shown, each with the reason that a script in its place prints. */
   readonly hidden: readonly { readonly program: string; readonly why: string }[];
 }
 
@@ -166,10 +163,7 @@ export class ProgramFinder {
     );
   }
 
-  /**
-   * Shows a program of the operator: its installation or the file, links as links; then the link's target and the
-   * interpreter.
-   */
+  /** Shows a program: its installation or file, links as links; then the link's target and interpreter. */
   #show(stated: string): void {
     let file = stated;
     for (let count = 0; count < MOST_LINKS; count += 1) {

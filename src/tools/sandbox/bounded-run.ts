@@ -12,10 +12,7 @@ export interface Bounds {
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
-/**
- * Maximum output of a command. A command that writes more is killed. Up to this size it continues, and only the head
- * and the tail are kept.
- */
+/** Output at which a command is killed. Below it, the command continues, and head and tail are kept. */
 const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
 
 /** Watches over one command: its output is bounded, and it is killed on timeout, abort or flood. */

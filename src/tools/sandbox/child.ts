@@ -24,7 +24,6 @@ export function exitOf(
   });
 }
 
-/** Kills the remaining processes of its group. */
 export function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
@@ -36,10 +35,7 @@ export function killGroup({ pid }: ChildProcess): void {
 
 type Stdio = 'pipe' | 'ignore' | 'ipc' | number;
 
-/**
- * Replaces leaked descriptors by /dev/null: those that our parent left open without close-on-exec would otherwise reach
- * the command.
- */
+/** Replaces descriptors that our parent left open by /dev/null: the command would inherit them. */
 function withoutLeaks(stdio: Stdio[]): Stdio[] {
   inherited ??= findInherited();
   const leaking = inherited.fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');

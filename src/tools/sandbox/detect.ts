@@ -17,15 +17,9 @@ const PROBE_SECONDS = 20;
 const adviseInstall = () => `install bubblewrap ${installHint('bubblewrap')} and start again`;
 
 export interface DetectOptions {
-  /**
-   * Path of bubblewrap; default: `/usr/bin/bwrap` (the path that distributions' security profiles know), else the one
-   * on PATH.
-   */
+  /** Path of bubblewrap; default `/usr/bin/bwrap`, which security profiles know, else the one on PATH. */
   readonly bwrap?: string;
-  /**
-   * The operator's flag: if no sandbox is available, `run` runs commands without one. `availability` still reports
-   * that.
-   */
+  /** The operator's flag: without a sandbox, `run` runs commands. `availability` still reports that. */
   readonly unsafe?: boolean;
 }
 

@@ -59,10 +59,7 @@ const DEPTH = { system: 4, toolchain: 2 };
 /** Maximum number of covered files, because each is a mount. If there are more, the whole folder is covered. */
 const MAX_MOUNTS = 50;
 
-/**
- * Mounts that cover the secrets in the system folders of every sandbox: files that are not world-readable, keys and
- * tokens.
- */
+/** Mounts that cover secrets in system folders: files that are not world-readable, keys and tokens. */
 export function systemSecrets(): Mount[] {
   return [...etcPaths(), ...['/usr/local', '/usr/etc'].filter((path) => existsSync(path))].flatMap((path): Mount[] => {
     if (statSync(path).isDirectory()) return secretsIn(path, DEPTH.system, true);

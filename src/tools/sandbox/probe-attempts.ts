@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { PROXY } from './mounts/layout.ts';
 
-/** The targets of the attempts. */
 export interface Target {
   /** A name for files that an attempt creates, unique for each layout. */
   readonly mine: string;

@@ -18,9 +18,7 @@ export interface RunningCommand {
   readonly stdout: Socket;
   readonly stderr: Socket;
   readonly status: Socket;
-  /**
-   * Settles when bubblewrap has exited: its exit status, or null if it was killed. Rejects if it could not be started.
-   */
+  /** Settles when bubblewrap has exited: its status, null if killed. Rejects if it cannot be started. */
   readonly ended: Promise<number | null>;
 }
 

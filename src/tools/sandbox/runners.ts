@@ -19,10 +19,7 @@ export interface Runners {
 
 const IDLE_MS = 5 * 60_000;
 const MOST_IDLE = 4;
-/**
- * Maximum number of commands per runner: the page cache of earlier commands counts towards the memory of the group
- * until the group is removed.
- */
+/** Commands per runner: earlier commands' page cache counts towards the group's memory until it is removed. */
 const MOST_RUNS = 500;
 /** Attempts to find the group empty: the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;

@@ -22,15 +22,9 @@ export interface CommandResult {
   readonly networkTries?: number;
 }
 
-/**
- * A command's writes to the overlay, as host paths that are valid until `inspect` settles. No process of the sandbox
- * runs at that time.
- */
+/** A command's writes, as host paths that are valid until `inspect` settles; no process runs then. */
 export interface OverlayView {
-  /**
-   * The upper folder of overlayfs with only the changes (deletions are character devices 0/0). Never follow a link in
-   * it.
-   */
+  /** overlayfs's upper folder: only changes (deletions are devices 0/0). Never follow a link in it. */
   readonly upper: string;
   /** The tree as the command left it. */
   readonly merged: string;
@@ -53,10 +47,7 @@ export interface CommandOptions {
   readonly onOutput?: ((text: string) => void) | undefined;
   /** With `proxy` in the layout: called for each connection that the command makes to its proxy. */
   readonly onConnection?: (socket: Socket) => void;
-  /**
-   * Called in a layout with an overlay after the command has ended by itself (was not killed), before its writes are
-   * discarded.
-   */
+  /** Called, with an overlay, after a command that ended by itself and before its writes are discarded. */
   readonly inspect?: (view: OverlayView, exit: number) => Promise<void>;
 }
 

@@ -12,10 +12,7 @@ export interface FilterOptions {
   readonly unixSockets: boolean;
 }
 
-/**
- * Syscall numbers by name: [x86-64, arm64]; null where the architecture has no such call. Checked against libseccomp in
- * the tests.
- */
+/** Syscall numbers [x86-64, arm64]; null if there is none. The tests compare them with libseccomp. */
 export const SYSCALLS: { readonly [name: string]: readonly [x64: number, arm64: number | null] } = {
   // mounts and namespaces
   mount: [165, 40],
@@ -128,10 +125,7 @@ const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const FAMILY = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
 const NETLINK_ROUTE = 0;
-/**
- * Bit of a socket's type that is set for datagram and raw sockets, which can send to any address, and not for connected
- * ones.
- */
+/** Bit in the type of datagram and raw sockets, which send to any address; not in connected ones. */
 const SENDS_ANYWHERE = 2;
 
 const EPERM = 1;
@@ -218,10 +212,7 @@ const socketpairBody = (unixSockets: boolean): Instruction[] => [
   ...(unixSockets ? [result(ALLOW)] : refuseIf(1, JUMP_ANY_BIT, SENDS_ANYWHERE, EACCES)),
 ];
 
-/**
- * Builds the filter program in the byte form that `bwrap --seccomp` reads (an array of `struct sock_filter`,
- * little-endian).
- */
+/** The filter for `bwrap --seccomp`: an array of `struct sock_filter`, little-endian. */
 export function seccompFilter({ arch, unixSockets }: FilterOptions): Buffer {
   const numberOf = (name: string): number | null => SYSCALLS[name]![arch === 'x64' ? 0 : 1];
   const call = (name: string, body: readonly Instruction[]): Instruction[] => {

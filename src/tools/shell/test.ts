@@ -57,7 +57,6 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Stop
   );
 }
 
-/** The fields of a result for one test run. */
 function fieldsOfRun(
   { grant, sessionId }: ToolCall,
   { argv, config, narrowed, others }: ChosenTest,

@@ -3,7 +3,6 @@ import { canonical } from '../../evidence/canonical.ts';
 import type { Json } from '../../spec/types.ts';
 import { sha256Hex } from '../effects.ts';
 
-/** A tool as its server lists it. */
 export type ListedTool = Tool;
 
 /**

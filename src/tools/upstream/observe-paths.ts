@@ -14,7 +14,6 @@ type PathState = string | null;
 
 const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);
 
-/** Returns the present state of each path. */
 export function look(root: string, paths: readonly HandedPath[], anchors: Anchors): ReadonlyMap<string, PathState> {
   return new Map(paths.map(({ real }) => [real.join('/'), stateOf(root, real, anchors)]));
 }

@@ -10,7 +10,6 @@ import { type Existing, walkBeneath } from './walk-beneath.ts';
 export interface SearchRoot {
   readonly folder: string;
   readonly target: string;
-  /** Returns the root-relative path of a result. */
   rootRelative(path: string): string;
   /** Holds a found file; null unless it is a readable regular file under the root. */
   hold(path: string): Existing | null;

@@ -47,7 +47,6 @@ export class OpenEnvGame {
     this.#world = new HouseholdEnvironment(choice);
   }
 
-  /** The answer to a message as text; null for `close`. */
   async answerText(message: string): Promise<Answer | null> {
     let value: unknown;
     try {

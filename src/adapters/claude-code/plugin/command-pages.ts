@@ -1,9 +1,6 @@
 import type { ClaudeToolName } from '../names.ts';
 
-/**
- * The slash commands of the plugin (`/hopgate:hop` …), by path in the plugin's folder. The person at the client types
- * them, and the agent then calls the tool.
- */
+/** The slash commands (`/hopgate:hop` …) by path in the plugin. The agent calls the tool of a typed one. */
 export const commandPages = (own: ClaudeToolName): { readonly [path: string]: string } => ({
   'commands/hop.md': page(
     'Hop to another peripheral',

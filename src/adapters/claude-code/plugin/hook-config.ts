@@ -1,9 +1,6 @@
 import { ALLOW_BEGINS, ALLOW_ENDS } from '../reply.ts';
 
-/**
- * The hook events that hopgate registers for. None has a matcher, so every tool is covered, also those of later
- * versions of the client.
- */
+/** The hook events. None has a matcher, so tools of later versions of the client are covered, too. */
 const EVENTS = [
   'SessionStart',
   'UserPromptSubmit',

@@ -9,7 +9,6 @@ export type ClientTool =
       readonly kind: 'same';
       readonly tool: string;
       readonly as: { readonly [argument: string]: string };
-      /** Arguments that the client's tool implies. */
       readonly fixed?: { readonly [argument: string]: string };
       readonly how: 'native' | 'contained';
     }

@@ -27,10 +27,7 @@ export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments)
   ) as HopOptions | SeedHop;
 }
 
-/**
- * The changes of mode that a hop asks for by its field `mode`: the legs from the session's mode to that one, or one
- * impossible leg, which the gate refuses.
- */
+/** The changes of mode to a hop's field `mode`: legs from the present mode, or a leg that the gate refuses. */
 export function modesOfHop(fields: ModelArguments, { specs, state }: Session): readonly (ModeLeg & ModeArguments)[] {
   const { mode: wanted } = fields;
   const from = state.mode;

@@ -15,7 +15,6 @@ export interface DetectedExit {
   readonly confidence: 'high' | 'low';
 }
 
-/** An exit and the peripherals that it opens. */
 export interface OpenExit {
   readonly exit: string;
   readonly to: readonly string[];

@@ -47,7 +47,6 @@ export function transcriptTo(
   };
 }
 
-/** The known end of a file. */
 interface End {
   readonly items: number;
   readonly bytes: number;

@@ -6,7 +6,6 @@ import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 
-/** The status that the daemon reports. */
 interface Status {
   readonly pid: number;
   readonly startedAt: string;
@@ -97,7 +96,6 @@ async function askStatus(io: Io): Promise<Status | null> {
   }
 }
 
-/** The last lines of the daemon's log. */
 function logTail({ env }: Io, lines: number): readonly string[] {
   try {
     return readFileSync(join(daemonFolder(env), 'log'), 'utf8')

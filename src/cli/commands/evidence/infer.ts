@@ -7,7 +7,7 @@ import { addUsage, Usage } from '../../../audit/infer/usage.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, note, paint, print, printJson } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
 import { withStore } from '../../open-store.ts';
@@ -46,9 +46,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   const usage = await withStore(root, io.env, null, async (store) => {
     const found = new Usage();
     for (const session of await chosenSessions(store, ids)) {
-      const pin = await readPin(store, session);
-      if (typeof pin === 'string')
-        throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+      const pin = await pinOf(store, session);
       await addUsage(found, pin, store.entries(session.sessionId));
     }
     return found;

@@ -5,8 +5,8 @@ import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { type Replay, replay } from '../../../session/replay.ts';
-import { readPin } from '../../chosen-sessions.ts';
-import { CliError, heading, type Io, print, printJson } from '../../io.ts';
+import { pinOf } from '../../chosen-sessions.ts';
+import { heading, type Io, print, printJson } from '../../io.ts';
 import { table } from '../../table.ts';
 
 /** Prints the changes that reviews suggest, with the proof of each property and the replay of the sessions. */
@@ -24,9 +24,7 @@ export async function propose(
   const broken = proofs.filter(({ holds, property }) => !holds && held.has(property));
   const replayed: Replay[] = [];
   for (const session of isChanged ? sessions : []) {
-    const pin = await readPin(store, session);
-    if (typeof pin === 'string')
-      throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+    const pin = await pinOf(store, session);
     const entries = store.entries(session.sessionId);
     replayed.push(await replay(pin, { specs: proposal.specs, config: pin.config }, session.sessionId, entries));
   }

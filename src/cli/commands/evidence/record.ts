@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
-import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
@@ -47,7 +47,7 @@ interface Recorded {
 /**
  * Writes the recording of sessions of a repository to a file.
  *
- * @throws CliError `page-not-built`, `pin-missing`, `no-sessions`
+ * @throws CliError `page-not-built`, `no-pin`, `no-sessions`
  */
 export async function writeRecording(io: Io, root: string, ids: readonly string[], out: string): Promise<Recorded> {
   const script = pageScript();
@@ -56,9 +56,7 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
   const recording = await withStore(root, io.env, null, async (store) => {
     const chosen: SessionToShow[] = [];
     for (const session of await chosenSessions(store, ids)) {
-      const pin = await readPin(store, session);
-      if (typeof pin === 'string')
-        throw new CliError('pin-missing', `${session.sessionId} cannot be shown: ${pin}`, 'Run "hopgate verify".');
+      const pin = await pinOf(store, session);
       const id = session.sessionId;
       chosen.push({ id, place: basename(root), pin, entries: store.entries(id) });
     }

@@ -66,10 +66,7 @@ function parse(file: string): { readonly value: unknown } | { readonly why: stri
   }
 }
 
-/**
- * Reads which runs solved their tasks: the lists of a SWE-bench report (`resolved_ids`, `unresolved_ids`), or an object
- * of true and false by run.
- */
+/** Solved tasks by run, from a SWE-bench report (`resolved_ids`, `unresolved_ids`) or an object of booleans. */
 function readResults(file: string): { readonly [id: string]: boolean } {
   const read = parse(file);
   if ('why' in read) throw new CliError('bad-results', `${file} cannot be read: ${read.why}`, 'Name a JSON file.');

@@ -4,7 +4,7 @@ import { excerpt, plural, visible } from '../../../base/text.ts';
 import { type Replay, replay } from '../../../session/replay.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
 import { namedSpecs } from '../../chosen-specs.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
@@ -59,9 +59,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
   const replayed = await withStore(root, io.env, null, async (store) => {
     const all: Replay[] = [];
     for (const session of await chosenSessions(store, ids)) {
-      const pin = await readPin(store, session);
-      if (typeof pin === 'string')
-        throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+      const pin = await pinOf(store, session);
       const entries = store.entries(session.sessionId);
       all.push(await replay(pin, { specs, config: config ?? pin.config }, session.sessionId, entries));
     }

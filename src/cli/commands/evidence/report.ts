@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { chosenSessions, noSessions, readPin } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
@@ -30,9 +30,7 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
   const found = await withStore(root, io.env, null, async (store) => {
     const summed = new WouldRefuseReport();
     for (const session of await chosenSessions(store, ids)) {
-      const pin = await readPin(store, session);
-      if (typeof pin === 'string')
-        throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
+      const pin = await pinOf(store, session);
       await summed.add(pin, session.sessionId, store.entries(session.sessionId));
     }
     return summed;

@@ -9,9 +9,7 @@ export interface Places {
   readonly reach: readonly string[];
 }
 
-/**
- * The real path of a file that the operator configured; it must be outside of the folders that agents read or write.
- */
+/** The real path of a configured file, which must lie outside of the folders that agents read or write. */
 export function fileOutside({ reach }: Places, key: string, stated: string): { readonly path: string } | Stop {
   let path: string;
   try {

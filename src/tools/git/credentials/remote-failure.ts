@@ -22,7 +22,6 @@ const CERTIFICATE = /SSL certificate problem|server certificate verification fai
 
 const UNREACHED = /Proxy CONNECT|CONNECT tunnel|proxy after CONNECT|Failed to connect|Could not resolve/i;
 
-/** The last line of the stderr of git or ssh. */
 export const lastLine = (stderr: string): string => stderr.trim().split('\n').at(-1) || 'no reason was given';
 
 /**

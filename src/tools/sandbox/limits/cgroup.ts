@@ -4,20 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LayoutLimits } from '../mounts/layout.ts';
 
-/**
- * A cgroup hierarchy in which this process may create groups, and the file of each limit (null if the hierarchy lacks
- * that limit).
- */
+/** A hierarchy in which this process may create groups, and the file of each limit (null if it lacks that). */
 interface Hierarchy {
   readonly folder: string;
   readonly processes: string | null;
   readonly memory: string | null;
 }
 
-/**
- * Kernel limits for a whole process tree. Per-user limits do not apply to uid 0, so these are the only effective ones
- * for root.
- */
+/** Limits for a process tree: the only effective ones for root, since per-user limits skip uid 0. */
 export interface Cgroups {
   readonly processes: boolean;
   readonly memory: boolean;

@@ -53,10 +53,7 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
  */
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
-/**
- * True if an overlay shows the folder completely: it is on a local file system, and no other file system is mounted
- * inside it.
- */
+/** True if an overlay shows all of a folder: its file system is local, and no other is mounted inside. */
 function isPlain(folder: string): boolean {
   if (!UNDER_OVERLAYS.includes(statfsSync(folder).type >>> 0)) return false;
   const points = readFileSync('/proc/self/mountinfo', 'utf8').trim().split('\n');

@@ -163,10 +163,7 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
 const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
   maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
-/**
- * The same for an overlay, whose layer covers the files and contains `more`. Git assumes the covered files to be
- * unchanged.
- */
+/** The same for an overlay, whose layer covers the files and adds `more`. Git assumes them unchanged. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,

@@ -33,9 +33,11 @@ function isInstant(value: unknown): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString() === value;
 }
 
+/** A plain object, which `JSON.stringify` spells by its own members: a method `toJSON` would replace them. */
 const isPlain = (value: object): boolean => {
   const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  const isOrdinary = prototype === Object.prototype || prototype === null;
+  return isOrdinary && typeof (value as { toJSON?: unknown }).toJSON !== 'function';
 };
 
 /** Yields each place where a value is not JSON: NaN, undefined, bigint, unpaired surrogates, instances, cycles. */
@@ -52,7 +54,7 @@ function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIs
     yield { path, message: `is nested deeper than ${MAX_BODY_DEPTH} levels (or a cycle); flatten it or store a blob` };
   } else if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) yield* jsonIssues(value[index], `${path}[${index}]`, depth + 1);
-  } else if (!isPlain(value) || 'toJSON' in value) {
+  } else if (!isPlain(value)) {
     yield { path, message: 'is not a plain object; write its members as JSON' };
   } else {
     for (const [key, member] of Object.entries(value)) {
@@ -72,7 +74,7 @@ function isJson(value: unknown, depth: number): boolean {
     for (let index = 0; index < value.length; index++) if (!isJson(value[index], depth + 1)) return false;
     return true;
   }
-  if (!isPlain(value) || 'toJSON' in value) return false;
+  if (!isPlain(value)) return false;
   for (const key of Object.keys(value)) {
     if (!key.isWellFormed() || !isJson((value as Record<string, unknown>)[key], depth + 1)) return false;
   }

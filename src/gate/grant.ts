@@ -1,4 +1,6 @@
 import canonicalize from 'canonicalize';
+import { isObject } from '../base/json.ts';
+import { writePathProblem } from '../spec/paths.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json } from '../spec/types.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
@@ -14,6 +16,22 @@ export interface GrantLimits {
   readonly files?: readonly string[];
   /** The grant ends when a run of the tests does not pass. */
   readonly testsPass?: true;
+}
+
+/** True for the limits of a grant: well-formed, and with no other field. */
+export function isGrantLimits(value: unknown): value is GrantLimits {
+  if (!isObject(value)) return false;
+  const { until, uses, files, testsPass, ...others } = value as { readonly [name: string]: unknown };
+  return (
+    Object.keys(others).length === 0 &&
+    Number.isSafeInteger(until) &&
+    (uses === undefined || (Number.isSafeInteger(uses) && (uses as number) >= 1)) &&
+    (testsPass === undefined || testsPass === true) &&
+    (files === undefined ||
+      (Array.isArray(files) &&
+        files.length > 0 &&
+        files.every((path) => typeof path === 'string' && path.isWellFormed() && writePathProblem(path) === null)))
+  );
 }
 
 /** A yes to every request of one action until a limit is reached, as the session's evidence records it. */

@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject } from '../base/json.ts';
 import { canonical } from '../evidence/canonical.ts';
-import type { GrantLimits } from '../gate/grant.ts';
-import { writePathProblem } from '../spec/paths.ts';
+import { type GrantLimits, isGrantLimits } from '../gate/grant.ts';
 import type { Json } from '../spec/types.ts';
 
 /** The operator's answer to one request. Times are epoch milliseconds. */
@@ -56,22 +55,6 @@ export function parseAnswer(value: unknown): SignedAnswer | null {
     /^[0-9a-f]{32}$/.test(nonce) &&
     isHash(mac);
   return fits ? (fields as unknown as SignedAnswer) : null;
-}
-
-/** True for the limits of a grant: well-formed, and with no other field. */
-export function isGrantLimits(value: unknown): value is GrantLimits {
-  if (!isObject(value)) return false;
-  const { until, uses, files, testsPass, ...others } = value as { readonly [name: string]: unknown };
-  return (
-    Object.keys(others).length === 0 &&
-    Number.isSafeInteger(until) &&
-    (uses === undefined || (Number.isSafeInteger(uses) && (uses as number) >= 1)) &&
-    (testsPass === undefined || testsPass === true) &&
-    (files === undefined ||
-      (Array.isArray(files) &&
-        files.length > 0 &&
-        files.every((path) => typeof path === 'string' && path.isWellFormed() && writePathProblem(path) === null)))
-  );
 }
 
 const NAMES = 'by,expiresAt,givenAt,mac,nonce,requestHash,sessionId,verdict,version';

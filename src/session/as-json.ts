@@ -23,7 +23,8 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
   if (above.includes(value)) return '[cycle]';
   if (above.length >= MAX_DEPTH) return '[too deep]';
   const inside = [...above, value];
-  if (Array.isArray(value)) return value.map((item) => asJson(item, inside));
+  // `from`, because `map` would leave the holes of a list.
+  if (Array.isArray(value)) return Array.from(value, (item) => asJson(item, inside));
   const pairs = Object.entries(value).filter(([, item]) => item !== undefined);
   return Object.fromEntries(pairs.map(([key, item]) => [key.toWellFormed(), asJson(item, inside)]));
 }

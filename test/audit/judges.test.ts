@@ -77,6 +77,9 @@ describe('an address in the audit', () => {
     ['https://docs.example.com:8443'],
     ['https://user@docs.example.com'],
     ['file:///etc/passwd'],
+    ['https:docs.example.com'],
+    ['https:/docs.example.com/'],
+    ['https:///docs.example.com/'],
     ['https://evildocs.example.com'],
     ['nonsense'],
   ])('is refused: %s', (url) => expect(addressReason(url, allowed)).not.toBeNull());

@@ -93,6 +93,13 @@ const asked = fc.oneof(
   relative.map((path) => `/repo/${path}`),
   relative.map((path) => `x/../../repo/${path}`),
   fc.constantFrom('', '.', '..', '/', '/etc/passwd', 'a/..', 'a/../..', '../repo', '../repository/a', 'a\0b'),
+  fc
+    .tuple(
+      fc.constantFrom('', './', 'a/'),
+      fc.constantFrom('file', 'FiLe', 'files', 's3+x', '3s', ''),
+      fc.constantFrom(':', ':/', '://', '::'),
+    )
+    .map((parts) => `${parts.join('')}x`),
   fc.integer({ min: MAX_PATH_BYTES / 2 - 2, max: MAX_PATH_BYTES / 2 + 2 }).map((length) => 'é'.repeat(length)),
   fc.integer({ min: MAX_PATH_BYTES - 2, max: MAX_PATH_BYTES + 2 }).map((length) => 'a'.repeat(length)),
   fc.string({ unit: 'binary', maxLength: 12 }),

@@ -32,6 +32,13 @@ describe('locatePath', () => {
     ['\ud800', '! the path is not well-formed Unicode'],
     ['x'.repeat(4097), '! the path is longer than 4096 bytes'],
     ['ü'.repeat(2049), '! the path is longer than 4096 bytes'],
+    ['file:///etc/passwd', '! it is an address, not a path'],
+    ['FILE:/etc/passwd', '! it is an address, not a path'],
+    ['https://example.com/a.sql', '! it is an address, not a path'],
+    ['s3+http://bucket/a', '! it is an address, not a path'],
+    ['./file:/a', 'file:/a'],
+    ['a:b', 'a:b'],
+    ['src/x://y', 'src/x:/y'],
     [['src'], '! a path must be a string'],
   ])('resolves %j', (text, place) => {
     expect(at(text)).toBe(place);

@@ -28,6 +28,9 @@ const ODD: readonly [string, unknown][] = [
   ['a list', ['src/a.ts', { a: 1 }]],
   ['an instance', new Date(0)],
   ['nothing', undefined],
+  ['a member named toJSON', JSON.parse('{"toJSON": "x"}')],
+  ['a function named toJSON', { toJSON: () => 'src/a.ts' }],
+  ['a list with a hole', Object.assign([], { 1: 'src/a.ts' })],
 ];
 
 type Calls = { readonly [name: string]: (session: Session, odd: never) => Promise<{ readonly ok: boolean }> };

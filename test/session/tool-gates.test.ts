@@ -109,3 +109,39 @@ it('an approval is refused for a tool that does not act, whose call leaves no in
   const parsed = parseSpecSet(Object.entries(files(tools)).map(([file, text]) => ({ file, text })));
   expect(parsed.ok ? '' : JSON.stringify(parsed.issues)).toContain('set effect: act');
 });
+
+it.each<[unknown, object?]>([
+  [true],
+  ['ann'],
+  [{}],
+  [{ by: '' }],
+  [{ by: 7 }],
+  [{ by: 'ann\n' }],
+  [{ by: 'ann', minutes: Number.NaN }],
+  [{ by: 'ann', minutes: '5' }],
+  [{ by: 'ann', minutes: 1e15 }],
+  [{ by: 'ann', grant: { minutes: 5 } }],
+  [{ declined: true }],
+  [{ by: 'ann' }, { via: 'chat' }],
+  [{ by: 'ann' }, { via: 'grant' }],
+])('the answer %j approves nothing and is not recorded', async (answer, more = {}) => {
+  const { session, backend, store } = await desk();
+  const approver = { via: 'approver', approve: async () => answer, ...more } as Approver;
+  const before = (await session.evidence()).length;
+  await expect(session.step({ tool: 'refund', args: ['a', 5] }, { approver })).rejects.toThrow(/^(the|an) approver/);
+  expect([backend.calls.length, (await session.evidence()).length]).toEqual([0, before]);
+  await session.detach();
+  expect((await verifyConstraints({ specs, config: CONFIG }, store.entries(session.id))).violations).toEqual([]);
+});
+
+it('an approver that changes its request changes neither the call nor the record', async () => {
+  const { session, backend, verdict } = await desk();
+  const approve = async (request: ApprovalRequest) => {
+    (request.view['args'] as { amount: number }).amount = 400;
+    return { by: 'ann' };
+  };
+  const done = await session.step({ tool: 'refund', args: ['a', 5] }, { approver: { via: 'approver', approve } });
+  expect(done.ok).toBe(true);
+  expect(backend.calls.map(({ args }) => args['amount'])).toEqual([5]);
+  expect(await verdict()).toMatchObject({ ok: true, violations: [] });
+});

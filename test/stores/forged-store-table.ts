@@ -135,6 +135,29 @@ export const FORGERIES: readonly Forgery[] = [
     found: ['store'],
   },
   {
+    what: 'the receipt of a delivery is removed, and the message was read',
+    sql: "DELETE FROM receipts WHERE message = 'm-1' AND state = 'delivered'",
+    found: ['gap'],
+  },
+  {
+    what: 'the last receipt of a sender, which it has not recorded, is said to be newer',
+    sql: `UPDATE receipts SET nth = nth + 1000000 WHERE message = (${LAST})`,
+    found: [],
+    note: 'only the order of the receipts of one message is evidence',
+  },
+  {
+    what: 'the last entry of a session is said to have arrived later',
+    sql: 'UPDATE entries SET nth = nth + 1000000 WHERE seq = (SELECT max(seq) FROM entries)',
+    found: [],
+    note: 'only the order of the entries of one session is evidence',
+  },
+  {
+    what: 'a kept state is removed',
+    sql: 'DELETE FROM folds',
+    found: [],
+    note: 'the session is then resumed from its entries',
+  },
+  {
     what: 'a message is said to be delivered to a session that never got it',
     sql: `${made("'person:operator'", 'session:none')};
       INSERT INTO receipts (sender, message, state, at) SELECT sender, id, 'delivered', sent_at FROM messages WHERE id = 'm-made';

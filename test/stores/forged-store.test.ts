@@ -59,6 +59,7 @@ beforeAll(async () => {
   const cli = { transport: 'cli', principal: 'operator', name: 'operator' } as const;
   await must(sendSocial(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));
   await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'first' } }));
+  await must(on.session.acknowledge(['m-1']));
   await must(on.session.step({ tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } }));
   await must(on.session.step({ tool: 'read', args: { path: 'src/a.ts' } }));
   await on.session.step({ tool: 'read', args: { path: '/etc/passwd' } });

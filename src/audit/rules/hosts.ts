@@ -11,7 +11,8 @@ export function addressReason(address: unknown, allowed: readonly string[]): Rea
   const url = URL.parse(address);
   if (!url) return unclear('it is not an address');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return unclear(`${url.protocol} is not a web address`);
-  const [, authority = ''] = /^[^/]*\/\/([^/?#]*)/.exec(address) ?? [];
+  const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(address) ?? [];
+  if (authority === '') return unclear('its host does not follow "//"');
   if (url.username !== '' || url.password !== '' || authority.includes('@'))
     return unclear('it carries a name or password');
   const host = hostOf(url.hostname);

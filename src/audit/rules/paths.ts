@@ -35,6 +35,7 @@ function walk(root: string, path: string): AuditedPath {
   if (path === '') return notAPath('it is not a path');
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return notAPath('it is longer than any path');
   if (hasControl(path)) return notAPath('it contains a control character');
+  if (leadsElsewhere(path)) return notAPath('it is an address');
   const home = split(root);
   const walked = path.startsWith('/') ? [] : [...home];
   for (const name of split(path)) {
@@ -89,6 +90,14 @@ function grantTest(place: string): GrantTest {
     for (let length = 0; length <= longest; length++) if (matches(path.slice(0, length))) return true;
     return false;
   };
+}
+
+/** True for an address: a scheme before `://`, or the scheme `file`, whose addresses need no `//`. */
+function leadsElsewhere(path: string): boolean {
+  const [scheme = '', ...rest] = path.split(':');
+  return rest[0]?.startsWith('//')
+    ? /^[a-z][a-z0-9+.-]*$/i.test(scheme)
+    : rest.length > 0 && scheme.toLowerCase() === 'file';
 }
 
 function hasControl(text: string): boolean {

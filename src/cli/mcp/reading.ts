@@ -5,6 +5,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import { projectThread } from '../../evidence/threads.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
+import { own } from '../../spec/names.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import { outline } from '../../view/outline.ts';
@@ -37,7 +38,7 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
       });
       const subject = { type: 'session' as const, id: session.id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
-      const order = (tool: string) => specs.tools[tool]?.parameters.map(({ name }) => name) ?? null;
+      const order = (tool: string) => own(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
       return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
     },
     inbox: async () => (await messages()?.inbox(`session:${session.id}`, { unread: true })) ?? [],

@@ -1,4 +1,5 @@
 import type { Scenario, ScenarioStep } from '../../spec/schema/scenario-file.ts';
+import { own } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { SpecSet } from '../../spec/types.ts';
 export function withoutShellSteps(scenario: Scenario, { tools }: Pick<SpecSet, 'tools'>): Scenario {
   const isShell = (step: ScenarioStep | undefined): boolean =>
     step?.action.verb === 'step' &&
-    (tools[step.action.tool]?.parameters.some(({ role }) => role === 'command') ?? false);
+    (own(tools, step.action.tool)?.parameters.some(({ role }) => role === 'command') ?? false);
   const { steps } = scenario;
   const end = steps.findIndex(({ action }, at) => action.verb === 'hop' && isShell(steps[at + 1]));
   const last = steps[end];

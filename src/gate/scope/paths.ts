@@ -3,6 +3,9 @@ import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 
 export type Located = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly why: string };
 
+/** Texts that many libraries open as an address: `https://example.com/a`, `file:/etc/passwd`. */
+const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
+
 /**
  * Resolves a path that an agent wrote to a root-relative one, by its text alone: `./src/a`, `src/x/../a` and an
  * absolute path inside the root all become `src/a`; the root itself is `.`. The tool follows links and checks the real
@@ -12,6 +15,7 @@ export function locatePath(root: string, text: unknown): Located {
   if (typeof text !== 'string') return { ok: false, why: 'a path must be a string' };
   if (text === '') return { ok: false, why: 'the path is empty' };
   if (/[\u0000-\u001f\u007f]/.test(text)) return { ok: false, why: 'the path contains a control character' };
+  if (ADDRESS.test(text)) return { ok: false, why: 'it is an address, not a path' };
   if (!text.isWellFormed()) return { ok: false, why: 'the path is not well-formed Unicode' };
   if (Buffer.byteLength(text) > MAX_PATH_BYTES)
     return { ok: false, why: `the path is longer than ${MAX_PATH_BYTES} bytes` };

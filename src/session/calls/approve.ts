@@ -5,6 +5,7 @@ import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
 import type { Ids } from '../../ports/ids.ts';
+import { readAnswer } from './read-answer.ts';
 
 /** Validity of an approval in minutes, if the approver does not state one. */
 const DEFAULT_MINUTES = 15;
@@ -32,7 +33,8 @@ export async function askApproval(
   GivenApproval | { readonly pending: string } | { readonly declined: string; readonly because?: string } | null
 > {
   const { subject, hash } = wanted;
-  const answer = await approver.approve({ ...subject, agent, hash });
+  // A copy: what the approver does to it must not change what is recorded.
+  const answer = readAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
   if (!answer) return null;
   if ('pending' in answer || 'declined' in answer) return answer;
   const { by, minutes, grant: limits } = answer;

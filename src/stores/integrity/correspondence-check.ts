@@ -36,6 +36,8 @@ export class CorrespondenceCheck {
   readonly #blank: { readonly sessionId: string; readonly seq: number; readonly parties: readonly string[] }[] = [];
   readonly #sent = new Set<string>();
   readonly #received = new Set<string>();
+  /** The messages that their recipients recorded as delivered. */
+  readonly #delivered = new Set<string>();
 
   constructor(db: Database, report: Report) {
     this.#sql = statementsOf(db, SQL);
@@ -51,6 +53,7 @@ export class CorrespondenceCheck {
     if (known?.event === 'message') {
       const { from, sentAt, event: _, ...same } = known;
       this.#received.add(known.id);
+      this.#delivered.add(known.id);
       this.#compare(sessionId, seq, { ...same, recipient: address, sender: from, sent_at: sentAt });
     }
     if (known?.event === 'receipt' && known.nth !== null) {
@@ -103,9 +106,10 @@ export class CorrespondenceCheck {
       this.#report(null, `receipts.message of ${nth}`, `there is no message ${message}`);
     let last: Row | null = null;
     let rank = -1;
+    let isConfirmed = false;
     for (const row of this.#sql.all.iterate() as Iterable<Row>) {
-      if (last !== null && row['id'] !== last['id']) this.#finishMessage(last, rank);
-      if (row['id'] !== last?.['id']) rank = -1;
+      if (last !== null && row['id'] !== last['id']) this.#finishMessage(last, rank, isConfirmed);
+      if (row['id'] !== last?.['id']) [rank, isConfirmed] = [-1, false];
       last = row;
       if (row['nth'] === null) continue;
       const next = RECEIPTS.indexOf(row['receipt'] as (typeof RECEIPTS)[number]);
@@ -113,12 +117,16 @@ export class CorrespondenceCheck {
       if (!follows || row['owner'] !== row['sender'])
         this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} is none that follows the one before`);
       rank = Math.max(next, rank);
+      isConfirmed ||= row['receipt'] === 'delivered';
     }
-    if (last !== null) this.#finishMessage(last, rank);
+    if (last !== null) this.#finishMessage(last, rank, isConfirmed);
   }
 
-  /** @param rank the place of its last receipt in {@link RECEIPTS}; -1 if it has none */
-  #finishMessage(row: Row, rank: number): void {
+  /**
+   * @param rank the place of its last receipt in {@link RECEIPTS}; -1 if it has none
+   * @param isConfirmed true if one of its receipts says that it was delivered
+   */
+  #finishMessage(row: Row, rank: number, isConfirmed: boolean): void {
     const [id, sender, recipient] = [String(row['id']), String(row['sender']), String(row['recipient'])];
     const state = RECEIPTS[rank];
     const where = `messages.state of ${id}`;
@@ -132,6 +140,8 @@ export class CorrespondenceCheck {
       own(address) !== null && !address.includes('@') && !this.#erased.has(address);
     if (rank > 0 && isUnknown(recipient) && !this.#received.has(id))
       this.#report(own(recipient), where, `it is "${state}", and its recipient has no entry of it`, true);
+    if (rank > 0 && this.#delivered.has(id) && !isConfirmed)
+      this.#report(own(recipient), where, 'its recipient has an entry of it, and no receipt of the delivery', true);
     if (isUnknown(sender) && !this.#sent.has(id)) {
       const isOpen = this.#agents.has(sender);
       this.#report(

@@ -8,7 +8,7 @@ import { openProject } from '../../../project/open-project.ts';
 import { getPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
-import { nearest } from '../../../spec/names.ts';
+import { nearest, own } from '../../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { namedSpecs } from '../../chosen-specs.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
@@ -62,7 +62,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
     );
   }
   const mode = modeOf(specs, options.mode);
-  const args = parseArguments(specs.tools[options.tool], words);
+  const args = parseArguments(own(specs.tools, options.tool), words);
   const view = imagine(root, options.peripheral, mode);
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
   const question = { peripheral: options.peripheral, mode, tool: options.tool, args };

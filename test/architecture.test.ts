@@ -18,8 +18,8 @@ const BELOW_SRC = [
 ];
 
 /**
- * Which folder of src/ may import which. The arrows are literals on purpose: changing the architecture means editing this table in the same
- * commit. `''` is src/ itself (index.ts).
+ * The imports that are allowed between folders of src/. The arrows are literals on purpose: changing the architecture
+ * means editing this table in the same commit. `''` is src/ itself (index.ts).
  */
 const ARROWS: { readonly [folder: string]: readonly string[] } = {
   base: [],

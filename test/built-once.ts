@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A folder with repositories that is built once in each process and copied for each test: runs of git take longer than most tests. The addresses
- * of remotes in the configurations lead to the copy.
+ * A folder with repositories that is built once in each process and copied for each test: runs of git take longer than
+ * most tests. The addresses of remotes in the configurations lead to the copy.
  */
 export function builtOnce(build: (folder: string) => void): (to: string) => void {
   let built: string | null = null;

@@ -46,7 +46,7 @@ it('the package’s hook program answers, and refuses unreadable input', () => {
   expect(stderr).toContain('hopgate');
 });
 
-/** A project with the packed package and, beside it, the packages that this repository has. */
+/** A project with the packed package and the packages of this repository. */
 function project(): string {
   const at = join(folder, 'package');
   for (const name of ['package.json', 'specs', 'machines', 'src/daemon/client'])

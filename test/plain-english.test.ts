@@ -2,11 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 /**
- * How many doubtful sentences the comments of each folder may contain. A number may only fall. CONTRIBUTING.md has the rules of the language;
- * `npx vitest run test/plain-english.test.ts` prints the lines of a folder that exceeds its budget.
+ * How many doubtful sentences the comments of each folder may contain. A number may only fall. CONTRIBUTING.md has the
+ * rules of the language; `npx vitest run test/plain-english.test.ts` prints the lines of a folder that exceeds its
+ * budget.
  */
 const BUDGET: { readonly [folder: string]: number } = {};
-/** How many lines of comments may be longer than 120 columns: lines of code examples. This number may only fall, too. */
+/**
+ * How many lines of comments may be longer than 120 columns: lines of code examples. This number may only fall, too.
+ */
 const LONG_LINES = 1;
 
 /** A comment must begin with the noun or the verb, not with a relative clause. */
@@ -104,4 +107,19 @@ describe('the comments of src', () => {
   ])('with a listed phrase are found: %j', (source, doubtful) =>
     expect(commentsOf('a.ts', source).some(isDoubtful)).toBe(doubtful),
   );
+});
+
+describe('the comments of test', () => {
+  // This file quotes doubtful comments, and a glob in the mutation config looks like one.
+  const tests = (readdirSync('test', { recursive: true }) as string[]).filter(
+    (file) => /\.(?:ts|tsx|cjs|mjs)$/.test(file) && !/^(?:fixtures|plain-english|mutation\/vitest)\b/.test(file),
+  );
+  const comments = tests.flatMap((file) => commentsOf(file, readFileSync(`test/${file}`, 'utf8')));
+
+  it('are found by the check', () => expect(comments.length).toBeGreaterThan(1000));
+
+  it('contain no listed phrase', () =>
+    expect(
+      comments.filter(isDoubtful).map(({ file, line, text }) => `test/${file}:${line} ${text.split('\n')[0]}`),
+    ).toEqual([]));
 });

@@ -54,7 +54,7 @@ function turnOf(turn: ScriptedTurn, number: number): Turn {
 const mock = (script: readonly ScriptedTurn[]): MockLanguageModelV4 =>
   new MockLanguageModelV4({ doGenerate: script.map(turnOf) });
 
-/** What the model was given, call by call. */
+/** The model's input of each call. */
 const seenBy = (calls: Calls) =>
   calls.map(({ tools, prompt }, turn) => {
     const results = new Map<string, string>();

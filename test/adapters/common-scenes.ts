@@ -19,7 +19,7 @@ export const broken = (session: AgentSession): AgentSession => ({
 interface Aborting {
   readonly signal: AbortSignal;
   readonly backends: (real: readonly ToolBackend[]) => readonly ToolBackend[];
-  /** What the signal said that came through to it. */
+  /** The reason of the abort signal that reached the tool. */
   readonly reached: () => unknown;
 }
 

@@ -22,7 +22,7 @@ import { agentWorld } from '../contracts/agent-world.ts';
 import { isDeep } from '../depth.ts';
 import { broken, end, execute, hop, playApart, read, readThatAborts } from './common-scenes.ts';
 
-/** As LangChain reads a provider's answer: what is not JSON is no call. */
+/** Parses a provider's answer as LangChain does: text that is not JSON is not a call. */
 function calling(calls: readonly ScriptedCall[], turn: number): AIMessage {
   const ids = calls.map((call, index) => ({ ...call, id: `call-${turn}-${index}` }));
   const unread = ids.flatMap(({ id, name, input }) => (typeof input === 'string' ? [{ id, name, args: input }] : []));
@@ -41,7 +41,7 @@ function fake(script: readonly ScriptedTurn[]): ReturnType<typeof fakeModel> {
   return model;
 }
 
-/** Beneath the adapter: what the model is given. */
+/** The model's input, below the adapter. */
 const witness = (seen: SeenTurn[]) =>
   createMiddleware({
     name: 'witness',

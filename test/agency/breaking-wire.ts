@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Where a wire breaks: after so many bytes in one direction, counted from the call of `cut`. */
+/** The place at which a wire breaks: after so many bytes in one direction, counted from the call of `cut`. */
 export interface Cut {
   readonly up?: number;
   readonly down?: number;

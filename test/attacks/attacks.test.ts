@@ -25,7 +25,9 @@ function playAll(prefix: readonly string[], step: number): Promise<Outcome> {
 }
 
 const classes = [...new Set(ALL_CASES.map((one) => one.class))].sort();
-/** `npm test` plays a part of the cases, `npm run test:deep` all of them, as the user who runs it and as another one. */
+/**
+ * `npm test` plays a part of the cases, `npm run test:deep` all of them, as the user who runs it and as another one.
+ */
 const users: readonly (readonly [who: string, prefix: readonly string[], step: number])[] = [
   [asRoot ? 'root' : 'an ordinary user', [], depth(8, 1)],
   ...(asRoot

@@ -3,7 +3,7 @@ import type { World } from './world.ts';
 /** A class of attack: the requirements that earlier systems' advisories taught, R1 to R18, and the limits. */
 export type AttackClass = `R${number}` | 'limits' | 'control';
 
-/** What has to come of a call. */
+/** The required result of a call. */
 export type Expectation =
   /** A denial; any code, or this one. */
   | 'refused'
@@ -20,8 +20,9 @@ export type Expectation =
 export type Peripheral = 'explore' | 'edit' | 'test' | 'deploy' | 'reflect';
 
 /**
- * One call that an agent makes. In every string of `args`, `{ROOT}`, `{OUT}` (the tree outside), `{PORT}` and `{SOCKET}` (services of the host),
- * `{ENGINE}` (our pid) and `{MARK}` (a word that no other process has) are filled in.
+ * One call that an agent makes. In every string of `args`, `{ROOT}`, `{OUT}` (the tree outside), `{PORT}` and
+ * `{SOCKET}` (services of the host), `{ENGINE}` (our pid) and `{MARK}` (a word that no other process has) are filled
+ * in.
  */
 export interface Case {
   readonly class: AttackClass;

@@ -1,4 +1,7 @@
-/** A long run of all fuzzing, for `npm run fuzz [-- minutes]`. Ends with status 1, and how to repeat it, at the first input that gets through. */
+/**
+ * A long run of all fuzzing, for `npm run fuzz [-- minutes]`. Ends with status 1, and how to repeat it, at the first
+ * input that gets through.
+ */
 import fc from 'fast-check';
 import { FUZZES } from './fuzz.ts';
 

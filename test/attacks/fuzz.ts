@@ -92,7 +92,7 @@ const scopes: Fuzz = {
     }) as fc.IProperty<[unknown]>,
 };
 
-/** A tree with links of every kind; the walk of any path of it has to end beneath its root. */
+/** A tree with links of every kind; the walk of each path must end within its root. */
 function linkedTree(): { readonly root: string; readonly outside: ReadonlySet<string> } {
   const folder = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'hopgate-fuzz-')));
   process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));

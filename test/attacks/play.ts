@@ -20,7 +20,7 @@ export interface Flaw {
   readonly why: string;
 }
 
-/** What came of a play: the flaws of single cases, and those that only show at the end. */
+/** The result of a play: the flaws of single cases, and those that only show at the end. */
 export interface Outcome {
   readonly played: number;
   readonly flaws: readonly Flaw[];
@@ -29,8 +29,9 @@ export interface Outcome {
 export const nameOf = (one: Case): string => `${one.class} ${one.kind} in ${one.peripheral}: ${one.name}`;
 
 /**
- * Plays cases in a fresh world through a real session: the gate, the backends, the sandbox, a SQLite store. After each case the tree outside
- * and what lies out of scope have to be as before, and no secret may show; after all of them the evidence is searched too, and nothing may live on.
+ * Plays cases in a fresh world through a real session: the gate, the backends, the sandbox, a SQLite store. After each
+ * case the tree outside and what lies out of scope have to be as before, and no secret may show; after all of them the
+ * evidence is searched too, and nothing may live on.
  * @param broken serves its tools in place of the real backends: to see that a hole is noticed
  */
 export async function play(cases: readonly Case[], broken?: ToolBackend): Promise<Outcome> {
@@ -61,7 +62,10 @@ export async function play(cases: readonly Case[], broken?: ToolBackend): Promis
   }
 }
 
-/** Each case is a call of its own, of files that no session has changed: what of them may ship is tried in what-ships.test.ts. */
+/**
+ * Each case is a call of its own, of files that no session has changed: what of them may ship is tried in
+ * what-ships.test.ts.
+ */
 const withoutRelease = ({ tree: _, ...backend }: ToolBackend): ToolBackend => ({
   ...backend,
   run: ({ grant: { release: __, ...grant }, ...call }) => backend.run({ ...call, grant }),
@@ -71,7 +75,7 @@ const withoutRelease = ({ tree: _, ...backend }: ToolBackend): ToolBackend => ({
 const SPECS: SpecSet = structuredClone(fixtureSpecs);
 Object.assign(SPECS.peripherals['deploy']!.context['commit-message']!, { optional: true });
 
-/** A session that stands in a peripheral, reached by lawful hops. */
+/** A session in a peripheral, reached by lawful hops. */
 async function sessionIn(
   world: World,
   store: EvidenceStore,
@@ -116,10 +120,11 @@ async function sessionIn(
 
 const inScope = (path: string): boolean => /^(?:src|docs|scripts|\.git)(?:\/|$)/.test(path);
 
-/** What no case may change. */
+/** The state that no case may change. */
 const look = (world: World, peripheral: Peripheral) => ({
   outside: treeHash(world.outside),
-  // what an observing tool may change is nothing; what the acting ones may is the scope and, in deploy, git's own folder
+  // what an observing tool may change is nothing; what the acting ones may is the scope and, in deploy, git's own
+  // folder
   root: treeHash(world.root, peripheral === 'edit' || peripheral === 'deploy' ? inScope : undefined),
   git: peripheral === 'deploy' ? gitFiles(world) : treeHash(join(world.root, '.git')),
   reached: world.reached(),
@@ -162,7 +167,7 @@ async function playOne(
   return { flaws, after };
 }
 
-/** What decides what git runs: neither a commit nor a push may change it. */
+/** The files that decide which programs git runs: neither a commit nor a push may change them. */
 const gitFiles = (world: World): string =>
   treeHash(
     join(world.root, '.git'),
@@ -206,7 +211,7 @@ async function atTheEnd(world: World, reachedOutside: number): Promise<readonly 
   if (!evidence.includes('session-open')) flaws.push('the evidence could not be searched');
   for (const secret of world.secrets)
     if (formsOf(secret).some((form) => evidence.includes(form))) flaws.push('a secret is in the evidence');
-  // A killed process is gone a moment after it was told so.
+  // A killed process disappears a moment after the signal.
   for (let attempt = 0; attempt < 100 && processesWith(world.mark).length > 0; attempt++)
     await new Promise((resolve) => setTimeout(resolve, 20));
   flaws.push(...processesWith(world.mark).map((line) => `a process is left: ${line}`));

@@ -15,7 +15,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 type Call = readonly [tool: string, args: { readonly [name: string]: Json }];
 
-/** What an agent may try to get at what only a push is shown. */
+/** Attempts of an agent to get the credential that only a push sees. */
 const reach = (token: string, url: string): readonly Call[] => [
   ...[
     'env',
@@ -53,7 +53,7 @@ it('R8: a push succeeds without showing its credential to an agent or in the evi
       const password = credential.kind === 'file' ? secret : fromEnv;
       const server = await serveRepositories(world.folder, { password });
       const url = `${server.origin}/remote.git`;
-      // A remote that tells on whoever pushes.
+      // A remote that repeats the credential of a push in its output.
       fs.mkdirSync(join(world.remote, 'hooks'), { recursive: true });
       fs.writeFileSync(join(world.remote, 'hooks/update'), '#!/bin/sh\necho "$HTTP_AUTHORIZATION" >&2\n', {
         mode: 0o755,

@@ -33,7 +33,7 @@ const CONFIG: Partial<ProjectConfig> = {
   mask: ['.env'],
 };
 
-/** A repository with a remote, and what a person or a program beside the sessions does to its files. */
+/** A repository with a remote, and the changes of its files by a person or another program. */
 function world() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-ships-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ async function verified(session: Session, forge: (body: { [name: string]: never 
   return verdict.violations.map(({ rule, message }) => `${rule}: ${message}`);
 }
 
-/** What `hopgate verify` says of the trees of a session. */
+/** The lines of `hopgate verify` about the trees of a session. */
 async function shipmentsOf(session: Session) {
   const collected = new Shipments();
   for (const entry of await session.evidence()) collected.add(entry, (peripheral) => peripheral === 'deploy');
@@ -107,7 +107,7 @@ const yes = (meanwhile: (request: ApprovalRequest) => void = answers.ok): Approv
   },
 });
 
-/** What the operator was asked meanwhile. */
+/** The requests to the operator in the meantime. */
 async function askedOf(work: (meanwhile: (request: ApprovalRequest) => void) => Promise<unknown>) {
   const asked: ApprovalRequest[] = [];
   await work((request) => void asked.push(request));

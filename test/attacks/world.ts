@@ -5,7 +5,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A repository with planted secrets, a tree outside of it that must never change, and services of the host that nobody may reach. */
+/**
+ * A repository with planted secrets, a tree outside of it that must never change, and services of the host that nobody
+ * may reach.
+ */
 export interface World {
   readonly folder: string;
   readonly root: string;

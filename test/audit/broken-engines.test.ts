@@ -53,10 +53,10 @@ interface Broken {
   /** The rule that the audit has to name, and a part of its words. */
   readonly rule: Rule;
   readonly says: string;
-  /** What is pinned; the fixture specs unless given. */
+  /** The pinned specs; default: the fixture specs. */
   readonly pinned?: SpecSet;
   readonly config?: ProjectConfig;
-  /** What the engine goes by instead. */
+  /** The specs that the engine uses instead. */
   readonly specs?: (specs: SpecSet) => SpecSet;
   readonly engineConfig?: Partial<ProjectConfig>;
   readonly backend?: ReturnType<typeof answering>;

@@ -24,7 +24,7 @@ const find = (event: string, nth = 0): number => {
   return found.at(nth)!;
 };
 
-/** The log with some entries changed, and a chain computed anew by someone who can: only its meaning can give it away. */
+/** The log with some entries changed and all hashes recomputed: only its meaning can reveal the change. */
 function forge(change: (drafts: EntryDraft[]) => EntryDraft[]): StoredEntry[] {
   return sealDrafts(EMPTY_CHAIN, change(LOG.map(({ entry }) => draftOf(entry))));
 }

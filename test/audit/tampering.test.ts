@@ -16,11 +16,11 @@ const log: readonly StoredBytes[] = sealDrafts(EMPTY_CHAIN, conversation('s-1', 
   prev: entry.prev,
   hash: entry.hash,
 }));
-/** Of how many entries one has its bits flipped. */
+/** One entry in so many has its bits flipped. */
 const EVERY = depth(10, 1);
 const headAt = (index: number): ChainHead => (index < 0 ? EMPTY_CHAIN : { seq: index, hash: log[index]!.hash });
 
-/** Whether reading these links from `after` on shows damage; it ends at the first sign. */
+/** True if reading these links from `after` on finds damage. Ends at the first sign. */
 function damaged(links: readonly StoredBytes[], after: ChainHead): boolean {
   let last = after;
   for (const link of links) {

@@ -27,7 +27,7 @@ export const ROOT = '/repo';
 
 const sha = (char: string): string => char.repeat(64);
 
-/** What every tool of the shipped catalogue answers when all goes well, with the effects that its sandbox would see. */
+/** The successful answer of every tool of the shipped catalogue, with the effects that its sandbox would observe. */
 export const answering = (over: { verdict?: 'pass' | 'fail' } = {}): ToolBackend => {
   const path = (args: { readonly [name: string]: Json }): string =>
     posix.relative(ROOT, posix.resolve(ROOT, String(args['path'])));
@@ -104,7 +104,7 @@ export interface WorldOptions {
   readonly unsafeNoSandbox?: boolean;
 }
 
-/** Parts with a clock of their own: it stands still but for one millisecond a look. */
+/** Parts with a clock of their own, which advances one millisecond at each reading. */
 export function parts() {
   let now = Date.parse('2026-01-31T09:00:00.000Z');
   let count = 0;

@@ -7,13 +7,13 @@ import { entryRows, gatedSteps, rawInserts, storeAppends } from './raw-sqlite.ts
 import { pairsOf, sandboxBench } from './sandbox.ts';
 
 /**
- * What a gated step costs next to what the disk costs, in one run: each round measures the base and what is held against it one after the
- * other, so that a busy machine slows both. Ratios are medians over the rounds. `--json` for programs.
+ * The cost of a gated step as a multiple of the disk's cost, in one run: each round measures the base and the step one
+ * after the other, so that a busy machine slows both. Ratios are medians over the rounds. `--json` for programs.
  */
 interface Row {
   readonly what: string;
   readonly against: string;
-  /** What one of these may cost at most, in multiples of the base. */
+  /** Maximum cost of one, in multiples of the base. */
   readonly target?: number;
   /** One pair a round. */
   readonly rounds: readonly {

@@ -25,8 +25,8 @@ const ASKING = WAYS.filter((way) => !way.startsWith('by itself'));
 export type HookRound = { readonly [way in Way]: { readonly rate: number; readonly base: number } };
 
 /**
- * Hook processes as a client program starts them, on the built program, for a read (or an edit) that the gate lets through: what the user waits for
- * at each call. The ways without the daemon open the session anew every time.
+ * Hook processes as a client program starts them, on the built program, for a read (or an edit) that the gate allows:
+ * what the user waits for at each call. Without the daemon, each hook opens the session again.
  */
 export async function hooksBench() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-hooks-')));
@@ -98,7 +98,7 @@ export async function hooksBench() {
       return ms;
     },
   };
-  /** Each beside one bare Node; the medians of their rates. */
+  /** Each next to one bare Node; the medians of their rates. */
   const measure = (way: Way, times: number) => {
     const [all, bare]: [number[], number[]] = [[], []];
     for (let i = -1; i < times; i++) {

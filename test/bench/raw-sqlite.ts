@@ -78,8 +78,8 @@ export const gatedSteps = ({ steps = 1000, sessions = 1 } = {}): Promise<Pace> =
   });
 
 /**
- * Durable appends of a store while `sessions` sessions write side by side, each waiting for its own last append. With one
- * session every append is a transaction; with more they share.
+ * Durable appends of a store while `sessions` sessions write side by side, each waiting for its own last append. With
+ * one session every append is a transaction; with more they share.
  */
 export function storeAppends({ appends = 2000, sessions = 1 } = {}): Promise<Pace> {
   return inFolder(async (file) => {

@@ -37,7 +37,7 @@ export interface SandboxBench {
   close(): Promise<void>;
 }
 
-/** What there is to measure; null on a host without a sandbox. */
+/** The layouts to measure; null on a host without a sandbox. */
 export async function sandboxBench(): Promise<SandboxBench | null> {
   const sandbox = await detectSandbox();
   if (!sandbox.availability.ok) return null;
@@ -129,7 +129,7 @@ mount -t tmpfs hopgate "$2" && mkdir "$2/upper" "$2/work" "$2/merged" && cd "$1"
 mount -t overlay -o "lowerdir=.,upperdir=$2/upper,workdir=$2/work$3" hopgate "$2/merged" && cd / && shift 3 && exec "$@"
 `;
 
-/** What one would type: an overlay has to be mounted first. */
+/** The command line by hand: an overlay has to be mounted first. */
 function commandLine(layout: SandboxLayout, supportFiles: SupportFiles, command: readonly string[]): string[] {
   const contained = [
     'bwrap',

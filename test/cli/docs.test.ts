@@ -20,7 +20,7 @@ async function type(line: string, { run, feed }: Machine): Promise<string> {
   return (await (input === undefined ? run(...argv) : feed(input.replaceAll('\\n', '\n'), ...argv))).all;
 }
 
-/** What differs from machine to machine, as it would look on a reader's. */
+/** Replaces values that differ between machines by those of a reader's machine. */
 const asOnAnyMachine = (text: string, { root, env }: Machine): string =>
   text
     .replaceAll(root, '/home/me/shop')

@@ -15,7 +15,7 @@ async function open({ root, env }: Machine) {
   return { session, file: transcriptPath(stateDir, session.id) };
 }
 
-/** An agent that is told where it is, speaks, calls, and hops out. */
+/** An agent that reads where it is, speaks, calls, and hops out. */
 async function inhabited(on: Machine) {
   const { session, file } = await open(on);
   const agent = recordTranscript(agentSession(session), transcriptTo(file));

@@ -123,7 +123,7 @@ const isClosed = (messages: readonly Message[]) =>
     (each) => each.type === '@xstate.snapshot' && each.sessionId === 'hop-graph' && each.snapshot.value === 'closed',
   );
 
-/** Gives each actor's definition the events that were told of it, and compares where it stands with what was told. */
+/** Replays the reported events on each actor's definition, and compares its state with the reported one. */
 function followed(messages: readonly Message[]): number {
   const actors = new Map<string, { logic: ReturnType<typeof createMachine>; at: never }>();
   let checked = 0;

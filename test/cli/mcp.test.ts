@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const CONTROLS = ['bell', 'whistle', 'hop', 'mode', 'status', 'why'];
 
-/** What has happened in a session, by the events of its evidence. */
+/** The events of a session's evidence. */
 async function events(here: Machine, id: string): Promise<readonly string[]> {
   const store = sqliteStore(evidenceFile(here.root, here.env));
   const found: string[] = [];

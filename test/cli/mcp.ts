@@ -36,10 +36,10 @@ export interface Opened {
 
 export interface Served {
   readonly client: Client;
-  /** What the server says of itself on stderr. */
+  /** The server's standard error. */
   readonly opened: Opened;
   readonly pid: number;
-  /** What came on its stdout that is not the protocol. */
+  /** Standard output that is not part of the protocol. */
   readonly noise: readonly Error[];
   kill(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function serve(here: Machine, argv: readonly string[] = [], options
     {
       capabilities: approves === undefined ? {} : { elicitation: { form: {} } },
       versionNegotiation: { mode: era },
-      // A client that lists anew, as real ones do: else each change would be waited out.
+      // A client that lists the tools again, as real ones do; otherwise the server waits after each change.
       listChanged: { tools: { debounceMs: 0, onChanged: () => {} } },
     },
   );

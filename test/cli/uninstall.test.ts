@@ -38,7 +38,7 @@ function snapshot(folder: string): Files {
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-uninstall-')));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-/** What the user sees; the state folder is hopgate's own. */
+/** The user's files, without hopgate's state folder. */
 const places = () => ({ home: snapshot(join(base, 'home')), repo: snapshot(join(base, 'repo')) });
 
 /** A home folder and a repository with these files, as a target of an installation. */

@@ -30,7 +30,7 @@ export async function acpEditor(root: string, env: NodeJS.ProcessEnv, inner: str
   await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} });
   const prompt = (sessionId: string, text: string) =>
     agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
-  /** What the person at the editor had said, as the agent repeats it. */
+  /** The words of the person at the editor, as the agent repeats them. */
   const repeated = () =>
     updates.flatMap((update) =>
       update.sessionUpdate === 'user_message_chunk' && update.content.type === 'text' ? [update.content.text] : [],

@@ -12,7 +12,10 @@ const BELLS = depth(16, 100);
 /** The turns of a model between two prompts. */
 const PER_PROMPT = 8;
 
-/** The moves of a model, in turn: calls that run, that are refused, that fail, of hopgate's own tools, and several at once. */
+/**
+ * The moves of a model, in turn: calls that run, that are refused, that fail, of hopgate's own tools, and several at
+ * once.
+ */
 const MOVES = ['read', 'status', 'refused', 'missing', 'two'] as const;
 type Move = (typeof MOVES)[number] | 'begin' | 'end';
 
@@ -20,8 +23,8 @@ type Move = (typeof MOVES)[number] | 'begin' | 'end';
 type Ring = (nth: number) => Promise<void>;
 
 /**
- * The turns of one prompt. The model rings a bell before each of its answers, in the middle of the agent's turn; the last
- * answer ends the turn.
+ * The turns of one prompt. The model rings a bell before each of its answers, in the middle of the agent's turn; the
+ * last answer ends the turn.
  *
  * @param first the first bell
  */

@@ -22,7 +22,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** What a run of the client came to. */
+/** The result of a run of the client. */
 export interface Run extends Ended {
   readonly requests: readonly Seen[];
   /** Every tool result that the model saw, in order. */
@@ -41,14 +41,17 @@ export interface RunOptions {
   readonly env?: { readonly [name: string]: string };
   /** `claude` started without hopgate. */
   readonly bare?: boolean;
-  /** The folder that it is started in, from the root; then hopgate is not told the root. */
+  /** The folder, relative to the root, that the client is started in. hopgate then gets no `--root`. */
   readonly folder?: string;
   readonly permissionMode?: string;
   /** hopgate's command line; default: its source. */
   readonly cli?: string;
 }
 
-/** A home, a repository, a state folder, and Claude Code in it, whose model is a script and whose way out of this machine is closed. */
+/**
+ * A home, a repository, a state folder, and Claude Code in it, whose model is a script and whose way out of this
+ * machine is closed.
+ */
 export class ClaudeWorld {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-cc-')));
   readonly home = join(this.folder, 'home');
@@ -159,7 +162,7 @@ export class ClaudeWorld {
     return runToEnd([...HOPGATE, ...args], this.root, this.env);
   }
 
-  /** The events of a session's evidence, with what tells them apart. */
+  /** The events of a session's evidence, each with its distinguishing field. */
   async evidence(session: string): Promise<readonly string[]> {
     const store = sqliteStore(evidenceFile(this.root, this.env));
     try {

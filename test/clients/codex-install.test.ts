@@ -22,7 +22,7 @@ describe.skipIf(CODEX_BIN === undefined)(
               { calls: [{ namespace: `mcp__${SERVER}`, name: 'mode', input: { to: 'diagnose', reason: 'look' } }] },
               { calls: [{ namespace: `mcp__${SERVER}`, name: 'read', input: { path: 'README.md' } }] },
               { text: 'done' },
-              // With hopgate codex beside it:
+              // With `hopgate codex` in addition:
               { calls: [{ name: 'exec_command', input: { cmd: 'echo x > made.txt' } }] },
               { text: 'done' },
               // Taken out again:

@@ -23,7 +23,7 @@ prefix_rule(pattern=["cp"], decision="prompt", justification="copies are large")
 prefix_rule(pattern=["touch"], decision="allow")
 `;
 
-/** What the model is told of each command, in the peripheral edit. */
+/** The answer that the model gets to each command, in the peripheral edit. */
 async function results(commands: readonly string[], rules: { readonly [file: string]: string }, config = '') {
   const main = [...toEdit, ...commands.map((command) => call('bash', { command })), { text: 'done' }, { text: 'done' }];
   const world = await codexWorld({ scripts: { main }, config });

@@ -8,7 +8,7 @@ import type { ScriptedTurn } from './responses-server.ts';
 /** How often a model looks at its situation until the message is there. */
 const LOOKS = 40;
 
-/** The id of a message with this text in what a model was told. */
+/** The id of the message with this text in the model's input. */
 const messageIn = (told: string, text: string): string | undefined =>
   new RegExp(`\\[(?:bell|whistle)[^\\]]*, id (m-[\\w-]+)\\] "${text.replace('?', '\\?')}"`).exec(told)?.[1];
 

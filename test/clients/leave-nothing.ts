@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Processes whose state lies in this folder: a daemon that was told to stop writes until it has ended. */
+/** Processes whose state lies in this folder: a stopping daemon writes until it has ended. */
 function processesIn(folder: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => {
     try {

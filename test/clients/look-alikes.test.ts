@@ -109,7 +109,7 @@ describe.skipIf(!CLAUDE_BIN)('a server in Claude Code with hopgate’s name', ()
     expect(run.stderr).not.toContain('WARNING');
     const before = await world.hopgate('verify', run.session, '--inhabited');
     expect(before.stdout).toMatch(/P-1 .*holds/);
-    // What Claude Code writes of a call that another server has carried out.
+    // Claude Code's record of a call that another server carried out.
     const folder = join(world.home, '.claude/projects', world.root.replaceAll(/[^A-Za-z0-9]/g, '-'));
     const [main] = execFileSync('find', [folder, '-name', '*.jsonl'], { encoding: 'utf8' }).split('\n');
     const timestamp = new Date().toISOString();

@@ -8,10 +8,13 @@ export interface Turn {
   readonly calls?: readonly { readonly name: string; readonly input: object }[];
 }
 
-/** A turn that is made from what the model was told: the newest tool results, joined, and the other messages. It may wait, and do something to the world meanwhile. */
+/**
+ * A turn computed from the model's input: the newest tool results, joined, and the other messages. It may wait, and
+ * change the world meanwhile.
+ */
 export type Step = Turn | ((told: string, messages: string) => Turn | Promise<Turn>);
 
-/** What the model was told in one request. */
+/** The model's input in one request. */
 export interface Seen {
   readonly thread: string;
   /** The tools it was offered. */
@@ -63,16 +66,16 @@ interface Body {
 }
 
 /**
- * A stand-in for the Messages API on the loopback interface: it plays a script and keeps what the model was told. A conversation whose first user
- * message holds the name of a thread is played by that thread's script (sub-agents), every other by `main`. A request without tools is for a title or
- * the like; it is no turn, unless the program has no tools at all.
+ * A double of the Messages API on the loopback interface: it plays a script and keeps the model's input. A conversation
+ * whose first user message contains the name of a thread is played by that thread's script (sub-agents), every other by
+ * `main`. A request without tools, such as one for a title, is not a turn, unless the program has no tools at all.
  */
 export async function scriptedModel(
   scripts: { readonly [thread: string]: readonly Step[] },
   { hasTools = true } = {},
 ): Promise<Model> {
   const requests: Seen[] = [];
-  // Ids of calls that are told apart in a conversation that several runs share.
+  // Ids of calls that are unique in a conversation that several runs share.
   const run = randomBytes(4).toString('hex');
   const at = new Map<string, number>();
   const turnFor = async (body: Body): Promise<Turn> => {

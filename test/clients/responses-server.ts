@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A tool call of the scripted model. `patch` in place of `input`: a freeform call: a patch for `apply_patch`, a program for `exec`. */
+/**
+ * A tool call of the scripted model. `patch` in place of `input`: a freeform call: a patch for `apply_patch`, a program
+ * for `exec`.
+ */
 export interface ScriptedCall {
   readonly name: string;
   /** `mcp__<server>` for the tools of an MCP server. */
@@ -17,10 +20,10 @@ export interface ScriptedTurn {
   readonly delay?: number;
 }
 
-/** A turn that is made from what the model was told: the newest tool outputs, joined. */
+/** A turn computed from the model's input: the newest tool outputs, joined. */
 export type ScriptStep = ScriptedTurn | ((seen: string, messages: string) => ScriptedTurn | Promise<ScriptedTurn>);
 
-/** What the model was told in one request. */
+/** The model's input in one request. */
 export interface SeenRequest {
   readonly thread: string;
   /** The tools it was offered; those of an MCP server as `<namespace>.<tool>`. */
@@ -44,8 +47,9 @@ export interface ScriptedModel {
 type Item = { readonly [key: string]: unknown };
 
 /**
- * A stand-in for the Responses API on the loopback interface: it plays a script and keeps what the model was told. A conversation whose user
- * messages hold the name of a thread is played by that thread's script (sub-agents), every other by `main`.
+ * A double of the Responses API on the loopback interface: it plays a script and keeps the model's input. A
+ * conversation whose user messages hold the name of a thread is played by that thread's script (sub-agents), every
+ * other by `main`.
  */
 export async function scriptedModel(scripts: {
   readonly [thread: string]: readonly ScriptStep[];
@@ -63,7 +67,7 @@ export async function scriptedModel(scripts: {
       }
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { tools?: Item[]; input?: Item[] };
       const input = body.input ?? [];
-      // Newer models are told of their tools among the messages.
+      // Newer models get their tools in a message.
       const added = input.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => tools as Item[]);
       const tools = toolNames([...(body.tools ?? []), ...added]);
       let turn: ScriptedTurn = { text: 'ok' };

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 const done = { text: 'done' };
-/** Pairs of a bare client and one in hopgate, and starts of Node beside each. */
+/** Pairs of a bare client and one in hopgate, each with a start of Node. */
 const [PAIRS, STARTS] = [7, 5];
 /** How much later the first answer may come, in milliseconds. */
 const MOST_MS = 1200;

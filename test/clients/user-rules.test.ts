@@ -45,7 +45,7 @@ describe.skipIf(!CLAUDE_BIN)('a Claude Code user’s own rules', () => {
       expect(ran(run), JSON.stringify(run.results.slice(3))).toEqual([...Array(7).fill(false), true]);
       expect([world.read('src/a.js'), world.read('src/fixed.js')]).toEqual(['one\n', 'fixed\n']);
       expect(JSON.stringify(run.results)).not.toContain('hidden-text');
-      // A no of the user's is no silence of a hook.
+      // A refusal by the user must not be reported as a silent hook.
       expect(run.stderr).not.toContain('WARNING');
       expect(run.code).toBe(0);
     },

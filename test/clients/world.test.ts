@@ -18,7 +18,7 @@ import { SERVER } from '../server-name.ts';
 import { CLAUDE_BIN, ClaudeWorld, call, own } from './claude-world.ts';
 import { CODEX_BIN, codexWorld, hopgate, writeTree } from './codex-world.ts';
 
-/** What the model does in one turn, whatever the client. */
+/** The model's move in one turn, for each client. */
 interface Act {
   readonly text: string;
   readonly tool: string;
@@ -114,7 +114,7 @@ async function* life(store: EvidenceStore): AsyncGenerator<Act, void, string> {
   yield hop('reflect', last.includes('Task completed!') ? 'won' : 'stuck', 'the game is over');
 }
 
-/** The steps of a script that lives the story, and what the agent was told in each turn. */
+/** The steps of a script that plays the story, and the agent's input in each turn. */
 function steps<Turn>(store: () => EvidenceStore, asTurn: (act: Act) => Turn, over: Turn) {
   const told: string[] = [];
   let living: AsyncGenerator<Act, void, string> | null = null;

@@ -12,7 +12,7 @@ const specs = specSet({ ...CORE, 'a-b': { entry: ['default'], exits: {}, agents:
 const files = generateFiles(specs, { guardsImport: guards });
 const machineFiles = Object.keys(files).filter((name) => name.endsWith('.machine.ts'));
 
-/** What an expression is made of, besides objects, lists and literals. */
+/** The parts of an expression, besides objects, lists and literals. */
 function strangers(node: unknown): string[] {
   if (Array.isArray(node)) return node.flatMap(strangers);
   const { type, ...rest } = node as {
@@ -44,7 +44,7 @@ function exportedCall(source: string) {
 describe('generateFiles', () => {
   let folder = '';
   beforeAll(async () => {
-    // Beneath the project, so that `xstate` is found from there.
+    // Within the project, so that `xstate` is found from there.
     folder = await mkdtemp(resolve('node_modules/.generated-'));
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   });

@@ -8,7 +8,7 @@ import { facts } from './facts.ts';
 const { peripherals } = fixtureSpecs;
 const lifecycle = (id: string) => buildMachine(compileLifecycle(fixtureSpecs, peripherals[id]!));
 
-/** The state after these events of a visit; a `!` stands before each one that is expected to be refused. */
+/** The state after these events of a visit; a `!` marks an event that must be refused. */
 const after = (id: string, ...events: string[]) => {
   const machine = lifecycle(id);
   let snapshot = initialSnapshot(machine);

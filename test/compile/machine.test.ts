@@ -19,7 +19,9 @@ const machines = [
   ...Object.values(compiled.lifecycle),
 ];
 
-/** Facts under which every requirement but the fruit's and the principal's holds, for each principal, source and result. */
+/**
+ * Facts under which every requirement but the fruit's and the principal's holds, for each principal, source and result.
+ */
 const events = (machine: (typeof machines)[number]) =>
   machine.events.flatMap((type) =>
     (['agent', 'operator', 'clock'] as const).flatMap((by) =>

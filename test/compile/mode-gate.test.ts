@@ -11,7 +11,7 @@ import { GATE } from './specs.ts';
 const machine = buildMachine(compileModeGate(GATE));
 const at = (gate: Machine, mode: Mode) => gate.resolveState({ value: mode, context: {} });
 
-/** Where `type` leads from `mode`; null: refused. */
+/** The mode that `type` leads to from `mode`; null if refused. */
 const go = (mode: Mode, type: string, some: Partial<RequirementFacts> = {}) => {
   const { snapshot, taken } = advance(machine, at(machine, mode), { type, facts: facts(some) });
   return taken ? snapshot.value : null;

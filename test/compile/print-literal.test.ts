@@ -24,7 +24,7 @@ const key = fc.oneof(
   fc.constantFrom('a', 'to.b', 'hop-graph', 'constructor', 'on', '$x', '_y'),
   fc.stringMatching(/^[a-z][a-z0-9.-]{0,30}$/),
 );
-/** What a config holds: an object with members, lists of strings, lists of objects; no empty names. */
+/** The values of a config: objects with members, lists of strings, lists of objects; no empty names. */
 const json: fc.Arbitrary<Json> = fc.letrec<{ value: Json; object: Json }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },

@@ -60,13 +60,16 @@ function peripheralOf(id: string, { entry, exits, gates = {}, agents, results = 
   };
 }
 
-/** Which of the target's sources can admit a hop from `from`; none: there is no edge. */
+/** The target's sources that can admit a hop from `from`; empty if there is no edge. */
 const admitting = (target: PeripheralSpec, from: string): readonly EntrySource[] =>
   target.entry.sources.filter(
     (source) => source.kind !== 'default' && (source.kind !== 'from' || source.peripheral === from),
   );
 
-/** A spec set made by hand, with its edges derived as the design says: exit names the target, and the target admits the source. */
+/**
+ * A spec set made by hand, with its edges derived as the design says: exit names the target, and the target admits the
+ * source.
+ */
 export function specSet(sketches: { readonly [id: string]: Sketch }, gate: GateSpec | null = null): SpecSet {
   const peripherals = Object.fromEntries(
     Object.entries(sketches).map(([id, sketch]) => [id, peripheralOf(id, sketch)]),

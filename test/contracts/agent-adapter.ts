@@ -13,21 +13,24 @@ export interface ScriptedCall {
   readonly input: { readonly [name: string]: Json } | string;
 }
 
-/** One answer of the scripted model: calls (all in one turn), or a text. The last one of a script is a text, which ends the run. */
+/**
+ * One answer of the scripted model: calls (all in one turn), or a text. The last one of a script is a text, which ends
+ * the run.
+ */
 export type ScriptedTurn = { readonly calls: readonly ScriptedCall[] } | { readonly say: string };
 
-/** What the model was given when it was asked for a turn. */
+/** The model's input for a turn. */
 export interface SeenTurn {
   /** Names of the tools on offer, as ours: a framework's prefix is taken off. */
   readonly offered: readonly string[];
-  /** The system prompt, or wherever else the framework puts what the adapter tells the model. */
+  /** The adapter's text for the model: the system prompt, or where the framework puts it. */
   readonly instructions: string;
-  /** What came of the calls of the turn before, in their order, as the model reads it. Empty in the first turn. */
+  /** The results of the previous turn's calls, in order, as the model reads them. Empty in the first turn. */
   readonly results: readonly string[];
 }
 
 export interface Scene {
-  /** What the adapter under test is to be put on. Already open; the suite closes it. */
+  /** The session for the adapter under test. Already open; the suite closes it. */
   readonly agentSession: AgentSession;
   /** The same, for adapters that need more than an AgentSession. Do not close it. */
   readonly session: Session;
@@ -36,7 +39,10 @@ export interface Scene {
   readonly person: (shown: string) => Promise<boolean>;
 }
 
-/** What a framework makes impossible for every adapter; the value says why, and is printed. The suite then demands the weaker thing. */
+/**
+ * Demands that a framework makes impossible for every adapter; the value is the printed reason. The suite then checks a
+ * weaker demand.
+ */
 export interface Lacks {
   /** The list of tools is fixed once an agent is made: refusals alone hold it inside. */
   readonly changingTools?: string;
@@ -44,7 +50,7 @@ export interface Lacks {
   readonly absentTools?: string;
   /** The framework answers calls of unknown tools itself. */
   readonly unknownTools?: string;
-  /** The framework refuses arguments that do not fit the schema, or are no JSON, itself. */
+  /** The framework itself refuses arguments that do not fit the schema or are not JSON. */
   readonly malformedArguments?: string;
   /** No way to ask a person in the middle of a run. */
   readonly approvals?: string;
@@ -68,8 +74,9 @@ const FIX: ScriptedCall = { name: 'edit', input: { path: 'src/sum.js', old: 'a -
 const END: ScriptedTurn = { say: 'Done.' };
 
 /**
- * The law for every adapter. A scripted model plays through the framework and the adapter, on a real session with the real tools in a small git
- * repository; what the model saw, what happened, and the evidence of it are judged. After each case the evidence has to verify clean.
+ * The law for every adapter. A scripted model plays through the framework and the adapter, on a real session with the
+ * real tools in a small git repository; what the model saw, what happened, and the evidence of it are judged. After
+ * each case the evidence has to verify clean.
  *
  * @param withPush false leaves out the case that tests, commits and pushes: it takes as long as all others
  */

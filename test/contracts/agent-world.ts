@@ -23,10 +23,15 @@ const FILES: { readonly [path: string]: string } = {
     'test: [{ run: [sh, check.sh], report: none }]\ngit: { remote: origin, branch: main }\ndeploy: { staging: [sh, check.sh] }\n',
 };
 
-/** Where a scene begins. `outside`: a new session; `explore` in diagnose; `edit` and `test` in execute, by way of explore. */
+/**
+ * The start of a scene. `outside`: a new session; `explore` in diagnose; `edit` and `test` in execute, through explore.
+ */
 export type Start = 'outside' | 'explore' | 'edit' | 'test';
 
-/** A small real git repository with a bug, a check that shows it and a bare remote; sessions over the real tools; evidence in SQLite. */
+/**
+ * A small real git repository with a bug, a check that shows it and a bare remote; sessions over the real tools;
+ * evidence in SQLite.
+ */
 export interface AgentWorld {
   readonly root: string;
   readonly store: EvidenceStore;
@@ -35,7 +40,7 @@ export interface AgentWorld {
   /** The session again, with a handle of its own, as another process has it. */
   open(options?: Partial<OpenOptions>): Promise<Session>;
   read(path: string): string;
-  /** `src/sum.js` as it stands in the remote. */
+  /** The content of `src/sum.js` in the remote. */
   pushed(): string;
   /** Closes nothing; reads the evidence to its end and demands that it is whole and clean. */
   verify(): Promise<void>;

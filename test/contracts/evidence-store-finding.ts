@@ -5,7 +5,7 @@ import type { EvidenceQuery, FoundEntry } from '../../src/evidence/query.ts';
 import type { EvidenceStore, StoreErrorCode } from '../../src/ports/evidence-store.ts';
 import { closing, conversation, draft, opening } from '../evidence/drafts.ts';
 
-/** What the suite of every store lends to its parts. */
+/** The context that the suite of every store gives to its parts. */
 export interface StoreTools {
   readonly store: () => EvidenceStore;
   /** Sets the store's clock, in milliseconds after its start. */

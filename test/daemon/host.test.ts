@@ -13,7 +13,10 @@ import { makeWorld, type World } from './world.ts';
 
 const event = (name: string, toolUseId: string | null = null) => ({ name, at: '2026-01-01T00:00:00.000Z', toolUseId });
 
-/** A client program in a terminal with this folder on its PATH, and a process that it starts by way of a package runner with another PATH. */
+/**
+ * A client program in a terminal with this folder on its PATH, and a process that it starts by way of a package runner
+ * with another PATH.
+ */
 async function client(world: World, folder: string) {
   const hook = "require('child_process').spawn('sleep', ['600'], { stdio: 'ignore' }).pid";
   const runner = `process.title = 'npm exec hopgate'; console.log(${hook}); setInterval(() => {}, 1e6)`;

@@ -238,7 +238,7 @@ describe('the running compiled client', () => {
 });
 
 describe.each(KINDS)('the %s client without a daemon', (kind) => {
-  /** Where a script stands for Node. */
+  /** A script replaces Node here. */
   function worldOf(node: string) {
     const world = worldWith(kind, { HOPGATE_DAEMON: 'off' });
     const standIn = join(world.root, 'node');

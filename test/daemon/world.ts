@@ -42,7 +42,7 @@ export function makeWorld(files: { readonly [path: string]: string } = {}): Worl
     XDG_STATE_HOME: join(base, 'state'),
     // A daemon that a hook started, and that no test ends, ends by itself.
     HOPGATE_DAEMON_IDLE_MINUTES: '0.3',
-    // Else each world would compile everything anew.
+    // Otherwise each world would compile everything again.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/hopgate-daemon-tests'),
   };
   mkdirSync(env.HOME);

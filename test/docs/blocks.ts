@@ -3,13 +3,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** A fenced block of a page. */
 export interface Block {
   readonly page: string;
-  /** Of the opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   readonly line: number;
   readonly lang: string;
   readonly text: string;
   /** Why it is not run: from a comment `<!-- not run: reason -->` on the line before it. */
   readonly notRun: string | null;
-  /** The file that it shows: from a first line `# path` or `// path` (`;; path` in EDN), or from a line "`path`:" above. */
+  /**
+   * The file that it shows: from a first line `# path` or `// path` (`;; path` in EDN), or from a line "`path`:" above.
+   */
   readonly file: string | null;
 }
 

@@ -35,7 +35,10 @@ test('the total of a cart', () => assert.equal(total([{ price: 2 }, { price: 3 }
   '.gitignore': 'node_modules/\n.env\n',
 };
 
-/** `hopgate` on the PATH. The word SESSION stands for the id of the newest session of the repository, REQUEST for that of the oldest request. */
+/**
+ * `hopgate` on the PATH. The word SESSION is replaced by the id of the newest session of the repository, REQUEST by
+ * that of the oldest request.
+ */
 const LAUNCHER = `#!${process.execPath}
 const { spawnSync } = require('node:child_process');
 const argv = process.argv.slice(2);

@@ -14,7 +14,7 @@ function runs(block: Block): boolean {
   return block.lang === 'sh' || block.lang === 'console' || isProgram(block);
 }
 
-/** What differs from machine to machine, as it would look on a reader's. */
+/** Replaces values that differ between machines by those of a reader's machine. */
 const asOnAnyMachine = (text: string, { root, state }: Machine): string =>
   text
     .replaceAll(root, '/home/me/mine')

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { blocksOf, pages } from './blocks.ts';
 import { SOURCES } from './sources.ts';
 
-/** What a few lines that are no program may speak of. */
+/** Names that incomplete examples may use. */
 const AROUND = `
 declare global {
   const session: import('hopgate').Session;

@@ -17,7 +17,7 @@ export interface Life {
 
 const PLACES = 12;
 
-/** What is true of the house, and what the agent has found out. */
+/** The state of the house, and the agent's knowledge of it. */
 interface House {
   /** The place with the thing, in the order in which the agent looks. */
   readonly place: number;
@@ -31,9 +31,9 @@ type Act = 'look' | 'ask' | 'bring' | 'peek' | 'tamper' | 'finish';
 const ACTS: readonly Act[] = ['look', 'ask', 'bring', 'peek', 'tamper', 'finish'];
 
 /**
- * One life: the agent asks the person where a thing belongs, looks for it, brings it there, and leaves as a winner. When a
- * choice lapses, it takes any of its acts: it brings the thing to a place that it guesses, reads the game's file, which
- * has the answer, writes into it, or leaves.
+ * One life: the agent asks the person where a thing belongs, looks for it, brings it there, and leaves as a winner.
+ * When a choice lapses, it takes any of its acts: it brings the thing to a place that it guesses, reads the game's
+ * file, which has the answer, writes into it, or leaves.
  *
  * @param engine null: nothing is refused
  */

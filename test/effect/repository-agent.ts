@@ -11,7 +11,7 @@ export const CONDITIONS = [
 ] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** What an agent does when it lapses: any of its acts, or one whose tool it has before it. */
+/** An agent's act when it lapses: any of its acts, or one whose tool is offered. */
 export const LAPSE_KINDS = ['any act', 'an act at hand'] as const;
 export type LapseKind = (typeof LAPSE_KINDS)[number];
 
@@ -43,7 +43,7 @@ export interface Run {
 export const BUDGET = 60;
 const FILES = 6;
 
-/** What is true of the repository, and what the agent has found out. */
+/** The state of the repository, and the agent's knowledge of it. */
 interface Repository {
   readonly buggy: number;
   read: Set<number>;

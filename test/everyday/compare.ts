@@ -25,8 +25,8 @@ export interface Inside {
 }
 
 /**
- * `same`: also the changed files; `ignored`: the same, and only files that a result need not name were not kept; `said`:
- * the same, and the result names what was not kept; `refused`: with a way; `differs`: all else.
+ * `same`: also the changed files; `ignored`: the same, and only files that a result need not name were not kept;
+ * `said`: the same, and the result names what was not kept; `refused`: with a way; `differs`: all else.
  */
 export const VERDICTS = ['same', 'ignored', 'said', 'refused', 'differs'] as const;
 

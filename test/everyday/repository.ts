@@ -31,7 +31,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   const [root, kept] = [join(folder, 'repo'), join(folder, 'kept')];
   const temp = `/tmp/hopgate-day-${process.pid}-`;
   fs.mkdirSync(root);
-  // The store of hopgate is no part of an ordinary environment.
+  // The store of hopgate is not part of an ordinary environment.
   const { XDG_STATE_HOME: _, ...operator } = env;
   const PATH = [...one.path.map((path) => join(root, path)), env['PATH']].join(delimiter);
   const run = (line: string, more: { readonly [name: string]: string } = {}): Run => {

@@ -38,9 +38,9 @@ const start = (peripheral: string, by: By = 'agent'): Request => ({ kind: 'start
 
 interface Row {
   readonly name: string;
-  /** Where it holds, and what is asked there. */
+  /** A state in which the condition holds, and the request. */
   readonly holds: readonly [SessionView, Request];
-  /** Where it does not, what is asked, and the denial. */
+  /** A state in which it does not hold, the request, and the denial. */
   readonly fails: readonly [SessionView, Request, string];
 }
 

@@ -349,7 +349,7 @@ const paragraph = (title: string, value: object): string =>
     .map(([name, of]) => `${name}: ${typeof of === 'string' ? of : JSON.stringify(of)}`)
     .join('\n')}\n`;
 
-/** What a session adds to refusals that the gate cannot see by itself. */
+/** The session's additions to refusals, which the gate cannot compute itself. */
 const MORE: readonly (readonly [string, Denial])[] = [
   ['a session that another writer holds', deny(contextOf(viewOf()), 'session-busy', {}).denial],
   [
@@ -397,7 +397,7 @@ const MORE: readonly (readonly [string, Denial])[] = [
   ],
 ];
 
-// Read it as an agent does: the tests beside this one hold the codes, this page holds the words and what rides along.
+// Read it as an agent does: other tests check the codes, this page holds the words and the fields that come with them.
 it('every decision has the recorded words', async () => {
   const page = [
     ...ROWS.map(([title, context, request]) => {

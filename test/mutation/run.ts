@@ -4,9 +4,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 /**
- * Mutation testing, a part after the other: `npm run mutation [-- gate compile evidence]`. Hours on a small machine; `-- --share 0.2 [--seed 1]`
- * takes the declarations at random that hold about that share of the code. The last lines are the scores: how many of the mutants that were run
- * a test has noticed.
+ * Mutation testing, a part after the other: `npm run mutation [-- gate compile evidence]`. Hours on a small machine;
+ * `-- --share 0.2 [--seed 1]` takes the declarations at random that hold about that share of the code. The last lines
+ * are the scores: how many of the mutants that were run a test has noticed.
  */
 const PARTS = ['gate', 'compile', 'evidence'];
 const { positionals: parts, values } = parseArgs({
@@ -40,7 +40,7 @@ function mutatedIn(part: string): string[] {
     );
 }
 
-/** What stands at the left edge begins a declaration, as the formatter writes it; lines count from 1. */
+/** An unindented line begins a declaration, as the formatter writes it; lines count from 1. */
 function declarations(file: string): { readonly from: number; readonly to: number }[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   const starts = lines.flatMap((line, at) => (/^[a-z@]/.test(line) ? [at + 1] : []));

@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Which tests hold which part, in the narrow: quick ones without a sandbox, as they are run thousands of times. */
+/** The quick tests of each part, without a sandbox, because they run thousands of times. */
 const TESTS: { readonly [part: string]: readonly string[] } = {
   gate: ['test/gate/**/*.test.ts', 'test/session/{denials,facts,loop,wire-hop}.test.ts'],
-  // What takes seconds each time: the type checker, and the gate beside the machines (agreement.test.ts holds them to the spec).
+  // Leaves out two tests that take seconds: the type checker, and the gate against the machines.
   compile: ['test/compile/**/!(generate-files|gate-agreement).test.ts'],
   evidence: [
     'test/evidence/**/*.test.ts',

@@ -1,7 +1,7 @@
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { requestOf } from './request.ts';
 
-/** Makes the same request as often as it is told to, each time once it is told: `node consume.ts STATE_DIR`, and prints what came of it. */
+/** Makes the same request once for each line of input: `node consume.ts STATE_DIR`. Prints each result. */
 const [stateDir] = process.argv.slice(2);
 if (stateDir === undefined) throw new Error('name a state folder');
 const approver = pendingApprover({ stateDir, root: '/repo' });

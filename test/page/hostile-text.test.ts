@@ -63,7 +63,10 @@ describe.skipIf(CHROMIUM === undefined)(
       rmSync(folder, { recursive: true, force: true });
     });
 
-    /** What the page made of the texts: elements that none of its components has, hidden characters, and scripts that ran. */
+    /**
+     * The page's rendering of the texts: elements that none of its components has, hidden characters, and scripts that
+     * ran.
+     */
     const made = (page: Page) =>
       page.evaluate<{ hacked: unknown; elements: string[]; text: string }>(`(() => {
         const root = document.querySelector('hopgate-view').shadowRoot;

@@ -17,7 +17,8 @@ export async function midGame() {
   const served = await serveWorld({ 'hopgate.yaml': 'specs: specs\n', [`specs/${file}`]: text });
   const [node = '', ...args] = ownCommand();
   const env = { ...process.env, ...served.env, HOPGATE_DAEMON: 'off' };
-  // Without the daemon, which would keep the session for a while. Asynchronous: the server of this process releases the session meanwhile.
+  // Without the daemon, which would keep the session for a while. Asynchronous: the server of this process releases the
+  // session meanwhile.
   const run = promisify(execFile);
   const hopgate = (...words: string[]) => run(node, [...args, ...words, '--root', served.root], { env });
   await acceptConfig(served.root, served.env);

@@ -64,7 +64,9 @@ const first = async (served: Served, party: Party) => {
 const statesOf = async (served: Served, id: unknown) =>
   (await served.ask(`GET /v1/messages/${id}`)).json.receipts.map(({ state }: { state: string }) => state);
 
-/** The deep run cuts at every fifteenth byte of a message and its answer: 94 messages, fewer than a page of an inbox. */
+/**
+ * The deep run cuts at every fifteenth byte of a message and its answer: 94 messages, fewer than a page of an inbox.
+ */
 const [STEP, LONGEST] = isDeep ? [15, 700] : [120, 600];
 
 describe('messages between machines', () => {

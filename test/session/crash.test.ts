@@ -78,7 +78,9 @@ const at = (place: 'inside' | 'between') => (file: string) => {
   return killWhen([WRITER, file, place], process.env, isThere);
 };
 
-/** Kills one writer, and checks its evidence against all that it acknowledged. Returns the number of interrupted steps. */
+/**
+ * Kills one writer, and checks its evidence against all that it acknowledged. Returns the number of interrupted steps.
+ */
 async function crash(kill: (file: string) => Promise<readonly string[]> = atRandom): Promise<number> {
   const file = join(temporaryTree(), 'evidence.db');
   const lines = await kill(file);

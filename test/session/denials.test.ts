@@ -385,7 +385,7 @@ describe('a refusal outside the chain', () => {
       expect((await second.evidence()).at(-1)?.body).toMatchObject({ event: 'mode', to: 'discuss' });
       expect((await on.store.notes()).map(({ sessionId }) => sessionId)).toContain(on.session.id);
       await second.detach();
-      // Only now does it see where the session stands.
+      // Only now does it read the state of the session.
       expect((await denied(on.session.step(read))).denial.code).toBe('mode-forbids');
     }
   });

@@ -133,7 +133,7 @@ describe('the fruit of a test visit', () => {
 });
 
 describe('tests-passed', () => {
-  /** Whether deploy lets the session in after `between` happened in edit, when the tests had passed before it. */
+  /** The answer to a hop to deploy if the tests passed and then `between` happened in edit. */
   async function shipAfter(between: (session: Session) => Promise<unknown>, options: StageOptions = {}, again = false) {
     const { session } = await stage(options);
     await lead(session, 'test');

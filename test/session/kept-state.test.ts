@@ -35,7 +35,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What was kept, with one thing in it another; as a writer with the key would have put it there. */
+/** The kept state with one value changed, as a writer with the key would have stored it. */
 function keep(change: (fold: { head: { seq: number; hash: string }; text: string }) => void): void {
   const row = db.prepare('SELECT seq, hash, text FROM folds WHERE session_id = ?').get(id)!;
   const fold = { head: { seq: Number(row['seq']), hash: String(row['hash']) }, text: String(row['text']) };
@@ -74,7 +74,7 @@ describe('a reopened session', () => {
     await must(again.step({ tool: 'read', args: { path: 'src/a.ts' } }));
     const { steps: expected } = again.state;
     await again.detach();
-    // As if the last writer had been killed before it let go.
+    // As if the last writer had been killed before it released the session.
     keep((now) => Object.assign(now, fold));
     keep((now) => lie(now));
     expect(await steps()).toBe(78);

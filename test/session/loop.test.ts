@@ -157,7 +157,7 @@ describe('the tree of entries', () => {
           expect([index, entry.claim]).toEqual([0, 'goal']);
           continue;
         case 'start':
-          // The hop that led to it; without one what stands before it, the first time the root.
+          // The hop that led to the visit; without a hop the entry before it, at first the root.
           expect(entry.inReplyTo).toBe(visit.length === 0 && !seen.has('stop') ? entries[0]?.id : before?.id);
           expect(entry.claim).toBe('goal');
           visit = [entry.id];

@@ -8,7 +8,7 @@ import { bodies, denied, lead, must, stage, testRun } from './sessions.ts';
 const cycle: Record<string, unknown> = { name: 'cycle' };
 cycle['self'] = cycle;
 const deep = Array.from({ length: 500 }).reduce<unknown>((inner) => [inner], 'bottom');
-/** What a caller in plain JavaScript may hand over. */
+/** Values that a caller in plain JavaScript may pass. */
 const ODD: readonly [string, unknown][] = [
   ['a cycle', cycle],
   ['a bigint', 10n ** 30n],

@@ -156,7 +156,7 @@ describe('resuming a session', () => {
         const later = await on.reopen();
         expect(later.state).toEqual(live);
         expect(later.available()).toEqual(on.session.available());
-        // What was kept is what the evidence says.
+        // The kept state equals the fold of the evidence.
         expect((await keptState(on.store, later.id))?.state).toEqual(await replayed(on.store, later.id));
         // The resumed one goes on from exactly there, and folds to the same again.
         await must(later.settle());

@@ -17,7 +17,7 @@ import { fixtureSpecs } from '../fixture-specs.ts';
 
 export { fixtureSpecs };
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when it is set. */
 export class TestClock {
   time = Date.parse('2026-01-01T00:00:00.000Z');
   now(): number {
@@ -84,7 +84,7 @@ export const CONFIG: ProjectConfig = {
   web: { allow: ['docs.example.com'] },
 };
 
-/** A session over the memory store with a scripted backend that changes `src/a.ts` when it is told to edit. */
+/** A session over the memory store with a scripted backend that changes `src/a.ts` when `edit` is called. */
 export async function stage(options: StageOptions = {}): Promise<Stage> {
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? memoryStore({ clock });
@@ -171,7 +171,7 @@ export const bodies = async (session: Session) =>
     return known;
   });
 
-/** What happened, in order: the events of the entries. */
+/** The events of the entries, in order. */
 export const events = async (session: Session) => (await bodies(session)).map(({ event }) => event);
 
 export type Place = 'explore' | 'edit' | 'test' | 'deploy' | 'reflect';

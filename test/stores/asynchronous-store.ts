@@ -41,7 +41,9 @@ const read = (row: Row): StoredEntry => readStored(NAME, row as never);
 const parse = <T>(row: Row | undefined, column: string): T | null =>
   row === undefined ? null : JSON.parse(String(row[column]));
 
-/** An evidence store whose every read is awaited. Rare operations load all rows and use the rules of the memory store. */
+/**
+ * An evidence store whose every read is awaited. Rare operations load all rows and use the rules of the memory store.
+ */
 export async function asynchronousStore(file: string, clock: Clock): Promise<EvidenceStore> {
   const db = new WorkerDatabase(file);
   for (const table of TABLES) await db.run(`CREATE TABLE IF NOT EXISTS ${table}`);

@@ -1,4 +1,5 @@
-// Runs under fault.so: writes a small store again and again while the first, the second, … I/O call fails, until none is left to fail.
+// Runs under fault.so: writes a small store again and again while the first, the second, … I/O call fails, until none
+// is left to fail.
 //   node fault-loop.ts <folder> <write|sync>
 // Prints what it saw as JSON; the test judges it.
 import { join } from 'node:path';

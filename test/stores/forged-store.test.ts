@@ -37,7 +37,7 @@ const fileOf = (name: string) => join(folder, name, 'evidence.db');
 const open = (file: string, readOnly = false) =>
   sqliteStore(file, { clock, keyFile: join(folder, 'kept-states.key'), readOnly });
 
-/** One store with something in each table: a session that was stepped, refused, reopened and let go of. */
+/** One store with rows in each table: a session with steps and refusals, reopened and released. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hopgate-forged-'));
   const store = open(fileOf('honest'));

@@ -32,7 +32,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs a writing process; resolves with the lines it said, once it ended. With `killAfter` lines it is killed without warning. */
+/**
+ * Runs a writing process; resolves with the lines it said, once it ended. With `killAfter` lines it is killed without
+ * warning.
+ */
 function runWriter(
   holder: string,
   appends: number,

@@ -27,7 +27,9 @@ interface WireSpan extends Pick<SentSpan, 'name' | 'traceId' | 'spanId' | 'paren
   readonly attributes: readonly { readonly key: string; readonly value: { readonly [type: string]: unknown } }[];
 }
 
-/** A receiver in this process, and the global provider that sends to it. `spans` waits until everything was received. */
+/**
+ * A receiver in this process, and the global provider that sends to it. `spans` waits until everything was received.
+ */
 export async function otlpReceiver(): Promise<{ readonly url: string; spans(): Promise<readonly SentSpan[]> }> {
   const received: WireSpan[] = [];
   const server = createServer(async (request, response) => {

@@ -1,7 +1,7 @@
 /**
- * Runs the generated tests over a mutated gate: a message `{ file, text, every }` has a file of src/gate replaced, and the answer is the name of the first
- * generated test that fails, or null if all pass. The gate and what imports it are loaded again for each message; the tests are planned once, as the
- * plan depends on nothing of the gate.
+ * Runs the generated tests over a mutated gate: a message `{ file, text, every }` has a file of src/gate replaced, and
+ * the answer is the name of the first generated test that fails, or null if all pass. The gate and what imports it are
+ * loaded again for each message; the tests are planned once, as the plan depends on nothing of the gate.
  */
 import { registerHooks } from 'node:module';
 import type { SpecSet } from '../../src/spec/types.ts';

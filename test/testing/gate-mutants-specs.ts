@@ -1,6 +1,9 @@
 import { GATE } from './spec-sets.ts';
 
-/** A spec set with what the others lack: other agents, tools in a scope that reads nothing, facts of every kind, fruits of every type. */
+/**
+ * A spec set with what the others lack: other agents, tools in a scope that reads nothing, facts of every kind, fruits
+ * of every type.
+ */
 export const EXTRA = {
   'peripherals/hall.yaml': `
 id: hall

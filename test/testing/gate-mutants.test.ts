@@ -5,7 +5,9 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { depth } from '../depth.ts';
 
-/** The gate with one rule dropped: file, what stands there, and what takes its place. Each has to turn the generated tests red. */
+/**
+ * The gate with one rule dropped: file, the original text, and its replacement. Each must turn the generated tests red.
+ */
 const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to: string])[] = [
   ['a tool has to be in the envelope', 'decide-step.ts', '!spec.tools.includes(tool.id)', 'false'],
   ['the mode allows the effect', 'decide-step.ts', 'if (mode && !allows(mode, tool.effect))', 'if (false)'],
@@ -245,7 +247,10 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
 // Time is what a busy machine takes; nothing is decided by it.
 vi.setConfig({ testTimeout: 600_000 });
 
-/** A process of its own, because only Node's loader replaces a module; one for all mutants, because it plans the tests once. */
+/**
+ * A process of its own, because only Node's loader replaces a module; one for all mutants, because it plans the tests
+ * once.
+ */
 let runner: ChildProcess;
 let died: Promise<never>;
 beforeAll(() => {

@@ -433,7 +433,7 @@ function specOfRich(draft: Rich): SpecSet {
   return specsOf(set, SMALL);
 }
 
-/** What all sessions together do: their places and modes, and for each way what blocks it in each state. */
+/** The union of all sessions: their places and modes, and for each move the reasons that block it in each state. */
 interface Seen {
   readonly places: Set<string>;
   readonly modes: Set<string>;

@@ -27,7 +27,7 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
     const { counts, places, edges, modes } = tally;
     expect([...places].toSorted()).toEqual(Object.keys(specs.peripherals).toSorted());
     expect([...modes].toSorted()).toEqual(['diagnose execute', 'discuss diagnose', 'execute discuss']);
-    // What is left needs the operator: in chat an agent does nothing that would be a natural close.
+    // The rest needs the operator: in chat an agent does nothing that would be a natural close.
     const missed = specs.edges.map(({ from, exit, to }) => `${from} ${exit} ${to}`).filter((edge) => !edges.has(edge));
     expect(missed).toEqual([
       'chat hop-edit edit',

@@ -4,7 +4,9 @@ import type { SpecSet } from '../../src/spec/types.ts';
 
 const catalogue = await loadCatalogue();
 
-/** A spec set from its files by name; tools and scopes are the shipped ones unless the set or the caller gives others. */
+/**
+ * A spec set from its files by name; tools and scopes are the shipped ones unless the set or the caller gives others.
+ */
 export function specsOf(files: { readonly [file: string]: string }, fallback = catalogue): SpecSet {
   const parsed = parseSpecSet(
     Object.entries(files).map(([file, text]) => ({ file, text })),
@@ -87,7 +89,9 @@ context: { session-id: inherit }
 `,
 };
 
-/** An incident runbook without a mode gate, in which the fix needs an approval, and every hop an operator may ask for. */
+/**
+ * An incident runbook without a mode gate, in which the fix needs an approval, and every hop an operator may ask for.
+ */
 export const RUNBOOK = {
   'peripherals/watch.yaml': `
 id: watch

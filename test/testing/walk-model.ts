@@ -14,7 +14,7 @@ export interface Model {
   age: number;
   /** A step succeeded since the last review. */
   natural: boolean;
-  /** What the runs since the last change said, in this session and, at last, in this visit. */
+  /** The verdicts of the test runs since the last change: in this session, and the last of this visit. */
   verdicts: Set<'pass' | 'fail'>;
   seen: 'pass' | 'fail' | null;
   last: 'pass' | 'fail' | null;
@@ -63,14 +63,14 @@ export function mayHop(model: Model, exit: string, to: string, wrote: boolean): 
   return to !== 'deploy' || (model.last === 'pass' && model.verdicts.size === 1 && message && model.approves);
 }
 
-/** What a lawful hop or stop leaves behind, and where it leads. */
+/** The state after a lawful hop or stop. */
 export function leave(model: Model, to: string | null, wrote: boolean): void {
   if (model.place === 'edit') Object.assign(model, { edited: true, wrote });
   if (model.place === 'reflect') model.natural = false;
   Object.assign(model, { place: to, age: 0, seen: null });
 }
 
-/** What a step that was let through leaves behind. */
+/** The state after an allowed step. */
 export function took(model: Model, tool: string, verdict: 'pass' | 'fail'): void {
   model.steps += 1;
   model.natural = true;
@@ -80,7 +80,7 @@ export function took(model: Model, tool: string, verdict: 'pass' | 'fail'): void
   Object.assign(model, { seen: verdict, last: verdict });
 }
 
-/** What a clock that went on by so many minutes leaves behind. */
+/** The state after so many minutes. */
 export function passed(model: Model, minutes: number): void {
   model.age += minutes;
   if (minutes >= specs.modeGate!.timeoutMinutes!) model.mode = 'discuss';

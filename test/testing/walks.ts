@@ -52,7 +52,7 @@ interface Real {
   readonly twist: Twist;
 }
 
-/** What walks did, in all: how often, and what of the machines they came through. */
+/** The total of all walks: counts, and the states and edges of the machines that they covered. */
 export class Tally {
   readonly counts = { steps: 0, hops: 0, modes: 0, starts: 0, refused: 0, resumes: 0 };
   readonly places = new Set<string>();
@@ -211,12 +211,14 @@ const TOOLS = Object.keys(ARGS);
 /** The more an edge needs, the more often it is taken where it is open. */
 const needs = ({ implies, conditions, gates }: Edge): number => (implies ? 1 : 0) + conditions.length + gates.length;
 
-/** What leads on from where the model stands: every lawful start, step and hop, and the way to more power. */
+/**
+ * The moves that lead on from the model's state: every lawful start, step and hop, and the mode changes to more power.
+ */
 function onward(model: Model, salt: number): readonly (readonly [name: string, act: Act])[] {
   const verdict = salt % 3 === 0 ? 'fail' : 'pass';
   const wrote = salt % 4 !== 0;
   const steps = TOOLS.filter((tool) => !(model.place === 'reflect' && tool === 'read') && mayStep(model, tool));
-  // Where only the approval is missing, they ask in vain.
+  // If only the approval is missing, the request is declined.
   const ways = edgesFrom(model.place).filter(({ exit, to }) => mayHop({ ...model, approves: true }, exit, to, wrote));
   const up = MODES[MODES.indexOf(model.mode as 'discuss') + 1];
   return [
@@ -271,13 +273,13 @@ const anything: fc.Arbitrary<readonly [name: string, act: Act]> = fc.oneof(
   fc.constant(['SecondWriter', secondWriter] as const),
 );
 
-/** What leads back to the beginning; seldom, or walks go nowhere. */
+/** The moves that lead back to the beginning; rare, because otherwise walks make no progress. */
 const back: fc.Arbitrary<readonly [name: string, act: Act]> = fc.constantFrom(
   ['Stop', stop] as const,
   ['ClockJump', clockJump] as const,
 );
 
-/** Walks over the fixture specs: seven moves of ten lead on from where the session stands. */
+/** Walks over the fixture specs: seven moves of ten lead on from the session's state. */
 export function walk(
   twist: Twist,
   { numRuns, seed }: { readonly numRuns: number; readonly seed: number },

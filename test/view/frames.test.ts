@@ -14,7 +14,7 @@ async function shown({ session, store }: Stage): Promise<readonly (Frame & { rea
   const entries: StoredEntry[] = [];
   for await (const stored of store.entries(session.id)) entries.push(stored);
   const pin: Pin = { specs: session.specs, config: session.config };
-  // What a page gets has gone through JSON.
+  // A page gets frames that were serialised as JSON.
   const frames = JSON.parse(JSON.stringify(framesOf(pin, session.id, entries))) as Frame[];
   let state = EMPTY_VIEW;
   return frames.map((frame) => {

@@ -194,7 +194,7 @@ describe('a sub-agent', () => {
     expect(late.verdict).toBe('blocked');
     expect(late.reason).toContain('tool-not-allowed');
     expect(late.reason).toContain('sub-agent');
-    // It stands where it was tried: what another agent tries is none of the parent's doing.
+    // The denial is recorded in the session of the agent that tried, not in its parent's.
     expect((await world.evidence('a1')).at(-1)).toBe('denial tool-not-allowed');
     expect(await world.evidence()).not.toContain('denial tool-not-allowed');
   });

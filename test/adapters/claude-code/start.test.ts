@@ -13,7 +13,7 @@ beforeEach(() => {
   on = machine({}, { CLAUDE_CODE_SIMPLE: '1', CLAUDE_CODE_SKIP_PLUGIN_MCP_SERVERS: '1', KEPT: 'yes' });
 });
 
-/** A stand-in for the client: writes down how it was started, then does as told. */
+/** A double of the client: records how it was started, then follows its script. */
 function fakeClaude(then: string): string {
   const file = join(bin, 'claude');
   writeFileSync(

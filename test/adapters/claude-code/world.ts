@@ -13,12 +13,12 @@ import { nameServer } from '../../server-name.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** What a hook answered, read as the client reads it. */
+/** A hook's answer, parsed as the client parses it. */
 export interface Heard {
   readonly answer: HookAnswer;
-  /** What became of the call: exit 2 blocks it, an answer that says so lets it through. */
+  /** The decision on the call: exit code 2 blocks it, and so does a denying answer; an allowing answer permits it. */
   readonly verdict: 'blocked' | 'allowed' | 'silent';
-  /** What goes in the place of Claude Code's own decision; null: it decides. */
+  /** The decision that replaces Claude Code's own; null if Claude Code decides. */
   readonly decision: 'allow' | 'ask' | null;
   readonly reason: string;
   readonly context: string;
@@ -95,7 +95,7 @@ export class World {
     return this.host.sessions.use(this.root, record.sessionId, 'the test', work);
   }
 
-  /** The events of the evidence, with what tells them apart. */
+  /** The events of the evidence, each with its distinguishing field. */
   evidence(agentId: string | null = null): Promise<readonly string[]> {
     return this.session(async (session) => (await session.evidence()).map(({ body }) => inShort(body)), agentId);
   }

@@ -19,7 +19,7 @@ const hook = (more: object = {}) => ({
   ...more,
 });
 
-/** What doctor says where Codex knows of these hooks; null: Codex fails. */
+/** The doctor's findings if Codex knows these hooks; null if Codex fails. */
 async function find(hooks: readonly object[] | null) {
   const answer = JSON.stringify({ data: [{ hooks, warnings: [], errors: [] }] });
   const root = temporaryTree({

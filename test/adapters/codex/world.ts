@@ -42,7 +42,7 @@ export interface World {
   readonly root: string;
   readonly session: Session;
   readonly host: HookContext;
-  /** What the transcripts were told, in order. */
+  /** The records of the transcripts, in order. */
   readonly lived: (Item & { readonly agent: string })[];
   /** The records, by agent; `main` for the main agent. */
   readonly records: ReadonlyMap<string, ConversationRecord>;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { detectAmong, detectExit } from '../../../src/adapters/core/language/detect-exit.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 
-// What an agent says, by where it says it and the exit that it means.
+// Sentences of agents, by peripheral and by the exit that they mean.
 const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonly string[] } } = {
   explore: {
     'found-target': [
@@ -174,7 +174,7 @@ const MEANT: { readonly [peripheral: string]: { readonly [exit: string]: readonl
   },
 };
 
-// What sounds like it and is not.
+// Sentences that resemble an exit and mean none.
 const NOT_MEANT: { readonly [peripheral: string]: readonly string[] } = {
   explore: [
     'Being ready to edit requires more reading.',

@@ -94,7 +94,7 @@ describe('the patch envelope', () => {
           const lines = envelope(files).split('\n');
           lines.splice(where % (lines.length + 1), 0, extra);
           const parsed = parsePatch(lines.join('\n'));
-          // A line that was slipped in is a problem, or what it touches is told.
+          // An inserted line is a problem, or the files that it touches are reported.
           if (!parsed.ok || !extra.endsWith('evil')) return;
           const told = parsed.files.flatMap((one) => [one.path, one.kind === 'update' ? one.moveTo : null]);
           expect(told).toContain('evil');

@@ -76,7 +76,7 @@ describe('Claude Code’s tools', () => {
     const action = claude(name, input);
     expect(calls(action)).toEqual([[how, tool, args]]);
     const [step] = action.kind === 'steps' ? action.steps : [];
-    // Whatever was given is in the arguments or beside them.
+    // Every given value is in the arguments or in the fields next to them.
     expect(Object.keys(step?.args ?? {}).length + Object.keys(step?.extra ?? {}).length).toBe(
       Object.keys(input).length,
     );
@@ -385,7 +385,7 @@ describe('the table of client tools', () => {
   });
 });
 
-// What the real programs offered to a model. A new version’s new tool is unmapped, and so denied, until it is put into the table.
+// The tools that the real programs offered to a model. A new tool is unmapped, and so denied, until the table has it.
 describe('the table knows every tool of the real clients', () => {
   const offered: readonly [Provider, string][] = [
     ...'Agent Bash CronCreate CronDelete CronList Edit EnterWorktree ExitWorktree Glob Grep ListAgents Monitor NotebookEdit Read ReportFindings ScheduleWakeup SendMessage Skill Task TaskCreate TaskGet TaskList TaskStop TaskUpdate ToolSearch WebFetch WebSearch Workflow Write'

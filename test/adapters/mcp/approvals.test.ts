@@ -17,7 +17,7 @@ const approvals = async (session: Session) =>
     return read?.event === 'approval' ? [read.record] : [];
   });
 
-/** A session's own approver that tells how often it was asked, and leaves everything to the operator. */
+/** A session's own approver that counts its requests and leaves each to the operator. */
 const leaving = (asked: string[]): Approver => ({
   via: 'operator-token',
   async approve({ hash }) {

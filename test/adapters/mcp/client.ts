@@ -16,7 +16,7 @@ export interface ClientParts {
   readonly era?: Era;
   /** Left out: the client cannot ask anyone. */
   readonly person?: (shown: string) => Promise<Answer>;
-  /** What it says it can ask with. Default: forms. */
+  /** The kinds of elicitation that the client declares. Default: forms. */
   readonly elicitation?: { readonly form?: object; readonly url?: object };
   /** Left out: the client never lists again by itself. */
   readonly onTools?: (names: readonly string[]) => void;
@@ -68,7 +68,7 @@ export async function connected(host: McpHost, parts: ClientParts = {}): Promise
 
 type Called = Awaited<ReturnType<Client['callTool']>>;
 
-/** What the model reads of a result. */
+/** The text of a result that the model reads. */
 export const textOf = ({ content }: Called): string =>
   content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 

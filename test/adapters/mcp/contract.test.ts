@@ -2,7 +2,7 @@ import { type AgentDriver, describeAgentAdapter, type Scene, type SeenTurn } fro
 import { depth } from '../../depth.ts';
 import { connected, ERAS, type Era, hostOf, names, textOf } from './client.ts';
 
-/** A program with a model and an MCP client: it offers what it has last been told, and calls what the model says. */
+/** A program with a model and an MCP client: it offers the newest list of tools, and makes the model's calls. */
 function driver(era: Era): AgentDriver {
   return {
     async play({ agentSession, script, person }: Scene) {

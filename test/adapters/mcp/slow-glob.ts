@@ -1,6 +1,6 @@
 import type { ToolBackend, ToolOutcome } from '../../../src/ports/tool-backend.ts';
 
-/** A `glob` that runs until it is let go or aborted. */
+/** A `glob` that runs until it is released or aborted. */
 export function slowGlob() {
   const started = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();

@@ -56,7 +56,7 @@ async function pair(era: Era) {
     if (!checked.ok) throw new Error(checked.message);
     return ring(messages, checked.draft);
   };
-  /** What bob was asked; waits until he was. */
+  /** The question to bob; waits until it arrives. */
   const asked = async (): Promise<Message> => {
     for (;;) {
       const [first] = await messages.inbox(`session:${bob.id}`);

@@ -77,6 +77,9 @@ export const ALL_CASES: readonly Case[] = [
   ...shapes,
 ];
 
-/** One of every `step` attacks, and every harmless case, because some of those continue another one. A step above 50 leaves those out. */
+/**
+ * One of every `step` attacks, and every harmless case, because some of those continue another one. A step above 50
+ * leaves those out.
+ */
 export const oneOf = (step: number): readonly Case[] =>
   ALL_CASES.filter(({ kind }, at) => (kind === 'benign' ? step <= 50 : at % step === 0));

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { type SignedAnswer, signAnswer } from '../../../src/operator/answer.ts';
 import { tokenFile } from '../../../src/operator/token.ts';
 
-/** What an agent asks for, and how it tries to pass for someone who may approve it. */
+/** An agent's request, and its attempt to pose as somebody who may approve it. */
 export interface AskCase {
   readonly name: string;
   readonly call: 'mode' | 'hop';
   readonly input: { readonly [name: string]: unknown };
-  /** What the program around it hands on; an adapter that is fooled. */
+  /** The fields that a deceived adapter passes on. */
   readonly approved?: { readonly hash: string; readonly by: string } | null;
 }
 

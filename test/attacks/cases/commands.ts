@@ -154,7 +154,7 @@ const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command:
   ['limits', 'output that is not text', 'head -c 100000 /dev/urandom; printf "\\377\\376\\0\\033[2J"'],
 ];
 
-/** What has to work, however odd it looks: over-blocking is a flaw, too. */
+/** Commands that must work although they look odd: over-blocking is a flaw, too. */
 const WORKS: readonly (readonly [name: string, command: string, shows: readonly string[]])[] = [
   ['a pipe', 'cat src/a.txt | grep beta', ['beta']],
   ['2>&1', 'ls src/sub nowhere 2>&1 | cat; true', ['b.ts', 'nowhere']],
@@ -426,7 +426,7 @@ const tests: readonly Case[] = [
 
 export const commandCases: readonly Case[] = [
   ...[look, work].flatMap((tool) => [
-    // What listens there takes streams: that it is of another kind shows that it was reached.
+    // The listener accepts streams only, so an error about the socket's type proves that it was reached.
     tool.attack(
       'R9',
       'a pair of datagram sockets that sends to a socket of the host',

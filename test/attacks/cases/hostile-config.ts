@@ -6,13 +6,16 @@ import { git as operatorGit, type World } from '../world.ts';
 const git = rows('deploy', 'bash-git');
 const look = rows('explore', 'bash-readonly');
 
-/** What a program of the repository's choosing would say and leave behind. */
+/** The output and the file of a program that the repository chooses. */
 const SAID = 'RAN-FOR-THE-REPOSITORY';
 const LEFT = '.git/ran-for-the-repository';
 
 const kept = new WeakMap<World, string>();
 
-/** Gives the repository a configuration of its own, with a program where it says `{EVIL}`, and attributes that call for it. */
+/**
+ * Gives the repository a configuration of its own, with a program where it says `{EVIL}`, and attributes that call for
+ * it.
+ */
 const plant =
   (values: readonly (readonly [key: string, value: string])[], attributes = '') =>
   (world: World): void => {
@@ -79,7 +82,7 @@ const PROGRAMS: readonly (readonly [key: string, ...commands: string[]])[] = [
   ['merge.evil.driver', 'status'],
 ];
 
-/** Keys that no setting of ours can override: git is not run at all. */
+/** Keys that no setting of hopgate can override: git is not run at all. */
 const REFUSED: readonly (readonly [key: string, command: string, attributes?: string])[] = [
   ['filter.evil.clean', 'add src/a.txt', '* filter=evil\n'],
   ['filter.evil.process', 'status', '* filter=evil\n'],

@@ -17,7 +17,9 @@ const linkTo = (path: string, to: string) => {
   fs.symlinkSync(to, path);
 };
 
-/** The root's git folder is replaced by a copy that `change` makes hostile; beside the root lies a repository that is none of its business. */
+/**
+ * The root's git folder is replaced by a copy that `change` makes hostile; a foreign repository lies next to the root.
+ */
 const hostile = (change: (dotGit: string, other: string, world: World) => void) => ({
   before: (world: World) => {
     const [dotGit, kept, other] = [join(world.root, '.git'), join(world.folder, 'kept'), join(world.outside, 'other')];
@@ -53,7 +55,7 @@ function commitOf(repository: string, path: string, text: string, name?: string)
   return git(repository, 'commit-tree', tree, '-m', 'made');
 }
 
-/** What the root's `.git` is replaced by where it is a file. */
+/** The file that replaces the root's `.git`. */
 const gitFile = (dotGit: string, to: string) => {
   fs.rmSync(dotGit, { recursive: true });
   fs.writeFileSync(dotGit, `gitdir: ${to}\n`);
@@ -64,7 +66,7 @@ const MISSING = '1234567812345678123456781234567812345678';
 const HOSTILE: { readonly [name: string]: (dotGit: string, other: string, world: World) => void } = {
   'a commondir in .git': (dotGit) => {
     write(join(dotGit, 'commondir'), '../../outside/other/.git\n');
-    // What is staged lies in objects that the other one does not have.
+    // The staged content lies in objects that the other repository does not have.
     fs.rmSync(join(dotGit, 'index'));
   },
   'a commondir in .git that is a link': (dotGit, other) => {
@@ -167,7 +169,10 @@ const EVERYTHING = `for dir in .git .git/worktrees/x src/inner/.git src/inner/b;
   cat .git/objects/12/* .git/objects/pack/* .git/HEAD .git/logs/*; ls -laR .git/; ls -la ../outside ../outside/other
   python3 -c 'import sys,zlib; [print(zlib.decompressobj().decompress(open(name, "rb").read())) for name in sys.argv[1:] if "pack" not in name]' .git/objects/*/*; true`;
 
-/** A bare repository in the tree, called as its owner liked, with a token in its configuration and a secret in its history. */
+/**
+ * A bare repository in the tree, called as its owner liked, with a token in its configuration and a secret in its
+ * history.
+ */
 const store = (at: string) => ({
   before: ({ root, secrets }: World) => {
     git(root, 'init', '-q', '--bare', '-b', 'main', at);

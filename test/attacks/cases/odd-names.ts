@@ -6,7 +6,7 @@ import type { World } from '../world.ts';
 const look = rows('explore', 'bash-readonly');
 const work = rows('edit', 'bash');
 
-/** `src/n\xff`: bytes that are no UTF-8, as file systems allow and archives from elsewhere bring. */
+/** `src/n\xff`: bytes that are not UTF-8, as file systems allow and archives from elsewhere bring. */
 const notUtf8 = ({ root }: World): Buffer => Buffer.concat([Buffer.from(`${root}/src/n`), Buffer.from([0xff])]);
 
 const folder = (name: string, text: (world: World) => string) => ({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Case, rows } from '../case.ts';
 import type { World } from '../world.ts';
 
-/** What hopgate.yaml says once the session is open: everything that an attacker could wish for. */
+/** The hopgate.yaml after the session was opened: it grants everything that an attacker could wish for. */
 const WIDE = (world: World): string => `specs: evil
 scopes: { edit: [.] }
 test: [{ run: [sh, -c, 'echo "ESCA"PED; touch ${world.outside}/x'] }, { run: [sh, test.sh] }]

@@ -18,7 +18,7 @@ export class Items implements TranscriptSink {
   }
 }
 
-/** What the judges say: `P-1 holds`, … */
+/** The judgements: `P-1 holds`, … */
 export async function judge(session: Session, transcript: Transcript = NO_TRANSCRIPT) {
   const findings = judgeInhabitation(transcript, fixtureSpecs, await session.evidence());
   return {
@@ -31,7 +31,7 @@ export async function judge(session: Session, transcript: Transcript = NO_TRANSC
 export const roundTrip = async (session: Session) =>
   verifyConstraints({ specs: session.specs, config: session.config }, await session.evidence());
 
-/** An agent that is told where it is, speaks of it, acts by calls, and hops out. */
+/** An agent that reads where it is, speaks of it, acts by calls, and hops out. */
 export async function inhabit(options: { readonly withEvidence?: boolean } = {}) {
   const ids: string[] = [];
   const made: Stage = await stage({ onEntry: ({ id }) => ids.push(id) });

@@ -218,7 +218,7 @@ test('git gets only options of the table for any arguments', async () => {
       }
       for (const ran of seen) {
         reached++;
-        // A script of ours runs git in its own words.
+        // A script of this test runs git directly.
         const argv = ran[0] === 'sh' ? ran.slice(4) : ran;
         expect(argv.slice(0, 2)).toEqual(['git', '--no-pager']);
         expect(argv).toContain('core.hooksPath=/dev/null');

@@ -8,7 +8,9 @@ import { type CallOptions, git, noSandbox, put, repository, resultOf, runner } f
 
 const sandbox = await detectSandbox();
 
-/** A program that leaves a mark when it runs. The mark lies in the git folder, which committing and pushing may write. */
+/**
+ * A program that leaves a mark when it runs. The mark lies in the git folder, which committing and pushing may write.
+ */
 function sentinel(root: string) {
   const mark = join(root, '.git', 'ran');
   const program = join(root, '.git', 'sentinel.sh');
@@ -136,7 +138,7 @@ const attempt = (root: string, args: readonly string[]) => {
   try {
     git(root, ...args);
   } catch {
-    // Whether it succeeds is not the question.
+    // Success or failure is not asserted.
   }
 };
 
@@ -154,7 +156,7 @@ async function attemptEverything(
   expect(git(repo.root, '-c', 'core.fsmonitor=false', 'log', '-1', '--format=%s', 'origin/main')).toBe('x');
 }
 
-// Without the sandbox, so that only the hardening stands between the repository and its programs.
+// Without the sandbox, so that only the hardening keeps the repository's programs from running.
 test.each(sample(Object.entries(NEUTRALISED), 4))('bash-git never runs %s', async (_name, { keys }) => {
   await attemptEverything(planted(keys), noSandbox, { unsafeNoSandbox: true });
 });

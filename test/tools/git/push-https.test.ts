@@ -33,7 +33,7 @@ async function ahead(options: Parameters<typeof serveRepositories>[1] = { passwo
   return { ...repo, server, url, tip, push, arrived };
 }
 
-/** Nothing that came back tells the secret. */
+/** No part of the answer contains the secret. */
 function expectHidden(report: unknown, secret = PASSWORD): void {
   const text = JSON.stringify(report);
   for (const form of [...formsOf(secret), encodeURIComponent(secret)]) expect(text).not.toContain(form);

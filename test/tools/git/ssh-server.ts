@@ -45,7 +45,7 @@ KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 `,
   );
-  // Where sshd wants it when root starts it.
+  // sshd requires this folder when root starts it.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
   const server = spawn(SSHD!, ['-D', '-e', '-f', at('sshd.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(() => void server.kill());

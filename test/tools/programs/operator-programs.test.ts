@@ -7,7 +7,10 @@ import { ok, scratch } from '../shell/support.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
-/** A home folder with files in it: those that begin with `#!` can be executed, `-> x` is a link, `elf` a copy of a binary. */
+/**
+ * A home folder with files in it: those that begin with `#!` can be executed, `-> x` is a link, `elf` a copy of a
+ * binary.
+ */
 function homeWith(
   files: { readonly [path: string]: string },
   path: readonly string[],

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ok, scratch } from './support.ts';
 
-/** The temporary folders of this process; what only the owner of a repository may see lies in one that cannot be listed by others. */
+/**
+ * The temporary folders of this process; what only the owner of a repository may see lies in one that cannot be listed
+ * by others.
+ */
 const own = () =>
   readdirSync(tmpdir())
     .filter((name) => name.startsWith('hopgate-sandbox-') && name.includes(`-${process.pid}-`))

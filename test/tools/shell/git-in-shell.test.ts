@@ -104,7 +104,10 @@ describe('a masked file that git tracks is empty', () => {
 for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
   try: print(zlib.decompressobj().decompress(data[at.start():]))
   except zlib.error: pass' $file; done`;
-  /** In a loose object and a pack, in the index alone, in a stash, in an amended commit, reset, dropped, fetched, in repositories in the tree. */
+  /**
+   * In a loose object and a pack, in the index alone, in a stash, in an amended commit, reset, dropped, fetched, in
+   * repositories in the tree.
+   */
   const STATES: { readonly [what: string]: (root: string) => void } = {
     'in commits': () => {},
     packed: (root) => void git(root, 'gc', '-q'),

@@ -78,7 +78,9 @@ test('a request for another host is refused and listed with its remedy', async (
   expect(effects).toEqual([]);
 });
 
-/** Each line must print nothing of the server's. `$1` is the port of a server that is not listed, `$2` the listed one. */
+/**
+ * Each line must print nothing of the server's. `$1` is the port of a server that is not listed, `$2` the listed one.
+ */
 const WAYS_OUT: { readonly [how: string]: string } = {
   'raw TCP to the host': 'exec 3<>/dev/tcp/127.0.0.1/$1 && printf "GET / HTTP/1.0\\r\\n\\r\\n" >&3 && cat <&3',
   'a tunnel to another port': '/run/hopgate/tunnel 127.0.0.1 $1 <<< "GET / HTTP/1.0"',

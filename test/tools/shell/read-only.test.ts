@@ -342,12 +342,12 @@ test('bash-readonly leaves no descriptor open', async () => {
   const open = () => readdirSync('/proc/self/fd').length;
   const many = () =>
     Promise.all(Array.from({ length: 20 }, () => ok(root, 'bash-readonly', { command: 'echo x; echo y >&2' })));
-  // What is kept for the next commands is there from the first on.
+  // The parts that are kept for the next commands exist from the first command on.
   await many();
   const before = open();
   await many();
   await many();
-  // Streams close a moment after what they were for; one that leaked would stay for good.
+  // Streams close a moment after their command; a leaked one would stay open.
   await expect.poll(open, { timeout: 20_000 }).toBeLessThanOrEqual(before + 2);
 });
 

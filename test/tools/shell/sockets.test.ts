@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ok, sandbox, scratch } from './support.ts';
 
-/** Services of the host: a datagram and a stream socket at a path each, and an abstract one of each kind. It names what reaches it in the file `reached`. */
+/**
+ * Services of the host: a datagram and a stream socket at a path each, and an abstract one of each kind. It names what
+ * reaches it in the file `reached`.
+ */
 const SERVICES = `import os, socket, sys, threading
 os.chdir(sys.argv[1])
 def serve(kind, address):

@@ -104,7 +104,7 @@ beforeAll(async () => {
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
   specs = parsed.specs;
   const config: Partial<ProjectConfig> = {
-    // The server is given more than the root, so that only hopgate stands between an agent and what lies beside it.
+    // The server gets more than the root, so that only hopgate keeps an agent from the files outside it.
     upstream: { files: { command: [process.execPath, FILESYSTEM, base], env: {}, cwd: null, contained: false } },
   };
   session = await openSession({ root, agent: 'a', store, specs, config });

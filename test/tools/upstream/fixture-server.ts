@@ -32,7 +32,7 @@ const tools = (): object[] => [
 ];
 
 const number = { type: 'object', properties: { data: { type: 'number' } }, required: ['data'] };
-/** What tools say of their results, and do not keep. */
+/** The output schemas that tools declare and do not follow. */
 const PROMISES: { readonly [name: string]: object } = {
   'breaks-its-word': { outputSchema: number },
   'means-nothing': { outputSchema: { type: 'object', properties: { data: { $ref: '#/nowhere' } } } },

@@ -1,5 +1,5 @@
-// Opens the backend and calls it; prints the server's id. `forget`: comes to its end without closing it; `hold`: tells the server to stay
-// whatever happens, and waits to be killed.
+// Opens the backend and calls it; prints the server's id. `forget`: ends without closing it; `hold`: makes the server
+// stay whatever happens, and waits to be killed.
 import type { Grant } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';

@@ -32,7 +32,7 @@ describe('readable text', () => {
     const { text, raw } = await read(html, HTML, AbortSignal.timeout(500));
     clearInterval(ticking);
     expect(ticks).toBeGreaterThan(0);
-    // a title without end is no title, which may be found out in time
+    // a title without an end is not a title; the test checks that this is found in linear time
     if (raw) expect(text).toBe(html);
     else expect(html).toContain('<title');
   });

@@ -27,7 +27,7 @@ async function refusedFor(tool: string, args: { [name: string]: string | boolean
   return 'refused' in seen ? seen.refused : null;
 }
 
-/** What is seen of a write that another program makes. */
+/** The effects observed of a write that another program makes. */
 async function seen(tool: string, args: { [name: string]: string }, act: () => void) {
   const call = world().call(tool, args);
   const looked = await watch.before(call);

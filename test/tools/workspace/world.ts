@@ -6,7 +6,7 @@ import type { Grant, ToolCall, ToolOutcome, ToolReport } from '../../../src/port
 import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
 import { namesBelow, picture, toolCall } from '../../contracts/tool-backend.ts';
 
-/** A root with a sentinel tree beside it; every text that must never be seen holds the word OUTSIDE. */
+/** A root with a sentinel tree next to it; every text that must never be seen contains the word OUTSIDE. */
 export interface World {
   readonly base: string;
   readonly root: string;
@@ -30,7 +30,7 @@ export interface World {
     grant?: Partial<Grant>,
     more?: Parameters<typeof toolCall>[3],
   ): Promise<ToolOutcome>;
-  /** The tree beside the root, as one string. */
+  /** The tree next to the root, as one string. */
   outside(): string;
   /** Names of temporary files that were left behind. */
   leftovers(): string[];

@@ -4,7 +4,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
-import { argumentsOf, hopOf, modeOf, modesBeforeHop } from './calls/controls.ts';
+import { argumentsOf, hopOf, modeOf, modesBeforeHop, modesOfHop } from './calls/controls.ts';
 import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
@@ -69,7 +69,9 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
-    for (const { from: _, ...mode } of await modesBeforeHop(fields, session, hop)) {
+    // A hop without a change of mode is queued at once: a call that the model made after it must be judged after it.
+    const modes = modesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
+    for (const { from: _, ...mode } of modes) {
       const changed = await session.setMode(mode, answering);
       if (!changed.ok) return describeDenialFor(session, changed.denial);
     }

@@ -228,7 +228,7 @@ describe('the audit of a sub-agent', () => {
     const found = await broken(altered('delegation', { within: 'parent' }));
     expect(found).toEqual(
       expect.arrayContaining([
-        'delegation: it was started within parent',
+        'delegation: the sub-agent was started within parent',
         expect.stringContaining('the sub-agent has more: tools write, bash; write: src/, docs/; command: contained'),
       ]),
     );

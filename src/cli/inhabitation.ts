@@ -10,7 +10,7 @@ import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
 import { readPin } from './chosen-sessions.ts';
 import { unhooked } from './client/unhooked.ts';
-import { CliError, type Io, paint, print } from './io.ts';
+import { CliError, type Io, paint, print, usageError } from './io.ts';
 import { table } from './table.ts';
 
 /**
@@ -55,10 +55,7 @@ function readTranscript(io: Io, sessionId: string, root: string, file: string | 
     return parseTranscript(readFileSync(path, 'utf8'));
   } catch (cause) {
     if (file === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return NO_TRANSCRIPT;
-    throw new CliError('unreadable', `cannot read the transcript ${path}`, 'Name an existing file.', {
-      cause,
-      exitCode: 2,
-    });
+    throw usageError(`cannot read the transcript ${path}`, 'Name an existing file.', 'unreadable', cause);
   }
 }
 

@@ -54,6 +54,10 @@ export class CliError extends Error {
   }
 }
 
+/** The error of a command line that asks for something wrong. */
+export const usageError = (message: string, remedy: string, code = 'usage', cause?: unknown): CliError =>
+  new CliError(code, message, remedy, { exitCode: 2, ...(cause === undefined ? {} : { cause }) });
+
 export type Style = Parameters<typeof styleText>[0];
 
 /** Styles text if the terminal supports styles. */

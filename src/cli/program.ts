@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { COMMANDS } from './command-list.ts';
 import { fail } from './fail.ts';
-import { CliError, type Io } from './io.ts';
+import { type Io, usageError } from './io.ts';
 
 /**
  * Creates hopgate's command line for one {@link Io}; parse it with {@link runCli}.
@@ -71,7 +71,7 @@ async function onCommander(argv: readonly string[], io: Io, error: CommanderErro
     return;
   }
   const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
-  fail(io, new CliError('usage', message, `Run "${await commandOf(argv, io)} --help".`, { exitCode: 2 }));
+  fail(io, usageError(message, `Run "${await commandOf(argv, io)} --help".`));
 }
 
 /** The command that a command line names, such as `hopgate upstream list`; `hopgate` if it names none. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { compileGlob, type Glob } from '../base/glob.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
-import { plural } from '../base/text.ts';
+import { plural, shorten } from '../base/text.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 import { isTestFile } from '../spec/test-files.ts';
 import type { Json, ProjectConfig } from '../spec/types.ts';
@@ -256,14 +256,12 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
   if (after === null) return before.tests > 0 ? `it was deleted, with ${plural(before.tests, 'test')}` : null;
   const changed = Object.entries(before.scripts).find(([name, run]) => after.scripts[name] !== run);
   if (changed)
-    return `its script "${changed[0]}" was changed from "${short(changed[1])}" to "${short(after.scripts[changed[0]] ?? '')}"`;
+    return `its script "${changed[0]}" was changed from "${shorten(changed[1], 100)}" to "${shorten(after.scripts[changed[0]] ?? '', 100)}"`;
   if (after.tests < before.tests) return `it holds ${plural(before.tests - after.tests, 'test')} fewer than before`;
   return after.skipped > before.skipped
     ? `it skips or singles out tests in ${plural(after.skipped - before.skipped, 'more place')}`
     : null;
 }
-
-const short = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 
 /** Fewer tests passed in a whole run than in the runs before it, as a result's `fewerTests` says; null if not. */
 export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {

@@ -1,4 +1,4 @@
-import { isObject } from '../base/json.ts';
+import { fieldsOf, textOf } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import { bodyOf, type HopBody, type StartBody } from './bodies.ts';
 import type { Entry } from './entry.ts';
@@ -79,7 +79,3 @@ function begun(seq: number, { peripheral, tree: own }: StartBody, hop: HopBody |
     deployed: [],
   };
 }
-
-const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
-const fieldsOf = (value: Json | undefined): { readonly [name: string]: Json } =>
-  isObject(value) ? (value as { [name: string]: Json }) : {};

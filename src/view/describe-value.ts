@@ -4,7 +4,8 @@ import { fewerTestsIn } from '../evidence/findings.ts';
 import type { Json } from '../spec/types.ts';
 import { inShort } from './in-short.ts';
 
-const short = (value: Json | undefined, length = 60): string =>
+/** A value on one line. */
+export const shortValue = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
 
 const LAST_LINES = 10;
@@ -21,7 +22,7 @@ export function lastLines(value: Json): readonly string[] {
 
 /** Describes a returned value in one line. */
 export function describeValue(value: Json): string {
-  if (!isObject(value)) return short(value, 160);
+  if (!isObject(value)) return shortValue(value, 160);
   const {
     text,
     matches,
@@ -46,21 +47,21 @@ export function describeValue(value: Json): string {
     lines,
   } = value;
   const ended = timedOut
-    ? `timed out after ${short(seconds)} s`
+    ? `timed out after ${shortValue(seconds)} s`
     : flooded
       ? 'killed: too much output'
       : exit === null
         ? 'killed'
-        : `exit ${short(exit)}`;
-  if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${short(blob, 12)}`;
+        : `exit ${shortValue(exit)}`;
+  if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}`;
   if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
   // A turn of a world: its own answer, without the parts around it.
-  if (typeof value['observation'] === 'string') return short(value['observation'].replaceAll(/\s+/g, ' '), 160);
-  if (typeof text === 'string' && path === undefined) return short(text.trim(), 160);
-  if (typeof text === 'string') return `${short(path)}: ${plural(text.split('\n').length, 'line')}`;
+  if (typeof value['observation'] === 'string') return shortValue(value['observation'].replaceAll(/\s+/g, ' '), 160);
+  if (typeof text === 'string' && path === undefined) return shortValue(text.trim(), 160);
+  if (typeof text === 'string') return `${shortValue(path)}: ${plural(text.split('\n').length, 'line')}`;
   if (Array.isArray(matches))
     return `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`;
-  if (Array.isArray(files)) return `${plural(files.length, 'file')}: ${short(files.join(' '), 120)}`;
+  if (Array.isArray(files)) return `${plural(files.length, 'file')}: ${shortValue(files.join(' '), 120)}`;
   const hint =
     value['noNetwork'] ??
     value['notShown'] ??
@@ -68,37 +69,38 @@ export function describeValue(value: Json): string {
     value['masked'] ??
     (value['refusedHosts'] || (exit !== undefined && exit !== 0) ? value['remedy'] : undefined);
   if (typeof verdict === 'string') {
-    if (Array.isArray(value['runs'])) return `verdict ${verdict}: ${short(value['runs'].map(eachRun).join('; '), 140)}`;
+    if (Array.isArray(value['runs']))
+      return `verdict ${verdict}: ${shortValue(value['runs'].map(eachRun).join('; '), 140)}`;
     const fewer = fewerTestsIn(value);
     const drop = fewer === null ? '' : `, ${fewer}`;
-    const problem = value['reportProblem'] ? `: ${short(value['reportProblem'], 140)}` : '';
-    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${short(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}${verdict !== 'pass' && hint !== undefined ? `; ${short(hint, 240)}` : ''}`;
+    const problem = value['reportProblem'] ? `: ${shortValue(value['reportProblem'], 140)}` : '';
+    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${shortValue(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}${verdict !== 'pass' && hint !== undefined ? `; ${shortValue(hint, 240)}` : ''}`;
   }
-  if (committed !== undefined) return committed ? `committed ${short(sha, 12)}` : 'nothing was committed';
-  if (pushed !== undefined) return pushed ? `pushed ${short(sha, 12)}` : 'nothing was pushed';
+  if (committed !== undefined) return committed ? `committed ${shortValue(sha, 12)}` : 'nothing was committed';
+  if (pushed !== undefined) return pushed ? `pushed ${shortValue(sha, 12)}` : 'nothing was pushed';
   if (Array.isArray(entries)) return `${plural(entries.length, 'entry', 'entries')}`;
   if (Array.isArray(dropped) && dropped.length > 0)
-    return `dropped: ${short(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
-  if (hint !== undefined) return `${ended}: ${short(hint, 240)}`;
+    return `dropped: ${shortValue(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
+  if (hint !== undefined) return `${ended}: ${shortValue(hint, 240)}`;
   if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
   const [kept] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
   if (kept) return `${kept[0]}: ${describeValue(kept[1])}`;
-  return short(value, 160);
+  return shortValue(value, 160);
 }
 
 /** A match of grep: `src/a.ts:3: const a = 1;`. */
 function matchOf(match: Json): string {
   const { path, line, text } = fieldsOf(match);
-  return path === undefined ? short(match, 100) : short(`${path}:${line}: ${String(text).trim()}`, 100);
+  return path === undefined ? shortValue(match, 100) : shortValue(`${path}:${line}: ${String(text).trim()}`, 100);
 }
 
 /** The output of a command; a long output is stored in a blob. */
 const output = (printed: Json): string =>
-  typeof printed === 'string' ? short(printed.trim(), 120) : describeValue(printed);
+  typeof printed === 'string' ? shortValue(printed.trim(), 120) : describeValue(printed);
 
 function eachRun(run: Json): string {
   const { command, verdict } = fieldsOf(run);
-  return `${Array.isArray(command) ? command.join(' ') : ''} ${short(verdict)}`;
+  return `${Array.isArray(command) ? command.join(' ') : ''} ${shortValue(verdict)}`;
 }
 
 function summaryOf(report: Json): Json {
@@ -110,5 +112,5 @@ function summaryOf(report: Json): Json {
 
 const nameWhy = (drop: Json): string => {
   const { path, why } = fieldsOf(drop);
-  return `${short(path)} (${short(why)})`;
+  return `${shortValue(path)} (${shortValue(why)})`;
 };

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { hasProgram } from '../../src/cli/world/story-people.ts';
+import { findProgram } from '../../src/base/process.ts';
 import { machine } from './run.ts';
 
 it('scorecard judges a life over each connection, and a life that fails each demand', async () => {
@@ -34,7 +34,7 @@ it('scorecard judges a life over each connection, and a life that fails each dem
 it('world --story gets stuck, asks, comes back to a world that was restarted, and wins', async () => {
   const { root, run } = machine();
   const { out, code } = await run('world', '--story', '--root', root);
-  if (hasProgram('emacs', process.env))
+  if (findProgram('emacs', process.env['PATH']))
     expect(out).toContain("(Joe's Emacs) ding! [bell from claude, assert] Which one is right");
   expect(out).toMatch(
     /now in alfworld[\s\S]*> whistle agent:codex[\s\S]*\[Whistle response from agent:codex\] "Open it[\s\S]*> bell joe[\s\S]*> hop-out "stuck[\s\S]*now in chat[\s\S]*\[bell \d+ from person joe, answer, [^\n]*goes into[\s\S]*now in alfworld[\s\S]*\[hopgate\] The world had lost your game\. It was started again[\s\S]*Task completed![\s\S]*now in reflect[\s\S]*now in chat/,

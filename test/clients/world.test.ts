@@ -3,8 +3,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findProgram } from '../../src/base/process.ts';
 import { evidenceFile } from '../../src/cli/open-store.ts';
-import { agentAtDesk, hasProgram, joeInEmacs, type Somebody, scriptedJoe } from '../../src/cli/world/story-people.ts';
+import { agentAtDesk, joeInEmacs, type Somebody, scriptedJoe } from '../../src/cli/world/story-people.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -54,9 +55,10 @@ async function people(root: string, env: { readonly [name: string]: string }) {
   const helper = await openSession({ root, agent: 'helper', store, specs });
   await helper.start('desk');
   const knows = `The ${hint}.`;
-  const joe: Somebody = hasProgram('emacs', process.env)
-    ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, tell: () => {} }, knows)
-    : await scriptedJoe(store, knows);
+  const joe: Somebody =
+    findProgram('emacs', process.env['PATH']) !== null
+      ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, tell: () => {} }, knows)
+      : await scriptedJoe(store, knows);
   const desk = agentAtDesk(helper, 'Open it. The answer names what is in it.');
   return {
     store,

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { callGates } from '../../spec/calls.ts';
 import { nearest } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { CliError } from '../io.ts';
+import { usageError } from '../io.ts';
 
 /** `--approve NAMES`: approvals that the operator gives in advance. Check the names with {@link checkApproved}. */
 export const approveOption = (): Option =>
@@ -40,10 +40,8 @@ export function checkApproved(names: readonly string[], { peripherals, modeGate:
   const unknown = names.find((name) => !all.includes(name));
   if (unknown === undefined) return;
   const near = nearest(unknown, all);
-  throw new CliError(
-    'usage',
+  throw usageError(
     `--approve: there is no destination, mode or tool "${unknown}" to approve`,
     `${near === null ? '' : `Did you mean ${near}? `}Destinations: ${destinations.join(', ')}; modes: ${modes.join(', ') || 'none'}; ${calls.length === 0 ? '' : `tools: ${calls.join(', ')}; `}or all.`,
-    { exitCode: 2 },
   );
 }

@@ -1,5 +1,6 @@
 import { type Continued, isConversationId } from '../client/continued-session.ts';
-import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
+import { type ClientCommand, readOwnOptions, splitAt } from '../client/own-options.ts';
+import { usageError } from '../io.ts';
 
 export interface ClaudeCommand extends ClientCommand {
   readonly args: readonly string[];
@@ -69,13 +70,13 @@ const OTHER_COMMANDS: ReadonlySet<string> = new Set([
 function refuseWhatOpens(args: readonly string[]): void {
   const [first = ''] = args;
   if (OTHER_COMMANDS.has(first))
-    throw usage(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
+    throw usageError(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
   for (const word of args) {
     if (word === '--') return;
     const [long] = splitAt(word);
     // Short options can be combined, and a name can directly follow this one.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;
-    if (why) throw usage(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);
+    if (why) throw usageError(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);
   }
 }

@@ -11,7 +11,7 @@ import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
 import { printStart } from '../client/session-place.ts';
 import { recordedOf, unhooked } from '../client/unhooked.ts';
-import { CliError, type Io } from '../io.ts';
+import { CliError, type Io, usageError } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import { clientEnvironment, pinnedVariables } from './client-environment.ts';
@@ -122,11 +122,11 @@ function userSettings(
     if (isObject(parsed)) return parsed;
     throw new Error('it is not an object');
   } catch (cause) {
-    throw new CliError(
-      'bad-settings',
+    throw usageError(
       `--settings cannot be read: ${(cause as Error).message}`,
       'Give JSON, or the path of a JSON file.',
-      { cause, exitCode: 2 },
+      'bad-settings',
+      cause,
     );
   }
 }

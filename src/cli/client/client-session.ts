@@ -1,6 +1,6 @@
 import type { SessionHost } from '../../daemon/host.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
-import { CliError, type Io } from '../io.ts';
+import { CliError, type Io, usageError } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 
 /** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */
@@ -20,10 +20,7 @@ export async function clientSession(
     const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
     return host.conversations.attach(root, agent, { env, pid: null, observe });
   }
-  if (peripheral !== null)
-    throw new CliError('usage', 'a continued session stays in its peripheral', 'Leave out --peripheral.', {
-      exitCode: 2,
-    });
+  if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
   const found = await summaryOf(io, root, session);
   if (!found.closed) return found.sessionId;
   throw new CliError(

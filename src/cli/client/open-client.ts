@@ -4,11 +4,11 @@ import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { CliError, type Io, note } from '../io.ts';
+import { CliError, type Io, note, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import { clientSession, summaryOf } from './client-session.ts';
 import { continuedSession } from './continued-session.ts';
-import { type ClientCommand, usage } from './own-options.ts';
+import type { ClientCommand } from './own-options.ts';
 
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.
@@ -56,7 +56,7 @@ function checkList(
   const names = [...Object.keys(peripherals), ...Object.keys(modeGate?.effects ?? {}), 'all'];
   if (afterApprove === null || !names.includes(afterApprove)) return;
   const program = agent === 'codex' ? 'codex' : 'claude';
-  throw usage(
+  throw usageError(
     `"${afterApprove}" after --approve ${approve.join(',')} would be the prompt`,
     `Approve both: --approve ${[...approve, afterApprove].join(',')}. Or write the prompt after --: hopgate ${program} --approve ${approve.join(',')} -- ${afterApprove}.`,
   );

@@ -1,5 +1,5 @@
 import { approvedNames } from '../approve/approve-option.ts';
-import { CliError } from '../io.ts';
+import { usageError } from '../io.ts';
 import type { Continued } from './continued-session.ts';
 
 /** hopgate's own options, between `hopgate claude` or `hopgate codex` and the client program's arguments. */
@@ -17,9 +17,6 @@ export interface ClientCommand {
   /** The program to start; null if it is the one on the PATH. */
   readonly program: string | null;
 }
-
-export const usage = (message: string, remedy: string): CliError =>
-  new CliError('usage', message, remedy, { exitCode: 2 });
 
 /**
  * Parses hopgate's own options, which come first. From the first other word on, everything belongs to the client
@@ -51,13 +48,13 @@ export function readOwnOptions(
     if (!known.includes(option)) break;
     const value = joined ?? words[++at];
     afterApprove = option === '--approve' ? (words[at + 1] ?? null) : null;
-    if (!value) throw usage(`${option} needs a value`, `Write a value after ${option}.`);
+    if (!value) throw usageError(`${option} needs a value`, `Write a value after ${option}.`);
     if (option === '--approve') approve.push(...approvedNames(value));
     else values[option] = value;
   }
   if (words[at] === '--') at++;
   if (on.has('--observe') && values['--session'] !== undefined)
-    throw usage(
+    throw usageError(
       '--observe needs a new session',
       'Leave out --session, or --observe: a session keeps what it was opened with.',
     );

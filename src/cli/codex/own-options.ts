@@ -1,5 +1,6 @@
 import { type Continued, isConversationId } from '../client/continued-session.ts';
-import { type ClientCommand, readOwnOptions, splitAt, usage } from '../client/own-options.ts';
+import { type ClientCommand, readOwnOptions, splitAt } from '../client/own-options.ts';
+import { usageError } from '../io.ts';
 
 export interface CodexCommand extends ClientCommand {
   /** Resume `codex exec` with another sandbox if it ended in a peripheral that has another one. */
@@ -49,15 +50,15 @@ const OTHER_COMMANDS: ReadonlySet<string> = new Set([
 function refuseWhatOpens(args: readonly string[]): void {
   const [first = ''] = args;
   if (OTHER_COMMANDS.has(first))
-    throw usage(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
+    throw usageError(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
   for (const [index, word] of args.entries()) {
     if (word === '--') return;
     const [name] = word.startsWith('--') ? splitAt(word) : [word.slice(0, 2)];
     if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
-      throw usage(`hopgate sets what ${name} sets, as the peripheral grants it`, `Leave ${name} out.`);
+      throw usageError(`hopgate sets what ${name} sets, as the peripheral grants it`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);
     const taken = key && KEYS_SET_BY_HOPGATE.find((own) => overlaps(key, own));
-    if (taken) throw usage(`hopgate sets ${taken} itself`, `Leave ${key} out.`);
+    if (taken) throw usageError(`hopgate sets ${taken} itself`, `Leave ${key} out.`);
   }
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { HouseChoice } from '../../world/environment.ts';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
-import { CliError, type Io, note, print, printJson } from '../io.ts';
+import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
 import { examples, wholeUpTo } from '../options.ts';
 
 const WORLD_PORT = 3456;
@@ -71,7 +71,7 @@ async function world(io: Io, options: Options): Promise<void> {
   const { HouseholdEnvironment } = await import('../../world/environment.ts');
   const first = new HouseholdEnvironment(choice);
   await first.reset().catch((error: Error) => {
-    throw new CliError('no-such-house', error.message, 'Choose another --task.', { exitCode: 2 });
+    throw usageError(error.message, 'Choose another --task.', 'no-such-house');
   });
   const { house } = first.game!;
   if (options.export !== undefined) {
@@ -115,9 +115,7 @@ async function choiceOf(io: Io, { seed, task, wording, asks, game = [] }: Option
   const { GameFileError, loadHouse } = await import('../../world/game-file.ts');
   const houses = await Promise.all(game.map((file) => loadHouse(resolve(io.cwd, file)))).catch((error: unknown) => {
     if (!(error instanceof GameFileError)) throw error;
-    throw new CliError('invalid-game', error.message, 'Choose a game.tw-pddl or a PDDL problem of ALFRED.', {
-      exitCode: 2,
-    });
+    throw usageError(error.message, 'Choose a game.tw-pddl or a PDDL problem of ALFRED.', 'invalid-game');
   });
   return { seed, wording, houses, ...(task ? { task } : {}), ...(asks ? { asks } : {}) };
 }

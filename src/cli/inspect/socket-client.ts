@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { CliError } from '../io.ts';
+import { CliError, usageError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
 
 /** A remote receiver that listens for inspectors. */
@@ -17,9 +17,7 @@ export interface Receiver {
  */
 export async function connectTo(url: string, onLost: (why: string) => void): Promise<Receiver> {
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
-    throw new CliError('bad-address', `"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', {
-      exitCode: 2,
-    });
+    throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve);

@@ -1,4 +1,4 @@
-import { CliError } from '../io.ts';
+import { usageError } from '../io.ts';
 
 export interface Address {
   readonly address: string;
@@ -12,9 +12,7 @@ export function addressOf(text: string | true): Address {
     /^(?:(\[[0-9a-f:.]+\]|[^\s:[\]]+):)?(\d{1,5})$/i.exec(text) ?? /^(\[[0-9a-f:.]+\]|[^\s:[\]]+)$/i.exec(text);
   const port = Number(parts?.[2] ?? 0);
   if (parts === null || port > 65535)
-    throw new CliError('usage', `"${text}" is not an address`, 'Write --http, --http PORT or --http ADDRESS:PORT.', {
-      exitCode: 2,
-    });
+    throw usageError(`"${text}" is not an address`, 'Write --http, --http PORT or --http ADDRESS:PORT.');
   return { address: (parts[1] ?? '127.0.0.1').replace(/^\[(.*)\]$/, '$1'), port };
 }
 

@@ -12,7 +12,7 @@ import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { CliError, type Io } from '../io.ts';
+import { CliError, type Io, usageError } from '../io.ts';
 import { evidenceFile, findSession, withStore } from '../open-store.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 
@@ -80,11 +80,10 @@ async function enter(session: Session, asked: string | undefined, goesOn: boolea
   const { peripheral } = session.state;
   if (goesOn && asked === undefined) return;
   if (goesOn && asked !== undefined && peripheral !== null && peripheral !== asked)
-    throw new CliError(
-      'already-active',
+    throw usageError(
       `the session is in ${peripheral}, and only its own hop can leave it`,
       'Leave out --peripheral.',
-      { exitCode: 2 },
+      'already-active',
     );
   if (peripheral !== null) return;
   const first = asked ?? firstPeripheral(session.specs);

@@ -19,7 +19,7 @@ import { pendingAt } from '../approve/pending-at.ts';
 import { diffFor } from '../approve/show-request.ts';
 import { codexRules } from '../codex/rules.ts';
 import { fail } from '../fail.ts';
-import { CliError, type Io, note } from '../io.ts';
+import { type Io, note, usageError } from '../io.ts';
 import { rootOf, telemetryOf } from '../options.ts';
 import { type Address, addressOf, isLoopback } from './address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
@@ -126,14 +126,7 @@ async function overHttp(
 function statedToken({ env }: Io): string | null {
   const token = env[TOKEN_VARIABLE] ?? null;
   if (token === null || token.length >= 16) return token;
-  throw new CliError(
-    'usage',
-    `${TOKEN_VARIABLE} is shorter than 16 characters`,
-    'Create one with "openssl rand -hex 16".',
-    {
-      exitCode: 2,
-    },
-  );
+  throw usageError(`${TOKEN_VARIABLE} is shorter than 16 characters`, 'Create one with "openssl rand -hex 16".');
 }
 
 /** Prints the served session on stderr, because stdout carries the protocol. */
@@ -207,11 +200,9 @@ const answeredAhead =
 function placeToServe(http: string | true, allowHosts: readonly string[]): Address {
   const at = addressOf(http);
   if (isLoopback(at.address) || allowHosts.length > 0) return at;
-  throw new CliError(
-    'usage',
+  throw usageError(
     `${at.address} can be reached from other machines`,
     'Serve on 127.0.0.1, or name with --allow-host the names under which it may be reached (and put TLS in front of it).',
-    { exitCode: 2 },
   );
 }
 

@@ -3,11 +3,8 @@ import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/schema/scenario-file.ts';
 import type { Json } from '../../spec/types.ts';
-import { describeValue } from '../../view/describe-value.ts';
+import { describeValue, shortValue } from '../../view/describe-value.ts';
 import { type Io, paint } from '../io.ts';
-
-const short = (value: Json | undefined, length = 60): string =>
-  excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
 
 /** An action as one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
 export function describeAction(action: ScenarioAction): string {
@@ -20,7 +17,7 @@ export function describeAction(action: ScenarioAction): string {
       return [
         action.tool,
         ...(Array.isArray(action.args) ? action.args : Object.values(action.args)).map((value) =>
-          short(value as Json, 40),
+          shortValue(value as Json, 40),
         ),
       ].join(' ');
     case 'hop':
@@ -64,7 +61,7 @@ export function describeOutcome(result: object): string {
     const { code, message } = result.error as { code: string; message: string };
     return `${code}: ${excerpt(message, 160)}`;
   }
-  if ('fruit' in result) return `fruit ${short(result.fruit as Json, 160)}`;
+  if ('fruit' in result) return `fruit ${shortValue(result.fruit as Json, 160)}`;
   if ('mode' in result) return `mode is ${result.mode as string}`;
   if (!('result' in result)) return '';
   return describeValue(result.result as Json);

@@ -3,7 +3,7 @@ import { plural, visible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { isInUse } from '../../stores/process-holder.ts';
 import { noSessions } from '../chosen-sessions.ts';
-import { CliError, type Io, note, print, printJson } from '../io.ts';
+import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import { type Erased, eraseSession } from './erase-session.ts';
@@ -60,11 +60,10 @@ async function agreed(io: Io, going: readonly SessionSummary[], yes: boolean): P
   if (yes) return;
   const ids = going.map(({ sessionId }) => sessionId);
   if (!io.isTty || io.json)
-    throw new CliError(
-      'not-confirmed',
+    throw usageError(
       `this would permanently erase ${what}: ${ids.map(visible).join(', ')}`,
       'Add --yes to do it. To keep a copy, run "hopgate activity ID --entries --json" first.',
-      { exitCode: 2 },
+      'not-confirmed',
     );
   const message = `Erase ${what} permanently?`;
   const answer = await confirm({ message, initialValue: false, input: io.stdin, output: io.stdout });
@@ -78,7 +77,5 @@ const HOURS: { readonly [unit: string]: number } = { h: 1, d: 24, w: 7 * 24 };
 function ageOf(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
   if (count !== undefined) return Number(count) * HOURS[unit]! * 3_600_000;
-  throw new CliError('usage', `"${visible(text)}" is not an age`, 'Write hours, days or weeks: 12h, 30d, 8w.', {
-    exitCode: 2,
-  });
+  throw usageError(`"${visible(text)}" is not an age`, 'Write hours, days or weeks: 12h, 30d, 8w.');
 }

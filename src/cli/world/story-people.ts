@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageFolder } from '../../daemon/own-files.ts';
 import { ring } from '../../messages/post.ts';
@@ -56,10 +56,6 @@ function looking(look: () => Promise<void>): Somebody {
     },
   };
 }
-
-/** True if the program is in a folder of PATH. */
-export const hasProgram = (name: string, { PATH = '' }: Environment): boolean =>
-  PATH.split(delimiter).some((folder) => existsSync(join(folder, name)));
 
 /** hopgate's own command line, from its source in a checkout. */
 export function ownCommand(): readonly string[] {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { judgeInhabitation } from '../../audit/inhabitation/inhabitation.ts';
 import { verifyConstraints } from '../../audit/verify/verify-constraints.ts';
+import { findProgram } from '../../base/process.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
 import { printInhabitation } from '../inhabitation.ts';
 import { heading, type Io, print, printJson } from '../io.ts';
 import { runStory } from './run-story.ts';
-import { hasProgram } from './story-people.ts';
 
 export interface StoryOptions {
   readonly seed: number;
@@ -19,7 +19,7 @@ export interface StoryOptions {
 /** Plays the story over HTTP and prints it; exit code 1 if the agent did not win, or if a check fails. */
 export async function playStory(io: Io, { seed, root: named }: StoryOptions): Promise<void> {
   const root = named === undefined ? mkdtempSync(join(tmpdir(), 'hopgate-story-')) : resolve(io.cwd, named);
-  const withEmacs = hasProgram('emacs', io.env);
+  const withEmacs = findProgram('emacs', io.env['PATH']) !== null;
   const tell = io.json ? () => {} : (line: string) => print(io, line);
   tell(withEmacs ? 'Joe is in Emacs.' : 'Joe is a script, because there is no Emacs.');
   const played = await runStory({

@@ -12,7 +12,7 @@ import { listPending, pendingJson } from '../../approve/list-pending.ts';
 import { notify } from '../../approve/notify.ts';
 import { diffFor, showRequest } from '../../approve/show-request.ts';
 import { watchPending } from '../../approve/watch-pending.ts';
-import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { examples, rootOf } from '../../options.ts';
 import { canAsk } from '../../run/operator.ts';
 
@@ -80,14 +80,16 @@ export function register(command: Command, io: Io): void {
 
 async function approve(io: Io, id: string | undefined, options: Options): Promise<void> {
   const { yes, no, watch } = options;
-  if (yes && no) throw usage('--yes and --no exclude each other', 'Use only one of them.');
-  if (id === undefined && (yes || no)) throw usage('no request is named', 'Write its id: hopgate approve ID --yes.');
-  if (options.replace && !yes && !no) throw usage('--replace needs an answer', 'Add --yes or --no.');
+  if (yes && no) throw usageError('--yes and --no exclude each other', 'Use only one of them.');
+  if (id === undefined && (yes || no))
+    throw usageError('no request is named', 'Write its id: hopgate approve ID --yes.');
+  if (options.replace && !yes && !no) throw usageError('--replace needs an answer', 'Add --yes or --no.');
   if (options.exec !== undefined && !watch)
-    throw usage('--exec needs --watch', 'Add --watch, or use "hopgate serve --exec".');
-  if (watch && id !== undefined) throw usage('--watch takes no id', 'Leave out one of them.');
+    throw usageError('--exec needs --watch', 'Add --watch, or use "hopgate serve --exec".');
+  if (watch && id !== undefined) throw usageError('--watch takes no id', 'Leave out one of them.');
   if (watch) {
-    if (!canAsk(io)) throw usage('--watch asks at a terminal, and there is none', 'Use "hopgate approve ID --yes".');
+    if (!canAsk(io))
+      throw usageError('--watch asks at a terminal, and there is none', 'Use "hopgate approve ID --yes".');
     return watchPending(
       io,
       () => itemsOf(io, options),
@@ -115,7 +117,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
     return;
   }
   await show(io, item);
-  throw usage('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
+  throw usageError('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
 }
 
 /** Continues to watch if a request was answered elsewhere while the person read it. */
@@ -123,8 +125,6 @@ function goOn(io: Io, error: unknown): void {
   if (!(error instanceof CliError && ['unknown-request', 'already-answered'].includes(error.code))) throw error;
   print(io, error.message);
 }
-
-const usage = (message: string, remedy: string): CliError => new CliError('usage', message, remedy, { exitCode: 2 });
 
 const itemsOf = (io: Io, { root, allRoots }: Options): readonly FoundItem[] =>
   allRoots ? pendingEverywhere(io) : pendingOfRoot(io, root ?? '.');
@@ -175,7 +175,8 @@ function termsOf(options: Options): Pick<Said, 'terms'> {
 
 function answer(io: Io, item: FoundItem, { verdict, terms }: Said, options: Options): void {
   const grant = terms && grantLimits(terms, item.pending.request, Date.now());
-  if (grant && 'problem' in grant) throw usage(grant.problem, 'Change the limits of the grant, or leave them out.');
+  if (grant && 'problem' in grant)
+    throw usageError(grant.problem, 'Change the limits of the grant, or leave them out.');
   const said = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
   const token = tokenFor(io, item, options);
   const waits = pendingIn(item.stateDir).some(({ pending }) => pending.id === item.pending.id);

@@ -3,7 +3,7 @@ import { applyInstall, changesOf } from '../../install/apply.ts';
 import type { Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { INSTALLERS } from '../../install/installers.ts';
 import { showPlan } from '../../install/show-plan.ts';
-import { CliError, type Io, print, printJson } from '../../io.ts';
+import { type Io, print, printJson, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 export interface InstallOptions {
@@ -63,7 +63,5 @@ export async function change(
 async function installerOf(client: string): Promise<Installer> {
   const load = Object.hasOwn(INSTALLERS, client) ? INSTALLERS[client] : undefined;
   if (load) return load();
-  throw new CliError('unknown-client', `hopgate cannot be installed into "${client}"`, `It knows: ${clients()}.`, {
-    exitCode: 2,
-  });
+  throw usageError(`hopgate cannot be installed into "${client}"`, `It knows: ${clients()}.`, 'unknown-client');
 }

@@ -7,7 +7,7 @@ import { askDaemon, NoDaemon } from '../../../daemon/hook/ask.ts';
 import { tokenFolder } from '../../../server/access/tokens.ts';
 import { pendingEverywhere } from '../../approve/find-pending.ts';
 import { notifyOfNew } from '../../approve/notify.ts';
-import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { CliError, type Io, note, print, printJson, usageError } from '../../io.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 
 export const SERVED_PORT = 4780;
@@ -69,11 +69,9 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
         'Use it, or end it with "hopgate daemon stop".',
       );
     if (!running.startsWith('http:'))
-      throw new CliError(
-        'usage',
+      throw usageError(
         `hopgate serves at ${running}, and a browser cannot open a unix socket`,
         'End it with "hopgate daemon stop", then run this again.',
-        { exitCode: 2 },
       );
     return openBrowser(io, running, await askCode(io, running), options.session);
   }
@@ -172,8 +170,7 @@ async function askCode(io: Io, address: string): Promise<string> {
  * gets a private file that leads there, because other users can read the arguments of a program.
  */
 function openBrowser(io: Io, address: string, code: string, session?: string): void {
-  if (!address.startsWith('http:'))
-    throw new CliError('usage', 'a browser cannot open a unix socket', 'Leave out --socket.', { exitCode: 2 });
+  if (!address.startsWith('http:')) throw usageError('a browser cannot open a unix socket', 'Leave out --socket.');
   const url = `${address}/#code=${code}${session === undefined ? '' : `&session=${encodeURIComponent(session)}`}`;
   note(io, `open ${url}`);
   const file = join(tokenFolder(io.env), 'open.html');

@@ -11,7 +11,7 @@ import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/connec
 import { fragments } from '../../../tools/upstream/fragment.ts';
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { writableProgram } from '../../../tools/upstream/writable-program.ts';
-import { CliError, heading, type Io, note, paint, print, printJson, type Style } from '../../io.ts';
+import { CliError, heading, type Io, note, paint, print, printJson, type Style, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -55,9 +55,7 @@ async function importTools(io: Io, name: string, options: Options & { readonly p
   const server = serverNamed(project, name);
   const prefix = options.prefix ?? name;
   if (!/^[a-z][a-z0-9-]*$/.test(prefix))
-    throw new CliError('usage', `"${prefix}" cannot begin a tool's name`, 'Use lower-case letters, digits and -.', {
-      exitCode: 2,
-    });
+    throw usageError(`"${prefix}" cannot begin a tool's name`, 'Use lower-case letters, digits and -.');
   const tools = await ask(io, project, name, server, (connection) => connection.tools());
   const made = fragments(name, tools.values(), prefix);
   if (io.json) return printJson(io, { server: name, tools: made });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { plural, visible } from '../../../base/text.ts';
 import { noSessions } from '../../chosen-sessions.ts';
-import { CliError, type Io, print, printJson } from '../../io.ts';
+import { type Io, print, printJson, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
@@ -32,11 +32,10 @@ async function erase(io: Io, id: string, options: Options): Promise<void> {
     async (store) => {
       const { sessionId, entries } = findSession(await store.sessions(), id);
       if (options.yes !== true) {
-        throw new CliError(
-          'not-confirmed',
+        throw usageError(
           `this would permanently erase the bodies of ${plural(entries, 'entry', 'entries')} of session ${sessionId}`,
           'Add --yes to do it.',
-          { exitCode: 2 },
+          'not-confirmed',
         );
       }
       return eraseSession(io, root, store, sessionId);

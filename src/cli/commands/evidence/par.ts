@@ -8,7 +8,7 @@ import {
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
 import { chosenSessions } from '../../chosen-sessions.ts';
-import { CliError, heading, type Io, print, printJson } from '../../io.ts';
+import { heading, type Io, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
@@ -78,14 +78,7 @@ function instant(when: string, now: number): number {
   const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(when) ?? [];
   const at = count === undefined ? Date.parse(when) : now - Number(count) * UNITS[unit]!;
   if (Number.isNaN(at))
-    throw new CliError(
-      'usage',
-      `"${when}" is not a time`,
-      'Give a date, such as 2026-01-31, or an age: 90m, 24h, 7d, 2w.',
-      {
-        exitCode: 2,
-      },
-    );
+    throw usageError(`"${when}" is not a time`, 'Give a date, such as 2026-01-31, or an age: 90m, 24h, 7d, 2w.');
   return at;
 }
 

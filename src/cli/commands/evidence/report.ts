@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { excerpt, plural, visible, visibleLines } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
@@ -73,7 +73,5 @@ function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
     return;
   }
   print(io, heading(io, '\nSettings that fit (merge them into hopgate.yaml, then run "hopgate trust")'));
-  print(io, visibleLines(stringify(more)));
+  print(io, visibleLines(stringify(more).trimEnd()));
 }
-
-const visibleLines = (text: string): string => text.trimEnd().split('\n').map(visible).join('\n');

@@ -9,7 +9,7 @@ import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../.
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
-import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { CliError, type Io, note, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
@@ -84,10 +84,7 @@ function readKey(io: Io, file: string): string {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8');
   } catch (cause) {
-    throw new CliError('unreadable', `cannot read the key ${file}`, 'Name an existing file.', {
-      cause,
-      exitCode: 2,
-    });
+    throw usageError(`cannot read the key ${file}`, 'Name an existing file.', 'unreadable', cause);
   }
 }
 

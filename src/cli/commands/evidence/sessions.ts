@@ -4,7 +4,7 @@ import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { isInUse } from '../../../stores/process-holder.ts';
 import { noSessions } from '../../chosen-sessions.ts';
 import { missingHooks } from '../../claude/missing-hooks.ts';
-import { CliError, type Io, note, print, printJson, printJsonLine } from '../../io.ts';
+import { CliError, type Io, note, print, printJson, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { sessionTable } from '../../sessions/session-table.ts';
@@ -82,11 +82,9 @@ const LONGEST_NAME = 60;
 async function rename(io: Io, id: string, wanted: string, options: Options): Promise<void> {
   const name = wanted.trim() || null;
   if (name !== null && (name.length > LONGEST_NAME || name !== visible(name)))
-    throw new CliError(
-      'usage',
+    throw usageError(
       `"${excerpt(name, LONGEST_NAME)}" cannot be a name`,
       `Use up to ${LONGEST_NAME} visible characters.`,
-      { exitCode: 2 },
     );
   const sessionId = await changing(io, options, async (store) => {
     const all = await store.sessions();

@@ -12,7 +12,7 @@ import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
 import { chosenSessions, readPin } from '../../chosen-sessions.ts';
 import { inhabitationOf, printInhabitation } from '../../inhabitation.ts';
-import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
+import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
@@ -55,18 +55,9 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
   const root = rootOf(io, options);
   const seal = readSeal(io, options);
   if (seal && ids.length !== 1)
-    throw new CliError('usage', 'a seal belongs to one session', 'Name the session that --seal belongs to.', {
-      exitCode: 2,
-    });
+    throw usageError('a seal belongs to one session', 'Name the session that --seal belongs to.');
   if (options.transcript !== undefined && (!options.inhabited || ids.length !== 1))
-    throw new CliError(
-      'usage',
-      '--transcript needs --inhabited and one session',
-      'Add --inhabited and the id of the session.',
-      {
-        exitCode: 2,
-      },
-    );
+    throw usageError('--transcript needs --inhabited and one session', 'Add --inhabited and the id of the session.');
   const found = await withStore(root, io.env, 0, async (store) => {
     const problems = await checkStore(io, store, ids);
     if (problems.some(({ isGap }) => options.strict || !isGap)) io.exitCode = 1;
@@ -113,7 +104,7 @@ async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]):
 function readSeal(io: Io, { seal, key }: Options): NonNullable<VerifyOptions['seal']> | null {
   if (seal === undefined && key === undefined) return null;
   if (seal === undefined || key === undefined)
-    throw new CliError('usage', '--seal and --key go together', 'Give the seal and the public key.', { exitCode: 2 });
+    throw usageError('--seal and --key go together', 'Give the seal and the public key.');
   try {
     return { seal: parseSeal(read(io, seal)), publicKey: read(io, key) };
   } catch (error) {
@@ -128,11 +119,11 @@ function read(io: Io, file: string): string {
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8');
   } catch (cause) {
-    throw new CliError(
-      'unreadable',
+    throw usageError(
       explainSystemError(cause)?.message ?? `cannot read ${file}`,
       'Name an existing file.',
-      { cause, exitCode: 2 },
+      'unreadable',
+      cause,
     );
   }
 }

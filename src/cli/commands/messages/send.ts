@@ -7,7 +7,7 @@ import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import { sqliteStore } from '../../../stores/sqlite.ts';
-import { CliError, type Io, print, printJson } from '../../io.ts';
+import { CliError, type Io, print, printJson, usageError } from '../../io.ts';
 import { asOption, type PersonOptions, withInboxes } from '../../messages/person.ts';
 import { evidenceFile } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
@@ -63,13 +63,11 @@ export function register(command: Command, io: Io): void {
 
 function payloadOf(text: string, json: string | undefined): Json {
   if (json === undefined) return text;
-  if (text !== '') throw new CliError('usage', 'a text and --payload were given', 'Give one of them.', { exitCode: 2 });
+  if (text !== '') throw usageError('a text and --payload were given', 'Give one of them.');
   try {
     return JSON.parse(json) as Json;
   } catch (error) {
-    throw new CliError('usage', `--payload is not JSON: ${(error as Error).message}`, 'Quote it for your shell.', {
-      exitCode: 2,
-    });
+    throw usageError(`--payload is not JSON: ${(error as Error).message}`, 'Quote it for your shell.');
   }
 }
 

@@ -11,7 +11,7 @@ import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { nearest, own } from '../../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { namedSpecs } from '../../chosen-specs.ts';
-import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
@@ -54,11 +54,10 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   const { specs, config } = await pinOf(io, root, options);
   if (!Object.hasOwn(specs.peripherals, options.peripheral)) {
     const near = nearest(options.peripheral, Object.keys(specs.peripherals));
-    throw new CliError(
-      'unknown-peripheral',
+    throw usageError(
       `there is no peripheral "${options.peripheral}"`,
       near ? `Did you mean ${near}?` : `Peripherals: ${Object.keys(specs.peripherals).join(', ')}.`,
-      { exitCode: 2 },
+      'unknown-peripheral',
     );
   }
   const mode = modeOf(specs, options.mode);
@@ -103,11 +102,10 @@ async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: S
 function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | null {
   if (named === undefined) return gate ? widestMode(gate) : null;
   if (gate && Object.hasOwn(gate.effects, named)) return named;
-  throw new CliError(
-    'unknown-mode',
+  throw usageError(
     gate ? `there is no mode "${named}"` : 'this spec set has no mode gate',
     gate ? `Modes: ${modesOf(gate).join(', ')}.` : 'Leave --mode out.',
-    { exitCode: 2 },
+    'unknown-mode',
   );
 }
 

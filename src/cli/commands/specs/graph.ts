@@ -9,7 +9,7 @@ import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chosenSpecs } from '../../chosen-specs.ts';
-import { CliError, type Io } from '../../io.ts';
+import { CliError, type Io, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
@@ -66,13 +66,9 @@ async function graph(io: Io, path: string | undefined, options: Options): Promis
 function checkMachine(specs: SpecSet, machine: string, format: DrawnFormat): void {
   const known = compileConfigs(specs).map(({ id }) => id);
   if (!known.includes(machine))
-    throw new CliError('no-machine', `there is no machine "${machine}"`, `Name one of ${known.join(', ')}.`, {
-      exitCode: 2,
-    });
+    throw usageError(`there is no machine "${machine}"`, `Name one of ${known.join(', ')}.`, 'no-machine');
   if (format === 'svg' && machine !== HOP_GRAPH)
-    throw new CliError('no-drawing', `only the hop graph is drawn as svg`, 'Use --format mermaid, dot or stately.', {
-      exitCode: 2,
-    });
+    throw usageError(`only the hop graph is drawn as svg`, 'Use --format mermaid, dot or stately.', 'no-drawing');
 }
 
 function placeOf(specs: SpecSet, current: string | undefined): { readonly current?: string | null } {
@@ -80,7 +76,5 @@ function placeOf(specs: SpecSet, current: string | undefined): { readonly curren
   if (current === OUTSIDE) return { current: null };
   if (Object.hasOwn(specs.peripherals, current)) return { current };
   const names = Object.keys(specs.peripherals).join(', ');
-  throw new CliError('no-peripheral', `there is no peripheral "${current}"`, `Name one of ${names}, or ${OUTSIDE}.`, {
-    exitCode: 2,
-  });
+  throw usageError(`there is no peripheral "${current}"`, `Name one of ${names}, or ${OUTSIDE}.`, 'no-peripheral');
 }

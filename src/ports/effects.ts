@@ -1,8 +1,10 @@
+import type { EffectOp } from '../spec/policy/observed-effects.ts';
+
 /** One change under the root that a backend or its sandbox observed. */
 export interface ObservedEffect {
   /** Root-relative, with `/`, normalised; for `ref` the full ref name, for `resource` the name of the resource. */
   readonly path: string;
-  readonly op: 'read' | 'create' | 'modify' | 'delete' | 'mode' | 'link' | 'ref' | 'execute' | 'connect' | 'resource';
+  readonly op: EffectOp;
   /** sha256 (hex) of the content before and after, if it existed; for `ref` the object ids. */
   readonly before?: string;
   readonly after?: string;

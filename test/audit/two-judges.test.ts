@@ -20,10 +20,11 @@ import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
 import { locatePath, within } from '../../src/gate/scope/paths.ts';
 import { mayHoldWritable, unwritable } from '../../src/gate/scope/writable.ts';
 import { changedPaths } from '../../src/session/state/observe.ts';
-import { FILE_CHANGES, IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
+import { IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { MAX_FRUIT_FILES, MAX_NAMED_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
+import { EFFECT_OPS } from '../../src/spec/policy/observed-effects.ts';
 import {
   GIT_CREDENTIALS,
   OWN_PACKAGES,
@@ -268,7 +269,7 @@ describe('the gate and the audit agree', () => {
   });
 
   it('on which effects change a file', () => {
-    for (const op of [...FILE_CHANGES, 'read', 'ref', 'execute', 'connect'] as never[])
+    for (const op of EFFECT_OPS)
       expect([op, isFileChange({ path: 'a', op })]).toEqual([op, changedPaths([{ path: 'a', op }]).length === 1]);
   });
 

@@ -3,10 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
+import { EFFECT_OPS } from '../../src/spec/policy/observed-effects.ts';
 import type { Json, ToolEffect } from '../../src/spec/types.ts';
 
 const KEBAB = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-const OPS = ['read', 'create', 'modify', 'delete', 'mode', 'link', 'ref', 'execute', 'connect'];
 
 /** One call that every implementation is put through, and how it must end. */
 export interface ContractCase {
@@ -173,7 +173,7 @@ function expectWellFormed({ outcome, effects }: ToolReport, what: string): void 
   if (outcome.status === 'ok') expect(JSON.parse(JSON.stringify(outcome.result)), what).toEqual(outcome.result);
   if (effects === 'unobserved') return;
   for (const effect of effects) {
-    expect(OPS, what).toContain(effect.op);
+    expect(EFFECT_OPS, what).toContain(effect.op);
     expect(effect.path.startsWith('/') || effect.path.split('/').includes('..'), `${what}: ${effect.path}`).toBe(false);
   }
 }

@@ -1,17 +1,18 @@
 import { expect, it } from 'vitest';
 import type { Body } from '../../src/evidence/bodies.ts';
-import { minePar } from '../../src/evidence/patterns/mine-par.ts';
+import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
+import { FILE_CHANGES } from '../../src/spec/policy/observed-effects.ts';
 import { failure, hop, outcome, start, step, told } from './told.ts';
 
 const seen = (...bodies: Parameters<typeof told>) =>
-  Object.fromEntries(minePar(told(...bodies), {}).patterns_used.map(({ pattern, count }) => [pattern, count]));
+  Object.fromEntries(deriveReview(told(...bodies), {}).patterns_used.map(({ pattern, count }) => [pattern, count]));
 
 const look = (path: string) => step('read', {}, [['read', path]]);
 const change = (path: string, op = 'modify') => outcome('edit', {}, [[op, path]]);
 const test = (verdict: string) => step('bash-test', { verdict });
 
 it('inferred patterns are marked as inferred and have no outcome', () =>
-  expect(minePar(told(look('a'), change('a')), {}).patterns_used).toEqual([
+  expect(deriveReview(told(look('a'), change('a')), {}).patterns_used).toEqual([
     { pattern: 'read-before-edit', count: 1, inferred: true, outcome: null },
   ]));
 
@@ -33,7 +34,7 @@ it.each<[string, Body[], object]>([
   expect(seen(...bodies)).toEqual(patterns),
 );
 
-it.each(['create', 'modify', 'delete', 'mode', 'link'])('%s counts as a change', (op) =>
+it.each(FILE_CHANGES)('%s counts as a change', (op) =>
   expect(seen(look('a'), change('a', op))).toEqual({ 'read-before-edit': 1 }),
 );
 

@@ -1,3 +1,4 @@
+import { FILE_CHANGES } from '../../spec/policy/observed-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Body } from '../bodies.ts';
 import { normalisedFields } from '../dialects/fields.ts';
@@ -54,14 +55,12 @@ export function inferPatterns(recorded: readonly RecordedEntry[], here: Readonly
   });
 }
 
-const CHANGES = ['create', 'modify', 'delete', 'mode', 'link'];
-
 function actionsOf(entry: string, body: Body): Action[] {
   if (body.event === 'hop') return body.reframe ? [{ entry, kind: 'reframe', paths: [], verdict: null }] : [];
   if ((body.event !== 'step' && body.event !== 'outcome') || body.outcome.status !== 'ok') return [];
   const result = normalisedFields(body.outcome.result) ?? {};
   const effects = body.effects === 'unobserved' ? [] : body.effects;
-  const changed = effects.filter(({ op }) => CHANGES.includes(op)).map(({ path }) => path);
+  const changed = effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
   const looked = [
     ...effects.filter(({ op }) => op === 'read').map(({ path }) => path),
     ...matchesIn(result['matches']),

@@ -190,8 +190,8 @@ export class SessionCalls {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
     if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
-    const { minePar } = await import('../../evidence/patterns/mine-par.ts');
-    return { event: 'par', par: minePar(await this.evidence(), stated ?? {}) };
+    const { deriveReview } = await import('../../evidence/patterns/derive-review.ts');
+    return { event: 'par', par: deriveReview(await this.evidence(), stated ?? {}) };
   }
 
   async refuse(request: Request, denial: Denial, how: { readonly enforced?: false } = {}): Promise<Refused> {

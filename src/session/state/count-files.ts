@@ -1,6 +1,6 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/closed-lists.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
+import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/observed-effects.ts';
 import { withFiles } from './observe.ts';
 import type { SessionFacts } from './state.ts';
 

@@ -3,8 +3,8 @@ import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { FILE_CHANGES } from '../../spec/policy/closed-lists.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
+import { FILE_CHANGES } from '../../spec/policy/observed-effects.ts';
 import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
 /** One run of a configured test command. */

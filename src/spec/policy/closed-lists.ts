@@ -23,12 +23,6 @@ export const RESERVED_STATE: readonly string[] = [...IDENTITY_FIELDS, 'changed-f
 /** Sub-commands of git that create a branch or switch to one. */
 export const BRANCH_COMMANDS: readonly string[] = ['branch', 'switch', 'checkout'];
 
-/** Observed effects that change a file. */
-export const FILE_CHANGES: readonly string[] = ['create', 'modify', 'delete', 'mode', 'link'];
-
-/** Observed effects whose place is not a file of the tree. */
-export const NOT_FILES: readonly string[] = ['ref', 'connect', 'resource'];
-
 /** The tool that starts, reads and stops commands in the background. */
 export const BACKGROUND_TOOL = 'bash-background';
 

@@ -1,4 +1,4 @@
-import { minePar } from '../../evidence/patterns/mine-par.ts';
+import { deriveReview } from '../../evidence/patterns/derive-review.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { done } from './outcomes.ts';
@@ -9,6 +9,6 @@ import type { PatternContext } from './pattern-context.ts';
  * checkpoint review.
  */
 export function punctuate({ call, entries }: PatternContext): ToolOutcome {
-  const par = minePar(entries, call.args);
+  const par = deriveReview(entries, call.args);
   return done({ ...(par as { readonly [field: string]: Json }), 'par/tags': ['checkpoint'] });
 }

@@ -1,3 +1,4 @@
+import { FILE_CHANGES } from '../../spec/policy/observed-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
 import { normalisedFields, text, texts } from '../dialects/fields.ts';
@@ -14,7 +15,7 @@ import { errorsOf, type Par, type PatternUse, type PredictionError } from './par
  * @param stated the agent's own words: `what-went-well`, `what-could-improve`, `suggestions`, `prediction-errors`,
  *   `questions`
  */
-export function minePar(entries: readonly Entry[], stated: { readonly [field: string]: Json }): Par {
+export function deriveReview(entries: readonly Entry[], stated: { readonly [field: string]: Json }): Par {
   const all = entries.flatMap((entry): RecordedEntry[] => {
     const body = bodyOf(entry.body);
     return body ? [{ entry, body }] : [];
@@ -187,12 +188,10 @@ function filesTouched(recent: readonly RecordedEntry[]): string[] {
   const files = entriesOf(recent, 'outcome').flatMap(({ body }) =>
     body.effects === 'unobserved'
       ? []
-      : body.effects.filter(({ op }) => !UNTOUCHED.includes(op)).map(({ path }) => path),
+      : body.effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path),
   );
   return [...new Set(files)];
 }
-
-const UNTOUCHED = ['ref', 'connect', 'resource', 'read', 'execute'];
 
 function commits(recent: readonly RecordedEntry[]): string[] {
   const shas = recent.flatMap(({ body }) => {

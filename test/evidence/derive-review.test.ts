@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { minePar } from '../../src/evidence/patterns/mine-par.ts';
+import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
+import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/observed-effects.ts';
 import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
 
 describe('a mined review', () => {
   it('of no entries is empty', () =>
-    expect(minePar([], {})).toEqual({
+    expect(deriveReview([], {})).toEqual({
       'event/type': 'session/par',
       'par/id': null,
       'session/id': null,
@@ -28,7 +29,7 @@ describe('a mined review', () => {
     }));
 
   it('has the session’s peripherals, hops and time span', () => {
-    const par = minePar(
+    const par = deriveReview(
       told(start('explore'), stop('explore'), hop('explore', 'edit'), start('edit'), stop('edit'), {
         ...hop('edit', 'test', { expected: 'pass', actual: 'fail' }),
       }),
@@ -62,7 +63,7 @@ describe('a mined review', () => {
       stop('reflect'),
       start('test'),
     );
-    expect(minePar(entries, {})).toMatchObject({
+    expect(deriveReview(entries, {})).toMatchObject({
       'par/sequence': 2,
       'par/span': { from: 'e4', to: 'e5' },
       approach: ['test'],
@@ -73,7 +74,7 @@ describe('a mined review', () => {
   });
 
   it('lists the facts first, the most frequent of them before others, and then the agent’s words', () => {
-    const par = minePar(
+    const par = deriveReview(
       told(
         stop('deploy', { pushed: true, deployed: true }),
         stop('test', { result: 'pass' }),
@@ -90,11 +91,11 @@ describe('a mined review', () => {
     ]);
     expect(par.questions).toEqual({ learned: 'much' });
     expect(par.suggestions).toEqual(['again']);
-    expect(minePar([], { questions: 'none' }).questions).toEqual({});
+    expect(deriveReview([], { questions: 'none' }).questions).toEqual({});
   });
 
   it('lists everything that failed or was refused', () => {
-    const par = minePar(
+    const par = deriveReview(
       told(
         denial('out-of-scope', 'stay', { tool: 'edit' }),
         denial('wrong-mode', 'change it', { tool: 7 }),
@@ -123,12 +124,12 @@ describe('a mined review', () => {
 
   it('suggests the five most needed remedies', () => {
     const denials = ['a', 'b', 'c', 'd', 'e', 'f'].map((code) => denial(code, `do ${code}`));
-    const par = minePar(told(...denials, denial('f', 'do f')), {});
+    const par = deriveReview(told(...denials, denial('f', 'do f')), {});
     expect(par.suggestions).toEqual(['2 × f: do f', '1 × a: do a', '1 × b: do b', '1 × c: do c', '1 × d: do d']);
   });
 
   it('names each changed file of acting tools once, and each commit', () => {
-    const par = minePar(
+    const par = deriveReview(
       told(
         outcome('edit', {}, [
           ['modify', 'a'],
@@ -158,6 +159,12 @@ describe('a mined review', () => {
   });
 });
 
+it.each(EFFECT_OPS)('an effect %s touches a file only if it is listed as a change of one', (op) => {
+  expect(deriveReview(told(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
+    FILE_CHANGES.includes(op) ? ['a'] : [],
+  );
+});
+
 describe('the expectation of an exit', () => {
   const back = (actual: string) => hop('test', 'edit', { expected: 'pass', actual });
 
@@ -170,7 +177,7 @@ describe('the expectation of an exit', () => {
     ['all, where the failures are no list', 'fail', { failures: 2, 'test-count': 4 }, 1],
     ['half for a flaky run', 'flaky', { failures: ['x'], 'test-count': 3 }, 0.5],
   ])('deviates by %s', (_, actual, fruit, magnitude) => {
-    const par = minePar(told(start('test'), stop('test', fruit), back(actual)), {});
+    const par = deriveReview(told(start('test'), stop('test', fruit), back(actual)), {});
     expect(par.prediction_errors).toEqual([{ expected: 'pass', actual, magnitude }]);
   });
 
@@ -189,25 +196,25 @@ describe('the expectation of an exit', () => {
       claim,
     );
     const wrong = { expected: 'pass', actual: 'fail', magnitude: 1 };
-    expect(minePar(entries, {}).prediction_errors).toEqual([wrong, wrong]);
+    expect(deriveReview(entries, {}).prediction_errors).toEqual([wrong, wrong]);
   });
 
   it.each([
     ['another refusal', denial('wrong-mode', 'x', { exit: 'pass' })],
     ['another exit', denial('exit-not-met', 'x', { exit: 'fail' })],
   ])('did not fail for %s', (_, refused) =>
-    expect(minePar(told(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual([]),
+    expect(deriveReview(told(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual([]),
   );
 
   it('is listed with the agent’s own expectations', () =>
-    expect(minePar([], { 'prediction-errors': ['slower'] }).prediction_errors).toEqual([
+    expect(deriveReview([], { 'prediction-errors': ['slower'] }).prediction_errors).toEqual([
       { expected: null, actual: 'slower', magnitude: null },
     ]));
 
   it('uses the verdict of acting tools too, but not of a failed one', () => {
     const claim = denial('exit-not-met', 'test', { exit: 'pass' });
-    expect(minePar(told(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(1);
-    expect(minePar(told(failure('outcome', 'run', 'x'), claim), {}).prediction_errors).toEqual([]);
+    expect(deriveReview(told(outcome('run', { verdict: 'flaky' }), claim), {}).prediction_errors).toHaveLength(1);
+    expect(deriveReview(told(failure('outcome', 'run', 'x'), claim), {}).prediction_errors).toEqual([]);
   });
 });
 
@@ -216,7 +223,7 @@ describe('patterns in a review', () => {
   const settle = (pattern: string, more: object) => step('pur-update', { pattern, ...more } as never);
 
   it('are those selected, each with its last outcome', () => {
-    const par = minePar(
+    const par = deriveReview(
       told(
         select('a'),
         settle('a', { outcome: 'success' }),
@@ -248,16 +255,16 @@ describe('patterns in a review', () => {
   });
 
   it('have a default expectation if none was stated', () => {
-    const par = minePar(told(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })), {});
+    const par = deriveReview(told(select('a'), settle('a', { outcome: 'partial', 'prediction-error': 1 })), {});
     expect(par.prediction_errors).toEqual([{ expected: 'a holds', actual: 'partial', magnitude: 1 }]);
-    const right = minePar(told(select('a'), settle('a', { outcome: 'success', 'prediction-error': 0 })), {});
+    const right = deriveReview(told(select('a'), settle('a', { outcome: 'success', 'prediction-error': 0 })), {});
     expect(right.prediction_errors).toEqual([]);
   });
 
   it('of an earlier review are omitted, unless they are open or ended since', () => {
     const review = { body: { event: 'par', par: {} } };
     const names = (...after: Parameters<typeof told>) =>
-      minePar(
+      deriveReview(
         told(select('done'), settle('done', { outcome: 'success' }), select('open'), select('late'), review, ...after),
         {},
       ).patterns_used.map(({ pattern }) => pattern);

@@ -1,0 +1,30 @@
+interface OpFacts {
+  /** The effect changed a file of the tree. */
+  readonly changesFile: boolean;
+  /** The effect's place is a file of the tree. */
+  readonly isFile: boolean;
+}
+
+/** The facts of each kind of observed effect. */
+const OP_FACTS = {
+  read: { changesFile: false, isFile: true },
+  create: { changesFile: true, isFile: true },
+  modify: { changesFile: true, isFile: true },
+  delete: { changesFile: true, isFile: true },
+  mode: { changesFile: true, isFile: true },
+  link: { changesFile: true, isFile: true },
+  execute: { changesFile: false, isFile: true },
+  ref: { changesFile: false, isFile: false },
+  connect: { changesFile: false, isFile: false },
+  resource: { changesFile: false, isFile: false },
+} as const satisfies { readonly [op: string]: OpFacts };
+
+export type EffectOp = keyof typeof OP_FACTS;
+
+export const EFFECT_OPS = Object.keys(OP_FACTS) as EffectOp[];
+
+/** Observed effects that change a file. */
+export const FILE_CHANGES: readonly string[] = EFFECT_OPS.filter((op) => OP_FACTS[op].changesFile);
+
+/** Observed effects whose place is not a file of the tree. */
+export const NOT_FILES: readonly string[] = EFFECT_OPS.filter((op) => !OP_FACTS[op].isFile);

@@ -234,7 +234,7 @@ describe('a hook that answers without the daemon', () => {
   }
   /** Packages of a few kilobytes. */
   const SMALL = ['canonicalize', 'fastest-levenshtein', 'uuid'];
-  const START = ['daemon/hook/hook-process.ts', 'daemon/hook/answer-hook.ts', 'daemon/host.ts'];
+  const START = ['daemon/hook/hook-process.ts', 'daemon/hook/answer-hook.ts', 'daemon/session-host.ts'];
 
   it.each([...START, 'adapters/claude-code/hooks.ts'])('loads no large package at the start of %s', (file) =>
     expect(packagesOf(file).filter((chain) => !SMALL.some((name) => chain.endsWith(` ${name}`)))).toEqual([]),

@@ -23,7 +23,7 @@ const sharedNames = (sources: ReadonlyMap<string, string>): readonly string[] =>
   [...foldersByName(sources)].filter(([, folders]) => folders.size > 1).map(([name]) => name);
 
 it('one exported name has one meaning: no two folders export the same name', () => {
-  const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => file.endsWith('.ts'));
+  const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => /\.tsx?$/.test(file));
   const sources = new Map(files.map((file) => [file, readFileSync(`src/${file}`, 'utf8')]));
   expect(sources.size).toBeGreaterThan(100);
   expect([...sharedNames(sources)].sort()).toEqual(Object.keys(SHARED).sort());

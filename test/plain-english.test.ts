@@ -44,7 +44,7 @@ const isDoubtful = ({ text }: Comment): boolean =>
   RELATIVE_START.test(text) || WORDS.test(text.replaceAll(/`[^`]*`/g, ''));
 
 const files = (readdirSync('src', { recursive: true }) as string[])
-  .filter((file) => /\.(?:ts|cjs|c)$/.test(file))
+  .filter((file) => /\.(?:tsx?|cjs|c)$/.test(file))
   .sort();
 const folders = [...new Set(files.map((file) => file.split('/')[0]!))];
 const sourceOf = (file: string): string => readFileSync(`src/${file}`, 'utf8');

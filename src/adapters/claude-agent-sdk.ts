@@ -9,7 +9,7 @@ import type { Transport } from '@modelcontextprotocol/server';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentSession } from './core/agent-session.ts';
-import { McpHost } from './mcp/host.ts';
+import { McpHost } from './mcp/mcp-host.ts';
 import { serveOverTransport } from './mcp/serve-stdio.ts';
 
 export type { AgentSession } from './core/agent-session.ts';

@@ -1,5 +1,5 @@
 import { nodeSqlite } from '../stores/node-sqlite.ts';
-import { isRunning, processHolder } from '../stores/process-holder.ts';
+import { holderRuns, processHolder } from '../stores/process-holder.ts';
 import { RunFailure, type RunReply } from './reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
@@ -65,7 +65,7 @@ export function openRunJournal(file: string): RunJournal {
 function stateOf(row: Row | undefined): Exclude<Beginning, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
-  return row.holder !== null && row.holder !== OWN && isRunning(row.holder)
+  return row.holder !== null && row.holder !== OWN && holderRuns(row.holder)
     ? { is: 'elsewhere' }
     : { is: 'interrupted' };
 }

@@ -9,7 +9,7 @@ import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/tra
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
 import { readPin } from './chosen-sessions.ts';
-import { unhooked } from './client/unhooked.ts';
+import { callsWithoutHook } from './client/calls-without-hook.ts';
 import { CliError, type Io, paint, print, usageError } from './io.ts';
 import { table } from './table.ts';
 
@@ -41,7 +41,7 @@ export async function inhabitationOf(
 function withUnhooked(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
   const last = recorded.items.at(-1);
   if (last === undefined) return recorded;
-  const more = unhooked(root, io.env, sessionId, recorded).map((item, index) => ({
+  const more = callsWithoutHook(root, io.env, sessionId, recorded).map((item, index) => ({
     ...item,
     n: last.n + 1 + index,
     at: last.at,

@@ -13,8 +13,8 @@ import {
 } from '../adapters/core/transcript/transcript-items.ts';
 import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';
-import type { Caller } from './conversations/host-options.ts';
-import type { SessionHost } from './host.ts';
+import type { Caller } from './conversations/session-host-options.ts';
+import type { SessionHost } from './session-host.ts';
 import { writeNote } from './write-note.ts';
 
 /** One call of an agent's session, in the form that is sent over the socket. */

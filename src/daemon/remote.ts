@@ -97,7 +97,10 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
 }
 
 async function inProcess({ env, pid = process.pid }: RemoteOptions): Promise<Performer> {
-  const [{ SessionHost }, { carryOutAgentOp }] = await Promise.all([import('./host.ts'), import('./agent-ops.ts')]);
+  const [{ SessionHost }, { carryOutAgentOp }] = await Promise.all([
+    import('./session-host.ts'),
+    import('./agent-ops.ts'),
+  ]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   return {
     perform: async (op, signal = new AbortController().signal) =>

@@ -7,7 +7,7 @@ import type { Refused, StepResult } from '../session/results.ts';
 import type { Session } from '../session/session.ts';
 import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Json } from '../spec/types.ts';
-import type { SessionHost } from './host.ts';
+import type { SessionHost } from './session-host.ts';
 
 /** The output and exit status of a command line that replaces the agent's own. */
 export interface RunAnswer {

@@ -5,15 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../base/files.ts';
 import type { Env } from '../base/state-home.ts';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
-import type { HostOptions } from './conversations/host-options.ts';
+import type { HostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
 import type { HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask.ts';
 import { installLauncher } from './hook/launcher.ts';
-import { SessionHost } from './host.ts';
 import { buildId } from './own-files.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
+import { SessionHost } from './session-host.ts';
 
 export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
   readonly env: Env;
@@ -22,13 +22,13 @@ export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | '
   /** How long to wait for the exit of an older daemon, in milliseconds. */
   readonly waitMs?: number;
   readonly handlers?: typeof HANDLERS;
-  /** Starts a second face of the same sessions, such as the HTTP server. The daemon then never ends as idle. */
-  readonly face?: (host: SessionHost, log: (line: string) => void) => Promise<Face>;
+  /** Starts the HTTP server of the same sessions. The daemon then never ends as idle. */
+  readonly openHttp?: (host: SessionHost, log: (line: string) => void) => Promise<Endpoint>;
 }
 
-/** A second face of the daemon's sessions. */
-export interface Face {
-  /** The address of the face, for people: `http://127.0.0.1:4780`. */
+/** The HTTP server of the daemon's sessions. */
+export interface Endpoint {
+  /** The address for people: `http://127.0.0.1:4780`. */
   readonly address: string;
   /** Ends it, with the calls that it runs. */
   close(): Promise<void>;
@@ -37,8 +37,8 @@ export interface Face {
 /** A running daemon. */
 export interface Daemon {
   readonly socket: string;
-  /** The address of its second face; null if it has none. */
-  readonly face: string | null;
+  /** The address of its HTTP server; null if it has none. */
+  readonly httpAddress: string | null;
   /** Settles when it has ended: idle, stopped, or replaced. */
   readonly ended: Promise<void>;
   /** Finishes running work, releases the sessions, and ends. */
@@ -74,7 +74,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const own = backends ? { backends } : {};
   const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: runCommand(env), ...own });
   const startedAt = new Date().toISOString();
-  const face = options.face ? await options.face(host, log) : null;
+  const http = options.openHttp ? await options.openHttp(host, log) : null;
   let finish = () => {};
   const asked = new Promise<void>((resolve) => (finish = resolve));
   const server = new DaemonServer({
@@ -83,7 +83,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     build: buildId(),
     log,
     onFinish: () => finish(),
-    about: () => ({ pid: process.pid, startedAt, socket, client, face: face?.address ?? null }),
+    about: () => ({ pid: process.pid, startedAt, socket, client, httpAddress: http?.address ?? null }),
     ...(handlers ? { handlers } : {}),
   });
   rmSync(socket, { force: true });
@@ -101,14 +101,14 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const idleMs = 60_000 * (options.idleMinutes ?? idleMinutesOf(env));
   const watch = setInterval(
     () => {
-      if ((face === null && server.idleMs >= idleMs) || !sameSocket(socket, server)) finish();
+      if ((http === null && server.idleMs >= idleMs) || !sameSocket(socket, server)) finish();
     },
     Math.min(10_000, Math.max(50, idleMs / 4)),
   );
   const ended = asked.then(async () => {
     clearInterval(watch);
     rmSync(socket, { force: true });
-    await face?.close();
+    await http?.close();
     await server.finish();
     await host.close();
     lock.close();
@@ -119,7 +119,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     finish();
     return ended;
   };
-  return { socket, face: face?.address ?? null, ended, stop };
+  return { socket, httpAddress: http?.address ?? null, ended, stop };
 }
 
 /** Takes the lock, SQLite's on an empty database. Null if a daemon of this build answers, or an older one stays. */

@@ -2,12 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Env } from '../base/state-home.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
-import type { Caller } from './conversations/host-options.ts';
+import type { Caller } from './conversations/session-host-options.ts';
 import { frame, part } from './hook/answer-frame.ts';
 import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
-import type { SessionHost } from './host.ts';
 import { decoded } from './own-files.ts';
 import { type OnPart, type RunAnswer, runTicket } from './run-ticket.ts';
+import type { SessionHost } from './session-host.ts';
 import { answerStatusLine } from './status-line.ts';
 
 /** Maximum size of a request, in bytes. */

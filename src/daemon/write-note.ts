@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionHost } from './host.ts';
+import type { SessionHost } from './session-host.ts';
 
 /** How long a note waits for the end of a call that the client runs, in milliseconds. */
 const WAIT_MS = 10_000;

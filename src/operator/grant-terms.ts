@@ -49,7 +49,7 @@ const escapeGlob = (path: string): string => path.replace(/[*?[{(]|^!/g, '?');
  * Reads an answer that a person types: `yes`, or a grant: `yes 3x`, `yes 2h tests`, `yes 30m files`, `yes src/ test/`.
  * null if it is neither a yes nor a no; `problem` if it is a yes with words that are not understood.
  */
-export function readAnswer(
+export function parseTypedAnswer(
   text: string,
 ): { readonly verdict: 'yes' | 'no'; readonly terms?: GrantTerms } | { readonly problem: string } | null {
   const [said = '', ...words] = text.trim().toLowerCase() === '' ? [] : text.trim().split(/[\s,]+/);

@@ -1,6 +1,6 @@
 import { signal, useComputed } from '@preact/signals';
 import { visible } from '../base/text.ts';
-import { clock, Facts, span, Ways } from './aside.tsx';
+import { clock, FactList, span, Ways } from './aside.tsx';
 import { DetailPanel } from './detail.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
@@ -67,7 +67,7 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
           <NodeTools session={session} acts={isNewest ? source.acts : null} />
           <Ways state={state} now={now} />
           {isNewest && source.acts !== null && <OperatorActs session={session} acts={source.acts} state={state} />}
-          <Facts state={state} now={now} />
+          <FactList state={state} now={now} />
         </div>
         <div class="right">
           <Search codes={codesOf(session)} />

@@ -69,7 +69,7 @@ const groupByTarget = (ways: readonly ViewWay[]): readonly (readonly [string, re
 ];
 
 /** Shows the session's hops, reviews, tests, backpack and changed files. */
-export function Facts({ state, now }: AsideProps) {
+export function FactList({ state, now }: AsideProps) {
   const { trail, par, tests, changed, backpack, files, tools, peripheral } = state;
   const reviews =
     par.count === 0

@@ -3,8 +3,8 @@ import { DialIns } from '../agency/dial-in.ts';
 import type { AgencyNode } from '../agency/node.ts';
 import { openNode } from '../agency/open-node.ts';
 import type { Env } from '../base/state-home.ts';
-import type { SessionHost } from '../daemon/host.ts';
-import { type A2aFace, openA2a } from './a2a/face.ts';
+import type { SessionHost } from '../daemon/session-host.ts';
+import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
 import { Logins } from './access/logins.ts';
 import { nodeId, Tokens, tokenFolder, type Who } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
@@ -47,7 +47,7 @@ export interface Services {
   /** The messages from and to other nodes. */
   readonly mail: NodeMail;
   /** Serves the agency by the A2A protocol; opened at the first use. */
-  readonly a2a: () => Promise<A2aFace>;
+  readonly a2a: () => Promise<A2aHandler>;
   readonly counters: Counters;
   /** Aborted when the server ends. */
   readonly ending: AbortSignal;
@@ -72,7 +72,7 @@ export function makeServices(
     id: nodeId(env),
     ...(agencyFolder === undefined ? {} : { folder: agencyFolder }),
   });
-  let a2a: Promise<A2aFace> | null = null;
+  let a2a: Promise<A2aHandler> | null = null;
   return {
     ...parts,
     world,

@@ -57,7 +57,7 @@ export function isGone(holder: string): boolean {
  * Returns true if the holder's process runs in this boot and pid namespace. Off Linux the holder is a process id, and
  * only that is looked at.
  */
-export function isRunning(holder: string): boolean {
+export function holderRuns(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
   if (boot === undefined || !host) return isAlive(Number(holder));
   return boot === host.boot && namespace === host.namespace && startOf(pid) === start;

@@ -65,7 +65,7 @@ export async function countingAgent(delayMs = 0) {
 /** A server whose agency is this folder. */
 export async function served(agents: string) {
   const at = await serveWorld({}, { agencyFolder: agencyWith(agents), agencyListen: { host: '127.0.0.1', port: 0 } });
-  const port = Number(/:(\d+)$/.exec(at.face.agencyAddress!)![1]);
+  const port = Number(/:(\d+)$/.exec(at.http.agencyAddress!)![1]);
   return { ...at, agencyPort: port, tokens: new Tokens(at.env) };
 }
 

@@ -9,10 +9,10 @@ import { daemonFolder, ensurePrivateDir } from '../../src/daemon/daemon-folder.t
 import { unframe } from '../../src/daemon/hook/answer-frame.ts';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask.ts';
 import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { SessionHost } from '../../src/daemon/host.ts';
 import { buildId, encoded, entryFile } from '../../src/daemon/own-files.ts';
 import { serve } from '../../src/daemon/serve.ts';
 import { DaemonServer } from '../../src/daemon/server.ts';
+import { SessionHost } from '../../src/daemon/session-host.ts';
 import { sample } from '../depth.ts';
 import { ended, preToolUse, runProgram } from './processes.ts';
 import { makeWorld, type World } from './world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { SessionHost } from '../../src/daemon/host.ts';
 import { serve } from '../../src/daemon/serve.ts';
+import { SessionHost } from '../../src/daemon/session-host.ts';
 import { answerStatusLine } from '../../src/daemon/status-line.ts';
 import { runProgram } from './processes.ts';
 import { makeWorld, type World } from './world.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Conversation } from '../../src/adapters/core/hook-context.ts';
-import type { Caller, HostOptions } from '../../src/daemon/conversations/host-options.ts';
-import { SessionHost } from '../../src/daemon/host.ts';
+import type { Caller, HostOptions } from '../../src/daemon/conversations/session-host-options.ts';
+import { SessionHost } from '../../src/daemon/session-host.ts';
 
 /** A repository and a state folder of its own; everything opened on it is closed and removed after the test. */
 export interface World {

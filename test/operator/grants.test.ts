@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerOnce, pendingRequests } from '../../src/operator/answer-request.ts';
-import { type GrantTerms, grantLimits, readAnswer } from '../../src/operator/grant-terms.ts';
+import { type GrantTerms, grantLimits, parseTypedAnswer } from '../../src/operator/grant-terms.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { revokedBy, revokeGrant } from '../../src/operator/revoked-grants.ts';
 import { ownToken } from '../../src/operator/token.ts';
@@ -33,7 +33,7 @@ describe('the limits of a grant', () => {
     expect(grantLimits(terms, request as never, 0)).toEqual({ problem: expect.stringMatching(problem) });
   });
 
-  it.each<[string, ReturnType<typeof readAnswer>]>([
+  it.each<[string, ReturnType<typeof parseTypedAnswer>]>([
     ['', null],
     ['maybe', null],
     ['YES', { verdict: 'yes' }],
@@ -42,7 +42,7 @@ describe('the limits of a grant', () => {
     ['y src/ *.md 5m', { verdict: 'yes', terms: { minutes: 5, files: ['src/', '*.md'] } }],
     ['yes please', { problem: expect.stringContaining('"please" is not a limit') as never }],
   ])('are read from a typed answer: %j', (text, answer) => {
-    expect(readAnswer(text)).toEqual(answer);
+    expect(parseTypedAnswer(text)).toEqual(answer);
   });
 });
 

@@ -100,7 +100,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.route('**/page.js', (route) =>
         route.fulfill({ body: readFileSync(join(folder, 'page.js'), 'utf8'), contentType: 'text/javascript' }),
       );
-      await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
+      await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
       await page.locator('.row').first().waitFor();
       await page.locator('.letter').first().waitFor();
       await page.getByText('Everything that the yes is bound to').first().click();

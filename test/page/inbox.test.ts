@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)(
     });
 
     async function open(
-      { face, later }: Awaited<ReturnType<typeof waiting>>['served'],
+      { http, later }: Awaited<ReturnType<typeof waiting>>['served'],
       { theme = 'light' as 'light' | 'dark', width = 1280 } = {},
     ) {
       const context = await browser.newContext({
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)(
       const page = await context.newPage();
       page.setDefaultTimeout(10_000);
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-      await page.goto(`${face.address}/#code=${face.issueCode()}`);
+      await page.goto(`${http.address}/#code=${http.issueCode()}`);
       await page.locator('.request').nth(1).waitFor();
       const picture = async (name: string) => {
         if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });

@@ -189,7 +189,7 @@ describe.skipIf(CHROMIUM === undefined)(
       page.on('console', (message) => /policy|trusted/i.test(message.text()) && faults.push(message.text()));
       page.on('pageerror', (error) => faults.push(error.message));
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-      await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
+      await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
       await page.locator('.node.here').waitFor();
       expect(new URL(page.url()).hash).toBe('');
       await move('step', { tool: 'write', args: { path: 'src/a.js', content: '' } });
@@ -227,7 +227,7 @@ describe.skipIf(CHROMIUM === undefined)(
       page.setDefaultTimeout(10_000);
       open.push(page);
       await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-      await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
+      await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
       await page.locator('.where .big').filter({ hasText: 'alfworld' }).waitFor();
       await page.locator('.operator summary').click();
       await page.getByLabel('Reason, note or message').fill('I need you');
@@ -263,7 +263,7 @@ describe.skipIf(CHROMIUM === undefined)(
         page.on('response', async (response) => {
           if (response.url().endsWith('/snapshot')) bytes = (await response.body()).length;
         });
-        await page.goto(`${served.face.address}/#code=${served.face.issueCode()}`);
+        await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
         await page.getByText('src/n2049.ts').first().waitFor();
         expect(await page.locator('.where .big').textContent()).toBe('explore');
         await expect.poll(() => asked).toBe(1);

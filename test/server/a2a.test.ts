@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type Message, type Part, Role, type SendMessageRequest, type Task, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openFace } from '../../src/server/face.ts';
+import { openHttpServer } from '../../src/server/http-server.ts';
 import { agencyWith, countingAgent, INPUTS } from '../agency/kit.ts';
 import { type Served, serveWorld, until } from './kit.ts';
 
@@ -195,7 +195,7 @@ describe('the agency for A2A clients', () => {
     const id = value!.payload!.$case === 'task' ? value!.payload!.value.id : '';
     await until(() => agent.prompts.length === 1);
     // The second server knows nothing of the first one's memory, as after a crash.
-    const again = await openFace(first.host({ keepOpenMs: 1 }), {
+    const again = await openHttpServer(first.host({ keepOpenMs: 1 }), {
       env: first.env,
       listen: { port: 0 },
       agencyFolder,

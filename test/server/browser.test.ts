@@ -78,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)(
         const headers = { 'Content-Type': 'application/json' };
         const answer = await fetch('/v1/login', { method: 'POST', headers, body: JSON.stringify({ code }) });
         return ((await answer.json()) as { page: string }).page;
-      }, served.face.issueCode());
+      }, served.http.issueCode());
       const whoami = (page: Page) =>
         page.evaluate(async (page) => (await fetch('/v1/whoami', { headers: { 'X-Hopgate-Page': page } })).text(), key);
       expect(await whoami(own)).toContain('operator');

@@ -18,7 +18,7 @@ describe('a contained command that shares the network of the machine', () => {
     await move('mode', { to: 'diagnose', reason: 'a secret of another session' });
     await move('mode', { to: 'execute', reason: 'a secret of another session' });
     const [waiting] = (await served.ask('GET /v1/approvals')).json.approvals;
-    const login = await served.ask('POST /v1/login', { token: null, body: { code: served.face.issueCode() } });
+    const login = await served.ask('POST /v1/login', { token: null, body: { code: served.http.issueCode() } });
     const arms = {
       port: served.port,
       session: mine.id,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
-import { type FaceOptions, type HttpFace, openFace } from '../../src/server/face.ts';
+import { type HttpServer, type HttpServerOptions, openHttpServer } from '../../src/server/http-server.ts';
 import { makeWorld, type World } from '../daemon/world.ts';
 
 export interface Answer {
@@ -21,7 +21,7 @@ interface Ask {
 
 /** A server on a repository of its own; it ends with the test. */
 export interface Served extends World {
-  readonly face: HttpFace;
+  readonly http: HttpServer;
   readonly port: number;
   readonly operator: string;
   readonly auditor: string;
@@ -73,20 +73,20 @@ export function send(port: number, what: string, { token = null, body, headers =
 
 export async function serveWorld(
   files: { readonly [path: string]: string } = {},
-  options: Partial<FaceOptions> = {},
+  options: Partial<HttpServerOptions> = {},
 ): Promise<Served> {
   const world = makeWorld(files);
   const host = world.host({ keepOpenMs: 2_000 });
-  const face = await openFace(host, { env: world.env, listen: { port: 0 }, checkAnswers: true, ...options });
-  world.later(() => face.close());
-  const port = Number(/:(\d+)$/.exec(face.address)?.[1] ?? 0);
+  const http = await openHttpServer(host, { env: world.env, listen: { port: 0 }, checkAnswers: true, ...options });
+  world.later(() => http.close());
+  const port = Number(/:(\d+)$/.exec(http.address)?.[1] ?? 0);
   const tokenOf = (role: 'operator' | 'auditor' | 'agent') =>
     readFileSync(roleTokenFile(world.env, role), 'utf8').trim();
   const [operator, auditor, agent] = [tokenOf('operator'), tokenOf('auditor'), tokenOf('agent')];
   const ask = (what: string, asked: Ask = {}): Promise<Answer> => send(port, what, { token: operator, ...asked });
   return {
     ...world,
-    face,
+    http,
     port,
     operator,
     auditor,

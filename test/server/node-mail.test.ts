@@ -12,7 +12,7 @@ import { type Served, send, serveWorld, until } from './kit.ts';
 /** A server that other nodes reach at `url`. */
 async function reachable() {
   const served = await serveWorld({}, { agencyListen: { host: '127.0.0.1', port: 0 } });
-  const url = served.face.agencyAddress!;
+  const url = served.http.agencyAddress!;
   return { served, url, tokenOf: (node: string) => new Tokens(served.env).ofNode(node) };
 }
 

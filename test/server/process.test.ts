@@ -95,7 +95,7 @@ describe('hopgate serve', () => {
     const { child, port, operator } = await serveProgram(world);
     if (daemon.exitCode === null) await once(daemon, 'close');
     const status = JSON.parse((await askDaemon('/status', { env: world.env })).toString());
-    expect(status).toMatchObject({ pid: child.pid, face: `http://127.0.0.1:${port}` });
+    expect(status).toMatchObject({ pid: child.pid, httpAddress: `http://127.0.0.1:${port}` });
     const again = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
       env: world.env,
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -157,7 +157,7 @@ describe('a page of another origin', () => {
 });
 
 async function login(served: Awaited<ReturnType<typeof serveWorld>>) {
-  const answer = await served.ask('POST /v1/login', { token: null, body: { code: served.face.issueCode() } });
+  const answer = await served.ask('POST /v1/login', { token: null, body: { code: served.http.issueCode() } });
   const set = String(answer.headers['set-cookie']);
   return { page: answer.json.page as string, set, cookie: set.split(';')[0]! };
 }
@@ -185,7 +185,7 @@ describe('a login', () => {
 
   it('begins with a code that works once, for a minute', async () => {
     const served = await serveWorld();
-    const code = served.face.issueCode();
+    const code = served.http.issueCode();
     const enter = () => served.ask('POST /v1/login', { token: null, body: { code } });
     expect((await enter()).status).toBe(200);
     expect((await enter()).json.error.code).toBe('login-failed');

@@ -146,7 +146,7 @@ async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, 
   const kept = (await host.takeForCall(record, toolUseId)) as unknown as KeptCall | null;
   if (kept === null) return;
   const { ticket, input } = kept;
-  // The runner itself records a command that has begun.
+  // The run command itself records a command that has begun.
   if (ticket === null && !(await host.revokeCommand(textOf(input['command']) ?? ''))) return;
   const concluded =
     ticket &&

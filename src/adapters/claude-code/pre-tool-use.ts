@@ -173,8 +173,8 @@ async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decide
     record,
     async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND,
   );
-  const runner = await host.commandFor(record, { tool, args, callId: event.toolUseId });
-  const command = `${runner}; exit;\n${textOf(event.input['command']) ?? ''}`;
+  const runCommand = await host.commandFor(record, { tool, args, callId: event.toolUseId });
+  const command = `${runCommand}; exit;\n${textOf(event.input['command']) ?? ''}`;
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
   const when: { readonly [name: string]: Json } = later ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };

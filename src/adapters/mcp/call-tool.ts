@@ -14,8 +14,8 @@ import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './answer-shape.ts';
 import { personAt, UNTICKED_AGAIN } from './asking.ts';
-import { clientOf } from './client-of.ts';
-import type { McpHost, Peer } from './host.ts';
+import { connectedClient } from './connected-client.ts';
+import type { McpHost, Peer } from './mcp-host.ts';
 import { heartbeat } from './progress.ts';
 import { noTaskOf, TASK_TOOL, taskCreated, wantedTask, wantedTtl } from './tasks/protocol.ts';
 import type { Ended } from './tasks/tasks.ts';
@@ -141,7 +141,7 @@ async function ruledByUser(
   if (!ruling || !(await options.session.status()).available.tools.includes(call.name)) return null;
   const { decision, why, command } = ruling;
   if (decision === 'forbidden') return { refused: `The user's own rules for commands refuse this: ${why}` };
-  if (options.elicit === false || !canAsk(clientOf(server, ctx).capabilities))
+  if (options.elicit === false || !canAsk(connectedClient(server, ctx).capabilities))
     return {
       refused: `The user's own rules require a person's answer to this command, and nobody can be asked here: ${why}`,
     };
@@ -157,7 +157,7 @@ async function ruledByUser(
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
   const { questions, options } = host;
   const { said, hash, limits } = questions.take(call, ctx);
-  const { capabilities, info } = clientOf(server, ctx);
+  const { capabilities, info } = connectedClient(server, ctx);
   if (options.elicit === false || !canAsk(capabilities)) return {};
   const wanted = await options.session.wants(call);
   if (wanted === null || (await options.answeredAhead?.(wanted))) return {};

@@ -1,5 +1,5 @@
 export { agentSession } from '../core/local.ts';
-export { McpHost } from './host.ts';
+export { McpHost } from './mcp-host.ts';
 export type { McpOptions } from './options.ts';
 export type { McpReading } from './reading.ts';
 export { type HttpOptions, type HttpServing, serveOverHttp } from './serve-http.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { refuseRequest } from './guard.ts';
-import { type McpHost, Peer } from './host.ts';
+import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './server.ts';
 
 /** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { WayLeg } from '../../gate/denial.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import type { McpHost } from './host.ts';
+import type { McpHost } from './mcp-host.ts';
 
 const PROMPTS: readonly Prompt[] = [
   {

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
 import { type GuardOptions, refuseRequest, turnAway } from './guard.ts';
-import { type McpHost, Peer } from './host.ts';
 import { LegacyConnections } from './legacy-connections.ts';
+import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './server.ts';
 
 /** The path of the endpoint. */

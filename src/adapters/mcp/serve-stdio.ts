@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { type McpHost, Peer } from './host.ts';
+import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './server.ts';
 
 /** A transport with a promise for its end, on either side. */

@@ -1,7 +1,7 @@
 import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
 import { carryOut } from './call-tool.ts';
-import type { McpHost, Peer } from './host.ts';
+import type { McpHost, Peer } from './mcp-host.ts';
 import { answerPrompts } from './prompts.ts';
 import { answerResources } from './resources.ts';
 import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/protocol.ts';

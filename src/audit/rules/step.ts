@@ -6,7 +6,7 @@ import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import { fitsPattern } from './commands/branches.ts';
 import { commandReason } from './commands/judge-command.ts';
-import { addressReason } from './hosts.ts';
+import { addressReason } from './host-names.ts';
 import { type Fields, isElsewhere, show } from './json.ts';
 import { momentNow, ruleHolds } from './moment.ts';
 import { auditedFruit } from './observations.ts';

@@ -1,7 +1,7 @@
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
 import { own } from '../../spec/names.ts';
 import type { ToolSpec } from '../../spec/types.ts';
-import { hostAllowed, placeAllowed } from '../rules/hosts.ts';
+import { hostAllowed, placeAllowed } from '../rules/host-names.ts';
 import { fieldsOf, fits, show, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
 import type { AuditedVisit, AuditState } from '../rules/state.ts';

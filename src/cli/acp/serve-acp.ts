@@ -4,7 +4,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { OpenedSession } from '../../adapters/acp/acp-session.ts';
 import { askPermission } from '../../adapters/acp/approvals.ts';
 import { bridgeAcp } from '../../adapters/acp/bridge.ts';
-import { McpHost } from '../../adapters/mcp/host.ts';
+import { McpHost } from '../../adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { hereOrElsewhere } from '../../operator/pending-approver.ts';

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline';
 import { approvalTitle } from '../../gate/approval-rows.ts';
-import { readAnswer } from '../../operator/grant-terms.ts';
+import { parseTypedAnswer } from '../../operator/grant-terms.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';
 
 /** An answer at the terminal; `problem` if it is a yes whose words are not understood. */
-export type TypedAnswer = ReturnType<typeof readAnswer>;
+export type TypedAnswer = ReturnType<typeof parseTypedAnswer>;
 
 /** Asks a person. `y` or `yes` approves, and words after it make a grant; null keeps the request pending. */
 export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<TypedAnswer> {
@@ -16,7 +16,7 @@ export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<TypedAn
     print(io);
     print(io, paint(io, 'dim', 'A grant covers later requests too: yes 3x, yes 2h tests, yes files, yes src/'));
     reader.question(`Approve ${approvalTitle(request)}? [yes / no / Enter: later] `, (said) => {
-      resolve(readAnswer(said));
+      resolve(parseTypedAnswer(said));
       reader.close();
     });
   });

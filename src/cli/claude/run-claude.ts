@@ -3,21 +3,21 @@ import { resolve } from 'node:path';
 import { isObject } from '../../base/json.ts';
 import { findProgram } from '../../base/process.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
-import { SessionHost } from '../../daemon/host.ts';
+import { SessionHost } from '../../daemon/session-host.ts';
 import { openSession } from '../../open-session.ts';
 import type { Session } from '../../session/session.ts';
+import { callsWithoutHook, recordedOf } from '../client/calls-without-hook.ts';
 import { summaryOf } from '../client/client-session.ts';
 import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
 import { printStart } from '../client/session-place.ts';
-import { recordedOf, unhooked } from '../client/unhooked.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 import { evidenceFile } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import { clientEnvironment, pinnedVariables } from './client-environment.ts';
 import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
-import { withRunner } from './runner-rules.ts';
+import { withRunCommand } from './run-command-rules.ts';
 import { showClaudeEnd } from './show-end.ts';
 import { userStatusLine, withStatusLine } from './status-line.ts';
 import { subAgentTypes } from './sub-agent-types.ts';
@@ -40,7 +40,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const rules = stated.permissions !== undefined || command.args.some((word) => /^--disallowed-?tools\b/i.test(word));
     const env = clientEnvironment(io.env, sessionId, root, rules);
     const variables = { ...stated.env, ...pinnedVariables(env) };
-    const permissions = withRunner(stated.permissions, io.env);
+    const permissions = withRunCommand(stated.permissions, io.env);
     const statusLine = withStatusLine(stated.statusLine ?? userStatusLine(io.env), io.env);
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
@@ -49,7 +49,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const conversations = new ConversationFiles(root, io.env)
       .all()
       .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun));
-    const past = unhooked(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
+    const past = callsWithoutHook(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await inSession(io, root, sessionId, ({ state }) => state);
     showClaudeEnd(io, {
@@ -60,7 +60,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
       after,
       conversations,
       begun,
-      unhooked: past,
+      callsWithoutHook: past,
       isScript,
       env: io.env,
     });

@@ -4,8 +4,8 @@ import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/status.ts';
+import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
 import { moveInWords } from '../client/session-place.ts';
-import { unhookedWarning } from '../client/unhooked.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 import { noticedIn } from './missing-hooks.ts';
@@ -19,7 +19,7 @@ export interface ClaudeEnd {
   readonly conversations: readonly StoredConversation[];
   readonly begun: string;
   /** Calls that Claude Code reports it ran in this session without a hook. */
-  readonly unhooked: readonly Item[];
+  readonly callsWithoutHook: readonly Item[];
   /** True if no person was at its screen: `claude -p`. */
   readonly isScript: boolean;
   readonly env: Io['env'];
@@ -58,11 +58,11 @@ const leftAtOnce = ({ isScript, conversations, env, begun }: ClaudeEnd): boolean
 export function missingHooksOf({
   conversations,
   begun,
-  unhooked,
-}: Pick<ClaudeEnd, 'conversations' | 'begun' | 'unhooked'>): readonly string[] {
+  callsWithoutHook,
+}: Pick<ClaudeEnd, 'conversations' | 'begun' | 'callsWithoutHook'>): readonly string[] {
   const noticed = conversations.flatMap(noticedIn).flatMap(({ at, text }) => (at >= begun ? [text] : []));
   const main = conversations.filter(({ conversation }) => conversation.agentId === null);
-  const past = unhookedWarning('Claude Code', unhooked);
+  const past = callsWithoutHookWarning('Claude Code', callsWithoutHook);
   return main.length > 0
     ? [...noticed, ...(past === null ? [] : [past])]
     : [

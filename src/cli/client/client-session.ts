@@ -1,4 +1,4 @@
-import type { SessionHost } from '../../daemon/host.ts';
+import type { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';

@@ -1,5 +1,5 @@
-import type { SessionHost } from '../../daemon/host.ts';
 import { SessionBusy } from '../../daemon/open-sessions.ts';
+import type { SessionHost } from '../../daemon/session-host.ts';
 import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';

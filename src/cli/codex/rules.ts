@@ -3,14 +3,14 @@ import { argumentsOf } from '../../adapters/core/calls/controls.ts';
 import { commandOf } from '../../adapters/core/calls/shell-route.ts';
 import type { McpOptions } from '../../adapters/mcp/options.ts';
 import type { Io } from '../io.ts';
-import { pinOf } from '../mcp/reading.ts';
+import { pinOfSession } from '../mcp/reading.ts';
 import { codexProgram } from './programs.ts';
 
 /** Applies the user's rules for Codex's shell to the commands that hopgate's tools run instead of it. */
 export const codexRules =
   (io: Io, root: string, session: AgentSession): NonNullable<McpOptions['userRules']> =>
   async ({ name, input }) => {
-    const { specs, config } = await pinOf(io, root, session);
+    const { specs, config } = await pinOfSession(io, root, session);
     const command = commandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
     if (command.trim() === '') return null;
     const { ruledByCodex } = await import('../../adapters/codex/user-rules.ts');

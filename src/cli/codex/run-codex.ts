@@ -5,15 +5,15 @@ import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thr
 import { shellWord as shown } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { SessionHost } from '../../daemon/host.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { serverName } from '../../daemon/server-name.ts';
+import { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/status.ts';
+import { callsWithoutHook, recordedOf } from '../client/calls-without-hook.ts';
 import { openClient } from '../client/open-client.ts';
 import { runClient } from '../client/run-client.ts';
 import { printStart } from '../client/session-place.ts';
 import { showTitle } from '../client/terminal-title.ts';
-import { recordedOf, unhooked } from '../client/unhooked.ts';
 import { type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
 import { hookTrust, launchArguments } from './launch.ts';
@@ -62,8 +62,8 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const conversations = conversationsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
   const isScript = isExec(command.args);
-  const past = unhooked(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
-  const run = { begun, conversations, unhooked: past, isScript, env: io.env };
+  const past = callsWithoutHook(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
+  const run = { begun, conversations, callsWithoutHook: past, isScript, env: io.env };
   showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, ...run });
 }
 

@@ -4,8 +4,8 @@ import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/status.ts';
+import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
 import { moveInWords } from '../client/session-place.ts';
-import { unhookedWarning } from '../client/unhooked.ts';
 import { wroteSince } from '../client/wrote-since.ts';
 import { type Io, note } from '../io.ts';
 
@@ -22,7 +22,7 @@ export interface CodexEnd {
   /** The conversations of this run. */
   readonly conversations: readonly StoredConversation[];
   /** Calls that Codex reports it ran in this session without a hook. */
-  readonly unhooked: readonly Item[];
+  readonly callsWithoutHook: readonly Item[];
   /** True if no person was at its screen: `codex exec`. */
   readonly isScript: boolean;
   readonly env: Io['env'];
@@ -33,7 +33,7 @@ export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { code, after } = end;
   const missingHooks = leftAtOnce(end)
     ? null
-    : (hookWarning(end.conversations, end.begun) ?? unhookedWarning('Codex', end.unhooked));
+    : (hookWarning(end.conversations, end.begun) ?? callsWithoutHookWarning('Codex', end.callsWithoutHook));
   io.exitCode = code === 0 && missingHooks === null ? 0 : 1;
   if (io.json) {
     const { sessionId, root } = end;

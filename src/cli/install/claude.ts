@@ -6,7 +6,7 @@ import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
-import { withoutRunner, withRunner } from '../claude/runner-rules.ts';
+import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line.ts';
 import { CliError } from '../io.ts';
 import { readText } from './apply.ts';
@@ -16,7 +16,7 @@ import { objectIn, withKey } from './json-settings.ts';
 
 /**
  * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to
- * name it. The written settings keep hooks on and allow hopgate's runner, so that the user is asked only about the
+ * name it. The written settings keep hooks on and allow hopgate's run command, so that the user is asked only about the
  * agent's own command. In a repository they also block every call if Claude Code would not find the plugin.
  */
 export const claudeInstaller: Installer = {
@@ -138,7 +138,7 @@ function withOurs(place: InstallTarget, path: string, text: string | null): stri
   const own =
     statedIn(text, path, 'statusLine') ?? (place.scope === 'project' ? userStatusLine(place.io.env) : undefined);
   const shown = withKey(switched, path, 'statusLine', withStatusLine(own, place.io.env) as never);
-  return withGuard(withAllowedRunner(shown, path, place.io.env, true), path, guardOf(place));
+  return withGuard(withAllowedRunCommand(shown, path, place.io.env, true), path, guardOf(place));
 }
 
 const statedIn = (text: string | null, path: string, key: string): unknown =>
@@ -152,11 +152,11 @@ function withoutOurs({ io }: InstallTarget, path: string, text: string | null, k
   const shown = isOurStatusLine(statedIn(text, path, 'statusLine'), io.env)
     ? withKey(switched, path, 'statusLine', statedIn(kept, path, 'statusLine') as never)
     : switched;
-  return withGuard(withAllowedRunner(shown, path, io.env, false), path, {});
+  return withGuard(withAllowedRunCommand(shown, path, io.env, false), path, {});
 }
 
-/** Adds or removes the rules that allow hopgate's runner. On removal, parts that become empty are removed too. */
-function withAllowedRunner(
+/** Adds or removes the rules that allow hopgate's run command. On removal, parts that become empty are removed too. */
+function withAllowedRunCommand(
   text: string | null,
   path: string,
   env: InstallTarget['io']['env'],
@@ -164,7 +164,7 @@ function withAllowedRunner(
 ): string | null {
   const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
   if (stated !== undefined && !isObject(stated)) return text;
-  const changed = wanted ? withRunner(stated, env) : withoutRunner(stated ?? {}, env);
+  const changed = wanted ? withRunCommand(stated, env) : withoutRunCommand(stated ?? {}, env);
   if (isDeepStrictEqual(changed, stated ?? {})) return text;
   return withKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
 }

@@ -19,7 +19,7 @@ const COLUMNS = 120;
 /** The data that MCP clients may read about a session, from the evidence; the session may be in any process. */
 export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
-  const pin = () => pinOf(io, root, session);
+  const pin = () => pinOfSession(io, root, session);
   // Kept open, because it is read four times a second.
   let inboxes: EvidenceStore | null = null;
   const messages = () => {
@@ -60,7 +60,7 @@ const readStore = <T>(io: Io, root: string, use: (store: EvidenceStore) => Promi
   });
 
 /** The specs and the configuration that a session was opened with. */
-export const pinOf = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
+export const pinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
   readStore(io, root, async (store) => {
     const read = await readPin(store, findSession(await store.sessions(), id));
     if (typeof read === 'string') throw new Error(read);

@@ -1,6 +1,6 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
-import { McpHost } from '../../adapters/mcp/host.ts';
+import { McpHost } from '../../adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { shellWord } from '../../base/text.ts';
@@ -9,7 +9,7 @@ import { remoteAgentSession } from '../../daemon/remote.ts';
 import type { GrantLimits } from '../../gate/grant.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
-import { grantLimits, readAnswer } from '../../operator/grant-terms.ts';
+import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
 import { leavePending } from '../../operator/pending-approver.ts';
 import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
@@ -176,7 +176,7 @@ export async function shownDiff(io: Io, request: ApprovalRequest, root: string):
 
 /** The limits of a grant as a person wrote them in a form: `3x`, `2h tests`. */
 function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readonly problem: string } {
-  const said = readAnswer(`yes ${text}`);
+  const said = parseTypedAnswer(`yes ${text}`);
   if (said === null || 'problem' in said) return { problem: said?.problem ?? `"${text}" is not a limit of a grant` };
   return grantLimits(said.terms ?? {}, request, Date.now());
 }

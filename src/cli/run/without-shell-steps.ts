@@ -1,5 +1,5 @@
-import type { Scenario, ScenarioStep } from '../../spec/schema/scenario-file.ts';
 import { own } from '../../spec/names.ts';
+import type { Scenario, ScenarioStep } from '../../spec/schema/scenario-file.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 /**

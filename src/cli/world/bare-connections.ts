@@ -15,17 +15,17 @@ interface Place {
 
 /** The session over the HTTP API, with the token of its agent. The server ends with the connection. */
 export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>): Promise<BareConnection> {
-  const [{ SessionHost }, { openFace }, { Tokens }] = await Promise.all([
-    import('../../daemon/host.ts'),
-    import('../../server/face.ts'),
+  const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
+    import('../../daemon/session-host.ts'),
+    import('../../server/http-server.ts'),
     import('../../server/access/tokens.ts'),
   ]);
   // Before the server is opened: it throws if the token's file is not safe.
   const token = new Tokens(env).ofSession(session);
   const host = new SessionHost({ env, keepOpenMs: 0 });
-  const face = await openFace(host, { env, listen: { port: 0 } });
+  const http = await openHttpServer(host, { env, listen: { port: 0 } });
   const ask = async <T>(path: string, body?: object): Promise<T> => {
-    const response = await fetch(`${face.address}/v1/sessions/${session}${path}`, {
+    const response = await fetch(`${http.address}/v1/sessions/${session}${path}`, {
       ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
       headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
     });
@@ -40,7 +40,7 @@ export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>)
     inbox: async () => (await ask<{ messages: never[] }>('/inbox?unread=true')).messages,
     acknowledge: async (messages) => void (await ask('/inbox/read', { messages })),
     async close() {
-      await face.close();
+      await http.close();
       await host.close();
     },
   };

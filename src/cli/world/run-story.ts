@@ -152,7 +152,7 @@ interface Wired {
 async function overHttp(recorded: RecordedSession): Promise<Wired> {
   const [{ StreamableHTTPClientTransport }, { McpHost }, { serveOverHttp }] = await Promise.all([
     import('@modelcontextprotocol/client'),
-    import('../../adapters/mcp/host.ts'),
+    import('../../adapters/mcp/mcp-host.ts'),
     import('../../adapters/mcp/serve-http.ts'),
   ]);
   const serving = await serveOverHttp(new McpHost({ session: recorded, version: '0' }), { token: null });

@@ -8,10 +8,10 @@ import {
   withEvent,
 } from '../conversation-files.ts';
 import { withFileLock } from '../file-lock.ts';
-import { ancestry, clientOf, isRunning, type ProcessMark, sameProcess } from '../hook/client-process.ts';
+import { ancestry, clientProcess, isRunning, type ProcessMark, sameProcess } from '../hook/client-process.ts';
 import type { Transcripts } from '../transcripts.ts';
-import type { Caller } from './host-options.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
+import type { Caller } from './session-host-options.ts';
 
 /** The conversations of client programs: which session each works in, and what was recorded about it. */
 export class Conversations {
@@ -42,7 +42,7 @@ export class Conversations {
       const meanwhile = files.read(conversation);
       if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;
       const line = caller.pid === null ? [] : ancestry(caller.pid);
-      const client = clientOf(line);
+      const client = clientProcess(line);
       const owner = parent
         ? await this.#owned.openSubAgent(files, conversation, parent)
         : await this.#main(files, conversation, client, caller.env);
@@ -64,7 +64,7 @@ export class Conversations {
   /** Updates a conversation that continues in another process, started from another terminal. */
   async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
-    const client = clientOf(ancestry(pid));
+    const client = clientProcess(ancestry(pid));
     if (client === null) return known;
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const record = { ...(files.read(known.conversation) ?? known), client };
@@ -99,11 +99,11 @@ export class Conversations {
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const line = caller.pid === null ? [] : ancestry(caller.pid);
       const named = caller.env['HOPGATE_SESSION'];
-      if (named) return (await this.#owned.recordClient(files, root, named, clientOf(line))).sessionId;
+      if (named) return (await this.#owned.recordClient(files, root, named, clientProcess(line))).sessionId;
       const found = await this.#ofClient(files, root, (client) =>
         line.slice(1).some((process) => sameProcess(process, client)),
       );
-      return found ?? (await this.#owned.openMain(files, root, agent, clientOf(line), caller)).sessionId;
+      return found ?? (await this.#owned.openMain(files, root, agent, clientProcess(line), caller)).sessionId;
     });
   }
 

@@ -9,7 +9,7 @@ import { withFileLock } from '../file-lock.ts';
 import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
 import { type Opening, type OpenSessions, SessionBusy } from '../open-sessions.ts';
 import { operatorOf } from '../operator-of.ts';
-import type { Caller, HostOptions } from './host-options.ts';
+import type { Caller, HostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
 const WAIT_MS = 6_000;

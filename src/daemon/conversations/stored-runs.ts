@@ -4,7 +4,7 @@ import type { ContainedCall, Conversation } from '../../adapters/core/hook-conte
 import { stateHome } from '../../base/state-home.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { takeRecord, writeRecord } from '../record-file.ts';
-import type { HostOptions } from './host-options.ts';
+import type { HostOptions } from './session-host-options.ts';
 
 /** A decided call that a command line runs later, once. */
 interface StoredRun {

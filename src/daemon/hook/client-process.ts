@@ -61,7 +61,7 @@ export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrap
 }
 
 /** The client program of a hook or an MCP server: the nearest ancestor except shells and package runners. */
-export function clientOf(line: ReturnType<typeof ancestry>): ProcessMark | null {
+export function clientProcess(line: ReturnType<typeof ancestry>): ProcessMark | null {
   const client = line.slice(1).find(({ isWrapper }) => !isWrapper);
   return client ? { pid: client.pid, start: client.start } : null;
 }

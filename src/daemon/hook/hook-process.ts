@@ -49,7 +49,10 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
 }
 
 async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<Framed> {
-  const [{ answerHook }, { SessionHost }] = await Promise.all([import('./answer-hook.ts'), import('../host.ts')]);
+  const [{ answerHook }, { SessionHost }] = await Promise.all([
+    import('./answer-hook.ts'),
+    import('../session-host.ts'),
+  ]);
   const host = new SessionHost({
     env,
     keepOpenMs: limit,
@@ -88,7 +91,7 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
   if (asked) end(asked);
   const [{ answerStatusLine }, { SessionHost }] = await Promise.all([
     import('../status-line.ts'),
-    import('../host.ts'),
+    import('../session-host.ts'),
   ]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   const request = { folder, input: input.toString('utf8'), env, cwd: process.cwd() };
@@ -97,7 +100,10 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
 }
 
 async function runAlone(ticket: string, env: Env): Promise<Framed> {
-  const [{ runTicket }, { SessionHost }] = await Promise.all([import('../run-ticket.ts'), import('../host.ts')]);
+  const [{ runTicket }, { SessionHost }] = await Promise.all([
+    import('../run-ticket.ts'),
+    import('../session-host.ts'),
+  ]);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
   const host = new SessionHost({ env, keepOpenMs: 0, runCommand: runCommand(env) });

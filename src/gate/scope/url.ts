@@ -1,6 +1,6 @@
 import type { Json } from '../../spec/types.ts';
 import { invalidArgument, type Unfit } from '../commands/unfit.ts';
-import { canonicalHost, listsPlace } from './hosts.ts';
+import { canonicalHost, listsPlace } from './host-names.ts';
 
 /** An allowed URL in canonical form. */
 export interface JudgedUrl {

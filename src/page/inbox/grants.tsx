@@ -59,7 +59,7 @@ const inLocalTime = (instant: string): string =>
   new Date(instant).toLocaleString([], { weekday: 'short', hour: '2-digit', minute: '2-digit' });
 
 /** The grants that are valid now; each can be revoked. */
-export function Grants({ grants, acts }: { readonly grants: readonly ValidGrant[]; readonly acts: Acts }) {
+export function GrantList({ grants, acts }: { readonly grants: readonly ValidGrant[]; readonly acts: Acts }) {
   const problem = useSignal<string | null>(null);
   if (grants.length === 0) return null;
   return (

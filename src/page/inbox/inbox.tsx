@@ -1,5 +1,5 @@
 import type { Source } from '../source.ts';
-import { Grants } from './grants.tsx';
+import { GrantList } from './grants.tsx';
 import { Letters } from './letters.tsx';
 import { NotifyButton } from './notify.tsx';
 import { RequestCard } from './request-card.tsx';
@@ -27,7 +27,7 @@ export function Inbox({ source }: { readonly source: Source }) {
         </section>
       )}
       <Letters source={source} />
-      <Grants grants={source.grants.value} acts={source.acts} />
+      <GrantList grants={source.grants.value} acts={source.acts} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { own, suggest } from '../../spec/names.ts';
-import type { A2aFace } from '../a2a/face.ts';
+import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, type RouteRequest, route } from '../route.ts';
 
@@ -64,6 +64,6 @@ const agentCall = route('POST /a2a/{agent}', {
 const callOf = (
   { body, who, header }: Pick<RouteRequest<undefined, undefined, typeof CALL.body>, 'body' | 'who' | 'header'>,
   agent: string | null,
-): Parameters<A2aFace['call']>[0] => ({ body, who, agent, version: header('a2a-version') });
+): Parameters<A2aHandler['call']>[0] => ({ body, who, agent, version: header('a2a-version') });
 
 export const A2A_ROUTES: readonly HttpRoute[] = [card, agentCard, call, agentCall];

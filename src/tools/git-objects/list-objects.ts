@@ -63,7 +63,7 @@ printf '\\0\\0'
 cat odd`;
 
 /** Runs scripts on one repository in the root, `"$@"` being git, in a sandbox that can only write to `mounts`. */
-export function gitRunner(
+export function sandboxedGit(
   sandbox: Pick<Sandbox, 'run'>,
   root: string,
   toolchains: readonly string[],
@@ -87,11 +87,11 @@ export function gitRunner(
   };
 }
 
-export type GitRunner = ReturnType<typeof gitRunner>;
+export type SandboxedGit = ReturnType<typeof sandboxedGit>;
 
 /** Lists a repository's objects; null if git cannot, or there are too many. */
 export async function listObjects(
-  git: GitRunner,
+  git: SandboxedGit,
   folder: GitFolder,
   masked: (relPath: string) => boolean,
 ): Promise<ObjectList | null> {

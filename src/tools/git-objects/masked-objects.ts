@@ -10,8 +10,8 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { COPIES, coverOf } from './cover-copies.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
-import { gitRunner, listObjects } from './list-objects.ts';
-import { buildView, isWhole, type ObjectView } from './object-view.ts';
+import { listObjects, sandboxedGit } from './list-objects.ts';
+import { buildView, isWhole, type ObjectView } from './masked-object-view.ts';
 import { alternatesOf, linkedFrom, realWithin, stored } from './stored.ts';
 
 export interface MaskedObjectsRequest {
@@ -133,7 +133,7 @@ async function makeView(
   const before = await last?.catch(() => null);
   let made: string | null = null;
   try {
-    const git = gitRunner(sandbox, root, toolchains, folder);
+    const git = sandboxedGit(sandbox, root, toolchains, folder);
     const objects = realWithin(seen, join(folder.commonDir, 'objects'));
     if (objects === null) return 'closed';
     const list = await listObjects(git, folder, maskMatcher(masks));

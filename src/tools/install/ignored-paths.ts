@@ -1,6 +1,6 @@
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
-import { gitRunner } from '../git-objects/list-objects.ts';
+import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { CallTree, ShellContext } from '../shell/context.ts';
 import type { Dropped } from '../shell/judge-change.ts';
 import type { Change } from '../shell/overlay-changes.ts';
@@ -26,7 +26,7 @@ export async function ignoredPaths(
   const { root, config } = call.grant;
   const repository = findRepository(root);
   if (isStop(repository)) return NOTHING;
-  const git = gitRunner(sandbox, root, config.toolchains, repository, call.signal);
+  const git = sandboxedGit(sandbox, root, config.toolchains, repository, call.signal);
   const written = new Set(changes.flatMap(({ kind, path }) => (kind === 'delete' ? [] : withFolders(path, kind))));
   const asked = await git('"$@" check-ignore -z --stdin', {
     stdin: [...written].map((path) => `${path}\0`).join(''),

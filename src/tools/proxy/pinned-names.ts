@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { connectionProblem, type NetworkPlace } from '../../gate/scope/hosts.ts';
+import { connectionProblem, type NetworkPlace } from '../../gate/scope/host-names.ts';
 import { isPublicAddress } from '../web/address.ts';
 
 /** All addresses of a name. */

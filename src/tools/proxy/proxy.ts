@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/hosts.ts';
+import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import { PinnedNames, type Resolve } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name.ts';

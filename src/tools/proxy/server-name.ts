@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Transform, type TransformCallback } from 'node:stream';
-import { canonicalHost } from '../../gate/scope/hosts.ts';
+import { canonicalHost } from '../../gate/scope/host-names.ts';
 
 /** Types of TLS records; the major version of each is 3. */
 const RECORDS = [20, 21, 22, 23, 24];

@@ -1,7 +1,7 @@
 import http, { type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
-import { canonicalHost, listsPlace, type NetworkPlace, placeText } from '../../gate/scope/hosts.ts';
+import { canonicalHost, listsPlace, type NetworkPlace, placeText } from '../../gate/scope/host-names.ts';
 
 /** The proxy that the operator's machine needs to reach a place. */
 export interface UpstreamProxy {

@@ -4,13 +4,13 @@ import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { installHint } from '../../base/install-hint.ts';
+import { type CommandShells, makeCommandShells } from './command-shells.ts';
 import type { HostIdentity, SandboxHost } from './launch.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
 import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
 import { isComplete, makeSupportFiles } from './mounts/support-files.ts';
 import { runSandboxed } from './run-sandboxed.ts';
 import { runUnsandboxed } from './run-unsandboxed.ts';
-import { makeRunners, type Runners } from './runners.ts';
 import { type CommandOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
 
 const PROBE_SECONDS = 20;
@@ -65,18 +65,18 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
   let host: SandboxHost = { bwrap, supportFiles: makeSupportFiles(), self, limitsMemory };
   const folder = join(host.supportFiles.folder, 'probe');
   mkdirSync(folder);
-  let runners = makeRunners(host, cgroups);
-  await probeContainment(host, runners, folder);
-  const { overlay, unixSockets } = await probeOverlay(host, runners, folder);
+  let shells = makeCommandShells(host, cgroups);
+  await probeContainment(host, shells, folder);
+  const { overlay, unixSockets } = await probeOverlay(host, shells, folder);
   // A cleaner of temporary files may have removed the support files while the process was idle.
   const recreateSupportFiles = () => {
     if (isComplete(host.supportFiles)) return;
     host = { ...host, supportFiles: makeSupportFiles() };
-    runners = makeRunners(host, cgroups);
+    shells = makeCommandShells(host, cgroups);
   };
   const identities = new Map<string, Promise<HostIdentity | null>>();
   const identityFor = (root: string) => {
-    if (!identities.has(root)) identities.set(root, ownerIfUsable(host, runners, root));
+    if (!identities.has(root)) identities.set(root, ownerIfUsable(host, shells, root));
     return identities.get(root)!;
   };
   const availability: SandboxAvailability = {
@@ -90,7 +90,7 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
     availability,
     run: async (layout, argv, options) => {
       recreateSupportFiles();
-      return runSandboxed(host, runners, await identityFor(layout.root), layout, argv, options);
+      return runSandboxed(host, shells, await identityFor(layout.root), layout, argv, options);
     },
   };
 }
@@ -108,14 +108,14 @@ const ATTEMPTS = `
 echo done
 `;
 
-async function probeContainment(host: SandboxHost, runners: Runners, folder: string): Promise<void> {
+async function probeContainment(host: SandboxHost, shells: CommandShells, folder: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
   try {
     const { port } = server.address() as { port: number };
     const layout = readOnly(folder);
     const argv = ['bash', '-c', ATTEMPTS, 'probe', folder, `${port}`];
-    const { stdout, stderr } = await runSandboxed(host, runners, null, layout, argv, probeOptions());
+    const { stdout, stderr } = await runSandboxed(host, shells, null, layout, argv, probeOptions());
     if (stdout !== 'done\n')
       throw new SandboxError(
         `the sandbox does not contain commands on this host: ${stdout.trim()} ${stderr.trim()}`.trim(),
@@ -127,7 +127,7 @@ async function probeContainment(host: SandboxHost, runners: Runners, folder: str
 
 async function probeOverlay(
   host: SandboxHost,
-  runners: Runners,
+  shells: CommandShells,
   folder: string,
 ): Promise<{ readonly overlay: boolean; readonly unixSockets: boolean }> {
   const layout = withMounts(baseLayout('probe', { root: folder }), [
@@ -144,7 +144,7 @@ async function probeOverlay(
       server.once('error', reject).listen(join(folder, 'socket'), () => resolve()),
     );
     const argv = ['bash', '-c', ': > made'];
-    const { exit } = await runSandboxed(host, runners, null, layout, argv, { ...probeOptions(), inspect });
+    const { exit } = await runSandboxed(host, shells, null, layout, argv, { ...probeOptions(), inspect });
     const overlay = exit === 0 && seen;
     return { overlay, unixSockets: overlay && unixSockets };
   } catch {
@@ -169,13 +169,13 @@ function connectError(path: string): Promise<string | null> {
  * As root, commands run as the repository's owner if that works: uid 0 without capabilities cannot write another
  * owner's files, and some limits do not apply to it. Null if the uid must not change.
  */
-async function ownerIfUsable(host: SandboxHost, runners: Runners, root: string): Promise<HostIdentity | null> {
+async function ownerIfUsable(host: SandboxHost, shells: CommandShells, root: string): Promise<HostIdentity | null> {
   if (host.self.uid !== 0) return null;
   const { uid, gid } = statSync(root);
   if (uid === 0) return null;
   try {
     const argv = ['test', '-r', root];
-    const { exit } = await runSandboxed(host, runners, { uid, gid }, readOnly(root), argv, probeOptions());
+    const { exit } = await runSandboxed(host, shells, { uid, gid }, readOnly(root), argv, probeOptions());
     return exit === 0 ? { uid, gid } : null;
   } catch {
     return null;

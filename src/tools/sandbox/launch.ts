@@ -100,14 +100,14 @@ done
 `;
 
 /**
- * The command line of a runner: a shell that starts one bubblewrap after the other. The arguments that contain are
+ * The command line of a command shell, which starts one bubblewrap after the other. The arguments that contain are
  * fixed; bubblewrap reads the remaining ones from a file, so the command line reveals nothing about the command. If
- * hopgate is killed, the parent-death signal kills the runner, bubblewrap and everything in the sandbox.
+ * hopgate is killed, the parent-death signal kills that shell, bubblewrap and everything in the sandbox.
  *
  * @param runAs the uid that bubblewrap runs as; only root can change it
  * @param folder holds the message with the command, and the pipes
  */
-export function runnerCommand(
+export function commandShellArgv(
   host: SandboxHost,
   layout: SandboxLayout,
   runAs: HostIdentity | null,
@@ -240,10 +240,10 @@ const tooLong = () =>
   });
 
 /**
- * The message to a runner: the remaining arguments of bubblewrap, each followed by a NUL. The command's words reach the
- * shell in the sandbox as variables, so they are not parsed outside. The script comes last, so a truncated message runs
- * nothing. The script waits for our "go", so the command never starts if hopgate is killed before bubblewrap has set
- * its parent-death signal.
+ * The message to a command shell: the remaining arguments of bubblewrap, each followed by a NUL. The command's words
+ * reach the shell in the sandbox as variables, so they are not parsed outside. The script comes last, so a truncated
+ * message runs nothing. The script waits for our "go", so the command never starts if hopgate is killed before
+ * bubblewrap has set its parent-death signal.
  *
  * @throws SandboxError if a word contains a NUL, or the words are too long (then the cause's code is `E2BIG`)
  */

@@ -4,19 +4,19 @@ import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
+import type { CommandShell } from './command-shell.ts';
+import type { CommandShells } from './command-shells.ts';
 import { commandMessage, type HostIdentity, type SandboxHost } from './launch.ts';
 import { watchMemory } from './limits/memory-watch.ts';
 import { OTHER, overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type NetworkTries, networkTries } from './network-tries.ts';
-import type { Runner } from './runner.ts';
-import type { Runners } from './runners.ts';
 import { type CommandOptions, type CommandResult, prepared, SandboxError } from './sandbox.ts';
 
 /** Runs one command under bubblewrap. See {@link Sandbox.run}. */
 export async function runSandboxed(
   host: SandboxHost,
-  runners: Runners,
+  shells: CommandShells,
   runAs: HostIdentity | null,
   layout: SandboxLayout,
   argv: readonly string[],
@@ -29,12 +29,12 @@ export async function runSandboxed(
       cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
     }),
   );
-  return runners.use(layout, runAs, (runner) => supervise(host, runner, layout, message, options));
+  return shells.use(layout, runAs, (shell) => supervise(host, shell, layout, message, options));
 }
 
 async function supervise(
   host: SandboxHost,
-  runner: Runner,
+  shell: CommandShell,
   layout: SandboxLayout,
   message: string,
   options: CommandOptions,
@@ -42,19 +42,19 @@ async function supervise(
   const overlays = overlaysOf(layout);
   const layers = overlays.map(({ layer }) => (layer ? `${layer}:` : ''));
   const covers = overlays[0]?.covers ?? [];
-  const proxy = layout.proxy ? acceptFor(runner, options) : null;
-  const command = prepared(() => runner.run(message, options.stdin, layers, covers));
-  const child = new BoundedRun(command, options, () => runner.kill());
+  const proxy = layout.proxy ? acceptFor(shell, options) : null;
+  const command = prepared(() => shell.run(message, options.stdin, layers, covers));
+  const child = new BoundedRun(command, options, () => shell.kill());
   const status = readStatus(command.status, !layout.network);
   const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);
   try {
-    // Read each stream to its end: the runner's next command writes into the same pipes.
+    // Read each stream to its end: the shell's next command writes into the same pipes.
     const [code] = await Promise.all([command.ended, child.outputEnded, status.ended]);
     child.settle();
     unwatch();
     if (status.childPid !== null) await processGone(status.childPid);
     if (overlays.length > 0 && options.inspect && child.killed === null && status.exit !== null) {
-      const base = `/proc/${runner.process.pid}/root${host.supportFiles.overlayBase}`;
+      const base = `/proc/${shell.process.pid}/root${host.supportFiles.overlayBase}`;
       const writes = (place: string) => ({ upper: `${place}/upper`, merged: `${place}/merged` });
       const other = overlays.length > 1 ? writes(`${base}/${OTHER}`) : null;
       await options.inspect({ ...writes(base), outbox: `${base}/outbox`, other }, status.exit);
@@ -62,7 +62,7 @@ async function supervise(
     const report = child.report();
     if (child.killed === null && (status.exit === null || proxy?.isReady === false))
       throw new SandboxError(
-        `the sandbox could not be set up (exit ${code}): ${report.stderr.trim() || runner.complaint}`,
+        `the sandbox could not be set up (exit ${code}): ${report.stderr.trim() || shell.complaint}`,
       );
     return {
       ...report,
@@ -79,7 +79,10 @@ async function supervise(
 }
 
 /** Takes the connections of a command to its proxy, until the command has ended. */
-function acceptFor(runner: Runner, { onConnection }: CommandOptions): { readonly isReady: boolean; close(): void } {
+function acceptFor(
+  shell: CommandShell,
+  { onConnection }: CommandOptions,
+): { readonly isReady: boolean; close(): void } {
   const sockets = new Set<Socket>();
   let [server, isReady, isClosed]: [Server | null, boolean, boolean] = [null, false, false];
   const close = () => {
@@ -87,7 +90,7 @@ function acceptFor(runner: Runner, { onConnection }: CommandOptions): { readonly
     server?.close();
     for (const socket of sockets) socket.destroy();
   };
-  void runner.listener().then((listener) => {
+  void shell.listener().then((listener) => {
     if (listener === null) return;
     [server, isReady] = [listener, true];
     listener.on('connection', (socket) => {

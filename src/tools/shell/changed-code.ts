@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
-import { gitRunner } from '../git-objects/list-objects.ts';
+import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';
 import type { ShellContext } from './context.ts';
@@ -61,7 +61,7 @@ async function withoutIgnored(context: ShellContext, changes: readonly Change[])
   const paths = [...new Set(changes.map(({ path }) => path))];
   const repository = findRepository(root);
   if (paths.length === 0 || isStop(repository)) return paths;
-  const git = gitRunner(context.sandbox, root, config.toolchains, repository);
+  const git = sandboxedGit(context.sandbox, root, config.toolchains, repository);
   const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),
   });

@@ -6,6 +6,8 @@ import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { readCacheMounts } from '../programs/cache-mounts.ts';
 import { operatorPrograms } from '../programs/operator-programs.ts';
 import type { Programs } from '../programs/program-finder.ts';
+import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
+import { readCovers } from '../sandbox/mounts/covers.ts';
 import {
   DEFAULT_LIMITS,
   fromHome,
@@ -13,8 +15,6 @@ import {
   type SandboxLayout,
   STATE_HOMES,
 } from '../sandbox/mounts/layout.ts';
-import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
-import { readCovers } from '../sandbox/mounts/covers.ts';
 import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';

@@ -9,7 +9,7 @@ import { currentBranch } from '../git/branches/current.ts';
 import { pushTarget } from '../git/credentials/push-target.ts';
 import { parseConfig } from '../git/judge-config.ts';
 import type { Repository } from '../git/repository.ts';
-import { gitRunner } from '../git-objects/list-objects.ts';
+import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';
 
@@ -126,7 +126,7 @@ export function treeGit(
   repository: Repository,
   signal: AbortSignal,
 ) {
-  const git = gitRunner({ run }, root, config.toolchains, repository, signal);
+  const git = sandboxedGit({ run }, root, config.toolchains, repository, signal);
   const objects = join(repository.commonDir, 'objects').replace(/["\\]/g, '\\$&');
   return async (
     script: string,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
 import { ALLOW_BEGINS } from '../../../src/adapters/claude-code/reply.ts';
 import type { ConversationRecord, HookAnswer } from '../../../src/adapters/core/hook-context.ts';
-import { SessionHost } from '../../../src/daemon/host.ts';
+import { SessionHost } from '../../../src/daemon/session-host.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';

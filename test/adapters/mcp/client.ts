@@ -1,7 +1,7 @@
 import { Client, type ClientOptions, InMemoryTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
 import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
-import { McpHost } from '../../../src/adapters/mcp/host.ts';
+import { McpHost } from '../../../src/adapters/mcp/mcp-host.ts';
 import type { McpOptions } from '../../../src/adapters/mcp/options.ts';
 import { serveOverTransport } from '../../../src/adapters/mcp/serve-stdio.ts';
 

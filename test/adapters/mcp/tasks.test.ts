@@ -8,7 +8,7 @@ import {
 import { type JsonValue, taskId as toTaskId } from '@modelcontextprotocol/ext-tasks/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local.ts';
-import type { McpHost } from '../../../src/adapters/mcp/host.ts';
+import type { McpHost } from '../../../src/adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
 import { checkPost, ring } from '../../../src/messages/post.ts';
 import { openSession } from '../../../src/open-session.ts';

@@ -28,7 +28,7 @@ export interface ToolCallOfOurs {
 /** One file operation or one command of a client's call. */
 export interface ActionStep extends ToolCallOfOurs {
   /**
-   * `native`: the client may run it, between `admit` and `conclude`; `contained`: only hopgate's runner may run it
+   * `native`: the client may run it, between `admit` and `conclude`; `contained`: only hopgate's run command may run it
    * (`step`); `ours`: it calls hopgate's own MCP tool, which decides and runs it.
    */
   readonly how: 'native' | 'contained' | 'ours';

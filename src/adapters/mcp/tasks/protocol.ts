@@ -11,8 +11,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { clientOf } from '../client-of.ts';
-import type { Task, Tasks } from './tasks.ts';
+import { connectedClient } from '../connected-client.ts';
+import type { McpTask, Tasks } from './tasks.ts';
 
 /** The extension of the protocol of 2026-07-28. */
 const EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -33,7 +33,7 @@ const formOf = (server: Server): TaskForm =>
   server.getNegotiatedProtocolVersion()?.startsWith('2026') ? '2026' : '2025';
 
 const declaresTasks = (server: Server, ctx: ServerContext): boolean =>
-  clientOf(server, ctx).capabilities?.extensions?.[EXTENSION] !== undefined;
+  connectedClient(server, ctx).capabilities?.extensions?.[EXTENSION] !== undefined;
 
 /**
  * The form in which a client gets a task from this call; null if it wants none. Since 2026-07-28 a client declares that
@@ -57,7 +57,7 @@ export function noTaskOf(name: string): never {
 const CREATED = new WeakMap<object, Result>();
 
 /** The result of a call that has become a task, for a handler of {@link ServerWithTasks}. */
-export function taskCreated(task: Task, form: TaskForm): CallToolResult {
+export function taskCreated(task: McpTask, form: TaskForm): CallToolResult {
   const result: CallToolResult = { content: [] };
   CREATED.set(result, form === '2026' ? { resultType: 'task', ...fields2026(task) } : { task: fields2025(task) });
   return result;
@@ -86,7 +86,7 @@ export class ServerWithTasks extends Server {
 const Params = z.looseObject({ taskId: z.string() });
 
 /** Serves `tasks/…` in both forms. Returns the function that notifies a client of 2025-11-25 of a change. */
-export function answerTasks(server: Server, tasks: Tasks): (task: Task) => void {
+export function answerTasks(server: Server, tasks: Tasks): (task: McpTask) => void {
   const on = (
     method: string,
     forms: readonly TaskForm[],
@@ -132,12 +132,12 @@ export function answerTasks(server: Server, tasks: Tasks): (task: Task) => void 
   };
 }
 
-function known(task: Task | null, id: string): Task {
+function known(task: McpTask | null, id: string): McpTask {
   if (task) return task;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no task "${id}", or its result is no longer kept`);
 }
 
-const fields2026 = (task: Task) => ({
+const fields2026 = (task: McpTask) => ({
   taskId: task.id,
   status: task.status,
   ...messageOf(task),
@@ -148,13 +148,13 @@ const fields2026 = (task: Task) => ({
 });
 
 /** A task with its result or its error, as `tasks/get` answers since 2026-07-28. */
-const detailed = (task: Task): Result => ({
+const detailed = (task: McpTask): Result => ({
   ...fields2026(task),
   ...(task.status === 'completed' ? { result: { resultType: 'complete', ...task.result } } : {}),
   ...(task.status === 'failed' ? { error: { code: ProtocolErrorCode.InternalError, message: task.error } } : {}),
 });
 
-const fields2025 = (task: Task) => ({
+const fields2025 = (task: McpTask) => ({
   taskId: task.id,
   // In 2025-11-25 a call of a tool that ends with an error is a failed task, with a result.
   status: task.result?.isError ? ('failed' as const) : task.status,
@@ -165,7 +165,7 @@ const fields2025 = (task: Task) => ({
   pollInterval: POLL_MS,
 });
 
-function messageOf({ status, result, error }: Task): { readonly statusMessage?: string } {
+function messageOf({ status, result, error }: McpTask): { readonly statusMessage?: string } {
   if (status === 'working') return { statusMessage: 'The recipient has the message; no answer yet.' };
   if (status === 'cancelled') return { statusMessage: 'The wait was cancelled; a late answer arrives as a message.' };
   if (error !== null) return { statusMessage: error };

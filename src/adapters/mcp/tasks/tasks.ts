@@ -12,7 +12,7 @@ const MOST_TASKS = 256;
 export type TaskStatus = 'working' | 'completed' | 'cancelled' | 'failed';
 
 /** A whistle as a task: its id is that of the message. */
-export interface Task {
+export interface McpTask {
   readonly id: string;
   readonly status: TaskStatus;
   /** ISO 8601, UTC. */
@@ -33,8 +33,8 @@ export interface Ended {
 }
 
 interface Running {
-  task: Task;
-  readonly settled: Promise<Task>;
+  task: McpTask;
+  readonly settled: Promise<McpTask>;
   readonly abort: () => void;
   cancelled: boolean;
 }
@@ -42,12 +42,12 @@ interface Running {
 /** The tasks of a session: whistles whose clients poll for the answer instead of waiting for it. */
 export class Tasks {
   readonly #running = new Map<string, Running>();
-  readonly #changed: (task: Task) => void;
+  readonly #changed: (task: McpTask) => void;
   readonly #reading: McpReading | undefined;
   readonly #sender: string;
 
   /** @param changed called when a task has ended */
-  constructor({ reading, session }: Pick<McpOptions, 'reading' | 'session'>, changed: (task: Task) => void) {
+  constructor({ reading, session }: Pick<McpOptions, 'reading' | 'session'>, changed: (task: McpTask) => void) {
     this.#reading = reading;
     this.#sender = `session:${session.id}`;
     this.#changed = changed;
@@ -60,10 +60,10 @@ export class Tasks {
    * @param asked how long the client wants the result to be kept, in milliseconds from now
    * @param abort ends the wait
    */
-  begin(id: string, seconds: number, asked: number, ended: Promise<Ended>, abort: () => void): Task {
+  begin(id: string, seconds: number, asked: number, ended: Promise<Ended>, abort: () => void): McpTask {
     const createdAt = new Date().toISOString();
     const ttlMs = Math.max(seconds * 1000 + KEPT_MS, Math.min(asked, MOST_KEPT_MS));
-    const task: Task = { id, status: 'working', createdAt, changedAt: createdAt, ttlMs, result: null, error: null };
+    const task: McpTask = { id, status: 'working', createdAt, changedAt: createdAt, ttlMs, result: null, error: null };
     const settled = ended.then(
       ({ result, answered }) =>
         running.cancelled && !answered
@@ -79,13 +79,13 @@ export class Tasks {
   }
 
   /** A task; null if there is none by this id, or it is forgotten. */
-  async find(id: string): Promise<Task | null> {
+  async find(id: string): Promise<McpTask | null> {
     this.#forget();
     return this.#running.get(id)?.task ?? this.#stored(id);
   }
 
   /** A task at its end; null as in {@link find}. */
-  async ended(id: string): Promise<Task | null> {
+  async ended(id: string): Promise<McpTask | null> {
     this.#forget();
     return this.#running.get(id)?.settled ?? this.#stored(id);
   }
@@ -94,7 +94,7 @@ export class Tasks {
    * Ends the wait of a task and returns the task at its end, which is not `cancelled` if the answer came first. The
    * recipient goes on, and a late answer arrives as a message.
    */
-  async cancel(id: string): Promise<Task | null> {
+  async cancel(id: string): Promise<McpTask | null> {
     const running = this.#running.get(id);
     if (!running) return this.find(id);
     running.cancelled ||= running.task.status === 'working';
@@ -107,14 +107,14 @@ export class Tasks {
     for (const { abort } of this.#running.values()) abort();
   }
 
-  #end(running: Running, end: Partial<Task>): Task {
+  #end(running: Running, end: Partial<McpTask>): McpTask {
     running.task = { ...running.task, ...end, changedAt: new Date().toISOString() };
     this.#changed(running.task);
     return running.task;
   }
 
   /** The task of a whistle that an earlier process of this server sent: nobody waits for its answer any more. */
-  async #stored(id: string): Promise<Task | null> {
+  async #stored(id: string): Promise<McpTask | null> {
     const found = await this.#reading?.message(id);
     if (!found) return null;
     const { kind, from, sentAt } = found.message;

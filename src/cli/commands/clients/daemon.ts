@@ -13,7 +13,7 @@ interface Status {
   readonly build: string;
   readonly client: string;
   /** The address of `hopgate serve`; null if it does not serve HTTP. */
-  readonly face: string | null;
+  readonly httpAddress: string | null;
   readonly atWork: number;
   readonly sessions: readonly { readonly id: string; readonly root: string; readonly busy: string | null }[];
 }
@@ -69,7 +69,7 @@ async function status(io: Io): Promise<void> {
   }
   print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
   print(io, `Hooks use the ${found.client} client.`);
-  if (found.face !== null) print(io, `It serves HTTP at ${found.face}.`);
+  if (found.httpAddress !== null) print(io, `It serves HTTP at ${found.httpAddress}.`);
   if (found.sessions.length === 0) print(io, 'No session is open in it.');
   for (const { id, root, busy } of found.sessions)
     print(io, `${visible(id)}  ${visible(root)}${busy === null ? '' : `  at work: ${visible(busy)}`}`);

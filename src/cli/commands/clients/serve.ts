@@ -75,9 +75,9 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
       );
     return openBrowser(io, running, await askCode(io, running), options.session);
   }
-  const [{ serve }, { openFace }, { FILE_ROLES, roleTokenFile }] = await Promise.all([
+  const [{ serve }, { openHttpServer }, { FILE_ROLES, roleTokenFile }] = await Promise.all([
     import('../../../daemon/serve.ts'),
-    import('../../../server/face.ts'),
+    import('../../../server/http-server.ts'),
     import('../../../server/access/tokens.ts'),
   ]);
   const telemetry = await checkedTelemetry(options.telemetry);
@@ -90,23 +90,23 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
     const daemon = await serve({
       env: io.env,
       telemetry,
-      face: async (host, log) => {
+      openHttp: async (host, log) => {
         const { agency, agencyListen } = options;
-        const face = await openFace(host, {
+        const http = await openHttpServer(host, {
           env: io.env,
           listen,
           log,
           ...(agency === undefined ? {} : { agencyFolder: resolve(io.cwd, agency) }),
           ...(agencyListen ? { agencyListen } : {}),
         }).catch((error: unknown) => cannotListen(error, options));
-        issueCode = () => face.issueCode();
-        agencyAddress = face.agencyAddress;
-        return face;
+        issueCode = () => http.issueCode();
+        agencyAddress = http.agencyAddress;
+        return http;
       },
     });
     if (daemon) {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
-      const address = daemon.face!;
+      const address = daemon.httpAddress!;
       const tokens = Object.fromEntries(FILE_ROLES.map((role) => [role, roleTokenFile(io.env, role)]));
       if (io.json) printJson(io, { address, tokens, ...(agencyAddress === null ? {} : { agency: agencyAddress }) });
       else {
@@ -145,9 +145,9 @@ function cannotListen(error: unknown, { port, socket }: Options): never {
 export async function servedAt(io: Io): Promise<string | null> {
   try {
     const status = JSON.parse((await askDaemon('/status', { env: io.env })).toString()) as {
-      readonly face?: string | null;
+      readonly httpAddress?: string | null;
     };
-    return status.face ?? null;
+    return status.httpAddress ?? null;
   } catch (error) {
     ignoreMissing(error);
     return null;

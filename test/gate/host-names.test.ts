@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { placeAllowed } from '../../src/audit/rules/hosts.ts';
-import { canonicalHost, connectionProblem, listsPlace, networkPlace, placeText } from '../../src/gate/scope/hosts.ts';
+import { placeAllowed } from '../../src/audit/rules/host-names.ts';
+import {
+  canonicalHost,
+  connectionProblem,
+  listsPlace,
+  networkPlace,
+  placeText,
+} from '../../src/gate/scope/host-names.ts';
 import { isPublicAddress } from '../../src/tools/web/address.ts';
 
 test.each([

@@ -8,7 +8,7 @@ import { loadA2aSdk, ROUTE_AGENT } from './sdk.ts';
 import { RunTaskStore } from './task-store.ts';
 
 /** The A2A protocol over a node of the agency. */
-export interface A2aFace {
+export interface A2aHandler {
   /** The card of the node (agent null), or of one agent, as JSON. */
   card(base: string, agent: string | null): Response;
   /** Answers one JSON-RPC call, with one document or with a stream of events. */
@@ -28,7 +28,7 @@ interface A2aOptions {
   readonly version: string;
 }
 
-export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2aFace> {
+export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2aHandler> {
   const sdk = await loadA2aSdk();
   const working: WorkingTasks = new Map();
   const executor = new RunExecutor(agency, working, sdk);

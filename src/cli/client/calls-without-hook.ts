@@ -20,7 +20,12 @@ import type { Io } from '../io.ts';
  *
  * @param recorded the transcript that the hooks recorded
  */
-export function unhooked(root: string, env: Io['env'], sessionId: string, recorded: Transcript): readonly Item[] {
+export function callsWithoutHook(
+  root: string,
+  env: Io['env'],
+  sessionId: string,
+  recorded: Transcript,
+): readonly Item[] {
   const records = ConversationFiles.existing(root, env)?.all() ?? [];
   const mine = records.filter((record) => record.sessionId === sessionId);
   const known = new Set(
@@ -78,7 +83,7 @@ export function recordedOf(root: string, env: Io['env'], sessionId: string): Tra
 }
 
 /** The tools of such calls, as a warning; null if there are none. */
-export function unhookedWarning(client: string, calls: readonly Item[]): string | null {
+export function callsWithoutHookWarning(client: string, calls: readonly Item[]): string | null {
   const tools = new Set(calls.map((item) => (item.kind === 'call' ? item.tool : item.kind)));
   return calls.length === 0
     ? null

@@ -7,8 +7,8 @@ import type { Hono } from 'hono';
 import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Env } from '../base/state-home.ts';
-import type { SessionHost } from '../daemon/host.ts';
-import type { Face } from '../daemon/serve.ts';
+import type { Endpoint } from '../daemon/serve.ts';
+import type { SessionHost } from '../daemon/session-host.ts';
 import { createApp, MAX_BODY } from './app.ts';
 import { keepExchanges } from './messages/keep-exchanges.ts';
 import type { HttpRoute } from './route.ts';
@@ -28,7 +28,7 @@ const MOST_LAID_OUT = 8;
 /** The largest message of a page's socket, in bytes. */
 const MOST_SOCKET_BYTES = 1 << 16;
 
-export interface FaceOptions {
+export interface HttpServerOptions {
   readonly env: Env;
   /** A port of 127.0.0.1 (0: a free one), or the path of a unix socket. */
   readonly listen: { readonly port: number } | { readonly socket: string };
@@ -44,7 +44,7 @@ export interface FaceOptions {
 }
 
 /** The HTTP server of a running daemon. */
-export interface HttpFace extends Face {
+export interface HttpServer extends Endpoint {
   /** A code that logs one browser in, within a minute. */
   issueCode(): string;
   /** The address for other nodes of the agency; null if there is none. */
@@ -52,7 +52,7 @@ export interface HttpFace extends Face {
 }
 
 /** Starts the HTTP server over the daemon's sessions. @throws Error with the system's code if it cannot listen */
-export async function openFace(host: SessionHost, options: FaceOptions): Promise<HttpFace> {
+export async function openHttpServer(host: SessionHost, options: HttpServerOptions): Promise<HttpServer> {
   const { env, listen, log = () => {}, routes = [], checkAnswers = false } = options;
   const ending = new AbortController();
   const { agencyFolder, agencyListen } = options;

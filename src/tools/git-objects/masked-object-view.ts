@@ -15,7 +15,7 @@ import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
-import type { GitRunner, ObjectList } from './list-objects.ts';
+import type { ObjectList, SandboxedGit } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
 import type { Stored } from './stored.ts';
 
@@ -54,7 +54,7 @@ const INSIDE = '/tmp/view';
 const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
 
 export interface ViewRequest {
-  readonly git: GitRunner;
+  readonly git: SandboxedGit;
   /** Absolute real path of the repository's `objects`. */
   readonly objects: string;
   readonly list: ObjectList;

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type CommandShells, makeCommandShells } from '../../../src/tools/sandbox/command-shells.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/launch.ts';
 import { probeCgroups } from '../../../src/tools/sandbox/limits/cgroup.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';
 import { makeSupportFiles } from '../../../src/tools/sandbox/mounts/support-files.ts';
-import { makeRunners, type Runners } from '../../../src/tools/sandbox/runners.ts';
 import { type Sandbox, SandboxError } from '../../../src/tools/sandbox/sandbox.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -20,12 +20,12 @@ const ENGINE = join(import.meta.dirname, '../shell/engine.ts');
 const asRoot = process.getuid?.() === 0;
 
 let host: SandboxHost;
-let runners: Runners;
+let shells: CommandShells;
 let sandbox: Sandbox;
 beforeAll(async () => {
   const self = { uid: process.getuid!(), gid: process.getgid!() };
   host = { bwrap: '/usr/bin/bwrap', supportFiles: makeSupportFiles(), self, limitsMemory: false };
-  runners = makeRunners(host, asRoot ? probeCgroups() : null);
+  shells = makeCommandShells(host, asRoot ? probeCgroups() : null);
   sandbox = await detectSandbox();
 });
 
@@ -42,7 +42,7 @@ const COMMAND = { env: {}, cpuSeconds: 60 };
 describe('a reused sandbox process', () => {
   test('serves the next command with the same layout, and no other', async () => {
     const layout = open();
-    const pid = (of: SandboxLayout) => runners.use(of, null, async (runner) => runner.process.pid);
+    const pid = (of: SandboxLayout) => shells.use(of, null, async (shell) => shell.process.pid);
     const first = await pid(layout);
     expect(await pid({ ...layout, name: 'y', mounts: [] })).toBe(first);
     expect(await pid({ ...layout, network: true })).not.toBe(first);
@@ -55,9 +55,9 @@ describe('a reused sandbox process', () => {
     const layout = open();
     const pids = await Promise.all(
       [1, 2, 3].map(() =>
-        runners.use(layout, null, async (runner) => {
+        shells.use(layout, null, async (shell) => {
           await new Promise((resolve) => setImmediate(resolve));
-          return runner.process.pid;
+          return shell.process.pid;
         }),
       ),
     );
@@ -66,28 +66,28 @@ describe('a reused sandbox process', () => {
 
   test('is not used again after it was killed', async () => {
     const layout = open();
-    const first = await runners.use(layout, null, async (runner) => {
-      runner.kill();
-      return runner.process.pid;
+    const first = await shells.use(layout, null, async (shell) => {
+      shell.kill();
+      return shell.process.pid;
     });
-    expect(await runners.use(layout, null, async (runner) => runner.process.pid)).not.toBe(first);
+    expect(await shells.use(layout, null, async (shell) => shell.process.pid)).not.toBe(first);
   });
 
   test.runIf(asRoot)('joins its control groups before it receives a command', async () => {
     if (probeCgroups() === null) return;
     const layout = open();
-    await runners.use({ ...layout, limits: { ...layout.limits, processes: 55 } }, null, async (runner) => {
-      expect(readFileSync(`/proc/${runner.process.pid}/cgroup`, 'utf8')).toContain(`/hopgate-${process.pid}-`);
+    await shells.use({ ...layout, limits: { ...layout.limits, processes: 55 } }, null, async (shell) => {
+      expect(readFileSync(`/proc/${shell.process.pid}/cgroup`, 'utf8')).toContain(`/hopgate-${process.pid}-`);
     });
   });
 
   test('starts no command after hopgate has ended, at any stage of its start', async () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
-    await runners.use(layout, null, async (runner) => {
-      const { stdout, stderr, status, ended } = runner.run(message, undefined, []);
+    await shells.use(layout, null, async (shell) => {
+      const { stdout, stderr, status, ended } = shell.run(message, undefined, []);
       const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
-      runner.process.stdin!.end();
+      shell.process.stdin!.end();
       await Promise.all([ended, ...closed]);
     });
     expect(existsSync(join(layout.root, 'mark'))).toBe(false);
@@ -97,8 +97,8 @@ describe('a reused sandbox process', () => {
     const layout = open();
     const message = commandMessage(host, layout, ['touch', join(layout.root, 'mark')], COMMAND);
     const isMarked = async (text: string) => {
-      await runners.use(layout, null, async (runner) => {
-        const { stdout, stderr, status, ended } = runner.run(text, undefined, []);
+      await shells.use(layout, null, async (shell) => {
+        const { stdout, stderr, status, ended } = shell.run(text, undefined, []);
         const closed = [stdout, stderr, status].map((stream) => once(stream.resume(), 'close'));
         await Promise.all([ended, ...closed]);
       });

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 
 /** The client's own information, from the request or from its connection. */
-export function clientOf(
+export function connectedClient(
   server: Server,
   { mcpReq }: ServerContext,
 ): { readonly capabilities: ClientCapabilities | undefined; readonly info: Implementation | undefined } {

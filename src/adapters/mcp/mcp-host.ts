@@ -5,7 +5,7 @@ import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './options.ts';
 import { Relisting } from './relisting.ts';
 import { INBOX, THAT_MOVE } from './resources.ts';
-import { type Task, Tasks } from './tasks/tasks.ts';
+import { type McpTask, Tasks } from './tasks/tasks.ts';
 import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** Interval between looks into the inbox, in milliseconds. Any process can send. */
@@ -19,7 +19,7 @@ export interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
   /** A task has ended. */
-  taskChanged?(task: Task): void;
+  taskChanged?(task: McpTask): void;
 }
 
 /** The client of a server: one connection, or all clients with stateless requests (modern HTTP). */

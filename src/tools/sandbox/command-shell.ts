@@ -26,7 +26,7 @@ export interface RunningCommand {
  * A shell in its own control group that runs commands one after the other. Its children are in the group from their
  * start; moving a process into a group takes longer than a short command.
  */
-export class Runner {
+export class CommandShell {
   readonly folder: string;
   readonly process: ChildProcess;
   readonly #group: ControlGroup | null;
@@ -41,7 +41,7 @@ export class Runner {
   runs = 0;
 
   /**
-   * @param parent where the runner may create its own folder
+   * @param parent where the shell may create its own folder
    * @param hasChannel its commands hand over a listening socket: see {@link listener}
    */
   constructor(command: (folder: string) => string[], parent: string, group: ControlGroup | null, hasChannel: boolean) {
@@ -70,7 +70,7 @@ export class Runner {
   }
 
   /**
-   * Settles once the limits are in force and the runner can run a command.
+   * Settles once the limits are in force and the shell can run a command.
    *
    * @throws SandboxError if that fails
    */
@@ -120,7 +120,7 @@ export class Runner {
 
   /**
    * The socket that the next command's launcher opens in the network of its sandbox, before it starts the command;
-   * null if the runner ends first.
+   * null if the shell ends first.
    */
   listener(): Promise<Server | null> {
     return new Promise((resolve) => {
@@ -132,7 +132,7 @@ export class Runner {
     });
   }
 
-  /** The stderr of the runner itself, without that of bubblewrap. */
+  /** The stderr of the shell itself, without that of bubblewrap. */
   get complaint(): string {
     return this.#complaint.trim();
   }
@@ -147,7 +147,7 @@ export class Runner {
     return pid !== undefined && exitCode === null && signalCode === null && !this.#isKilled;
   }
 
-  /** True if the pipes to the runner still exist. */
+  /** True if the pipes to the shell still exist. */
   get isReachable(): boolean {
     return FIFOS.every((name) => existsSync(join(this.folder, name)));
   }
@@ -157,18 +157,18 @@ export class Runner {
     return this.#group?.holdsOnly(this.process.pid!) ?? true;
   }
 
-  /** True if the runner must keep the hopgate process alive (ref/unref). */
+  /** True if the shell must keep the hopgate process alive (ref/unref). */
   set keepsProcessAlive(keeps: boolean) {
     for (const each of [this.process, ...this.#streams]) keeps ? each.ref() : each.unref();
   }
 
-  /** Kills the runner and the command that it runs. */
+  /** Kills the shell and the command that it runs. */
   kill(): void {
     this.#isKilled = true;
     killGroup(this.process);
   }
 
-  /** Kills the runner and removes its files. */
+  /** Kills the shell and removes its files. */
   async end(): Promise<void> {
     this.kill();
     await this.#exited;
@@ -177,7 +177,7 @@ export class Runner {
     await this.#group?.remove();
   }
 
-  /** Kills the runner at the exit of the process, where nothing can be awaited. */
+  /** Kills the shell at the exit of the process, where nothing can be awaited. */
   endNow(): void {
     this.kill();
     this.#group?.removeNow();

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { atExit } from './at-exit.ts';
+import { CommandShell } from './command-shell.ts';
+import { commandShellArgv, type HostIdentity, type SandboxHost } from './launch.ts';
+import type { Cgroups } from './limits/cgroup.ts';
+import { overlaysOf } from './mounts/bwrap-arguments.ts';
+import type { SandboxLayout } from './mounts/layout.ts';
+import { prepared } from './sandbox.ts';
+
+/** A pool of shells: each is kept for a while for the next command with the same fixed arguments. */
+export interface CommandShells {
+  /**
+   * Calls `work` with a shell that runs nothing else meanwhile.
+   *
+   * @throws SandboxError if no shell can be started, or its limits cannot be enforced
+   */
+  use<T>(layout: SandboxLayout, runAs: HostIdentity | null, work: (shell: CommandShell) => Promise<T>): Promise<T>;
+}
+
+const IDLE_MS = 5 * 60_000;
+const MOST_IDLE = 4;
+/** Commands per shell: earlier commands' page cache counts towards the group's memory until it is removed. */
+const MOST_RUNS = 500;
+/** Attempts to find the group empty: the kernel needs a moment to remove a sandbox's processes. */
+const ATTEMPTS = 50;
+
+interface Idle {
+  readonly key: string;
+  readonly shell: CommandShell;
+  readonly timer: NodeJS.Timeout;
+}
+
+export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): CommandShells {
+  const all = new Set<CommandShell>();
+  const idle: Idle[] = [];
+  atExit(() => {
+    for (const shell of all) shell.kill();
+    for (const shell of all) shell.endNow();
+  });
+  const end = async (shell: CommandShell): Promise<void> => {
+    await shell.end();
+    all.delete(shell);
+  };
+  const takeIdle = (isWanted: (each: Idle) => boolean): CommandShell | null => {
+    const at = idle.findIndex(isWanted);
+    if (at === -1) return null;
+    const [{ shell, timer }] = idle.splice(at, 1) as [Idle];
+    clearTimeout(timer);
+    return shell;
+  };
+  const take = async (key: string, make: () => CommandShell): Promise<CommandShell> => {
+    const known = takeIdle((each) => each.key === key);
+    if (known?.isAlive && known.isReachable) {
+      known.keepsProcessAlive = true;
+      return known;
+    }
+    if (known) void end(known);
+    const shell = prepared(make);
+    all.add(shell);
+    try {
+      await shell.ready();
+      return shell;
+    } catch (error) {
+      await end(shell);
+      throw error;
+    }
+  };
+  const giveBack = async (key: string, shell: CommandShell, hasOverlay: boolean): Promise<void> => {
+    for (let attempt = 0; shell.isAlive && !shell.isEmpty && attempt < ATTEMPTS; attempt += 1) await sleep(2);
+    if (!shell.isAlive || !shell.isEmpty || shell.runs >= MOST_RUNS) return end(shell);
+    if (hasOverlay) shell.release();
+    shell.keepsProcessAlive = false;
+    const drop = () => {
+      if (takeIdle((each) => each.shell === shell)) void end(shell);
+    };
+    idle.push({ key, shell, timer: setTimeout(drop, IDLE_MS).unref() });
+    if (idle.length > MOST_IDLE) void end(takeIdle(() => true)!);
+  };
+  return {
+    async use(layout, runAs, work) {
+      const command = commandShellArgv(host, layout, runAs);
+      const { processes, memoryBytes } = layout.limits;
+      const key = JSON.stringify([command(''), processes, memoryBytes]);
+      const hasChannel = layout.proxy === true;
+      const group = () => cgroups?.create(layout.limits) ?? null;
+      const shell = await take(key, () => new CommandShell(command, host.supportFiles.folder, group(), hasChannel));
+      try {
+        return await work(shell);
+      } catch (error) {
+        shell.kill();
+        throw error;
+      } finally {
+        // Not awaited; a shell that cannot be given back is killed at exit.
+        giveBack(key, shell, overlaysOf(layout).length > 0).catch(() => {});
+      }
+    },
+  };
+}

@@ -32,20 +32,20 @@ interface DispatchBody {
   readonly sent?: string;
 }
 
-/** The bodies of everything that is recorded about a message. */
-export async function about(
+/** The record of an event of a message; null if there is none. */
+export async function recorded(
   store: EvidenceStore,
-  id: string,
-): Promise<readonly { readonly [field: string]: unknown }[]> {
-  const { entries } = await store.query({ subject: subjectOf(id), ephemeral: true, limit: 100 });
-  return entries.map(({ entry }) => fieldsOf(entry.body));
+  event: 'dispatch' | 'outcome',
+  message: string,
+): Promise<{ readonly [field: string]: unknown } | null> {
+  const { entries } = await store.query({ subject: subjectOf(message), tags: [event], ephemeral: true, limit: 1 });
+  return entries[0] ? fieldsOf(entries[0].entry.body) : null;
 }
 
 export async function dispatchOf(store: EvidenceStore, id: string): Promise<DispatchBody | null> {
-  const found = await about(store, id);
-  const body = found.find(({ event }) => event === 'dispatch') as DispatchBody | undefined;
-  const sent = found.find(({ event }) => event === 'outcome')?.['sent'];
-  return body ? { ...body, ...(typeof sent === 'string' ? { sent } : {}) } : null;
+  const body = (await recorded(store, 'dispatch', id)) as DispatchBody | null;
+  const sent = (await recorded(store, 'outcome', id))?.['sent'];
+  return body && { ...body, ...(typeof sent === 'string' ? { sent } : {}) };
 }
 
 /** The mode gate of a session's pinned spec. */

@@ -4,7 +4,7 @@ import { refuseMessage } from '../gate/requirements/refuse-message.ts';
 import { checkPost, ring } from '../messages/post.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classify } from './classify.ts';
-import { about, dispatchOf, gateOf, record, recordedModeOf, socialOutcome } from './message-evidence.ts';
+import { dispatchOf, gateOf, record, recorded, recordedModeOf, socialOutcome } from './message-evidence.ts';
 import {
   type Connection,
   type Incoming,
@@ -41,6 +41,24 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
  * // { ok: true, talk: 'coordination', outcome: { type: 'coordination-complete', … }, … }
  */
 export async function sendSocial(
+  services: SocialServices,
+  connection: Connection,
+  incoming: Incoming,
+): Promise<SocialReceipt | SocialFailure> {
+  const before = sending.get(incoming.id) ?? Promise.resolve();
+  const result = before.catch(() => {}).then(() => pass(services, connection, incoming));
+  sending.set(incoming.id, result);
+  try {
+    return await result;
+  } finally {
+    if (sending.get(incoming.id) === result) sending.delete(incoming.id);
+  }
+}
+
+/** The messages on their way by their ids: one that is sent again meanwhile waits for the first. */
+const sending = new Map<string, Promise<unknown>>();
+
+async function pass(
   services: SocialServices,
   connection: Connection,
   incoming: Incoming,
@@ -195,7 +213,15 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     mode: at.mode ?? null,
     opened: at.opened === true,
   });
-  at.sent = await deliver(at, services, checked.draft);
+  // Another process may have dispatched the same message meanwhile; its recipient is the only one.
+  const kept = await dispatchOf(store, id);
+  if (kept && kept.to !== at.to) {
+    if (to !== null)
+      throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
+    at.to = kept.to;
+    at.mode = kept.mode;
+  }
+  at.sent = await deliver(at, services, { ...checked.draft, to: at.to });
 }
 
 async function deliver(
@@ -229,7 +255,6 @@ async function persist(at: Travelling, services: SocialServices): Promise<void> 
     { event: 'outcome', message: id, sent: at.sent!.id, ...at.outcome! },
     `dispatch-${id}`,
   );
-  const found = await about(services.store, id);
-  if (!found.some(({ event }) => event === 'outcome'))
+  if (!(await recorded(services.store, 'outcome', id)))
     throw new StageFailure('not-kept', 'the store did not keep the outcome', 'Check the disk, then send it again.');
 }

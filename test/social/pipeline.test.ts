@@ -205,6 +205,54 @@ it('a message whose delivery failed goes to the session that its dispatch opened
   expect(await store.sessions()).toHaveLength(sessions);
 });
 
+describe('a message with the same id', () => {
+  it('that is sent many times at once opens one session, and has one receipt', async () => {
+    const results = await Promise.all(
+      Array.from({ length: 8 }, () => sent({ type: 'handoff' }, operator, null, 'm-many')),
+    );
+    expect(new Set(results.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(await store.sessions()).toHaveLength(3);
+  });
+
+  it('of an agent rings once', async () => {
+    const to = `session:${recipient.id}`;
+    const results = await Promise.all([1, 2, 3].map(() => sent('Who is here?', connectionOf('agent'), to, 'm-rung')));
+    expect(results.every(({ ok }) => ok)).toBe(true);
+    expect(await store.messages!.inbox(to)).toHaveLength(1);
+  });
+
+  it('that another process dispatched meanwhile goes to the recipient of that dispatch', async () => {
+    const other = await open('unassigned');
+    const to = `session:${other.id}`;
+    const late = {
+      ...services,
+      openSession: async () => {
+        const talk = { talk: 'coordination', asks: 'coordinate', classifiedBy: 'statement' };
+        const body = { event: 'dispatch', message: 'm-late', from: 'person:operator', to, ...talk, mode: 'discuss' };
+        const place = { sessionId: other.id, peripheral: null, mode: null, author: 'operator' };
+        const about = { type: 'coordination', claim: 'goal', subject: { type: 'evidence', id: 'm-late' } } as const;
+        await store.appendEphemeral(other.id, [
+          {
+            ...{ id: 'dispatch-m-late', at: new Date().toISOString(), tags: ['social', 'dispatch'] },
+            ...{ ...place, ...about, body: { ...body, opened: true } },
+          },
+        ]);
+        return (await open('unassigned')).id;
+      },
+    };
+    const receipt = await sendSocial(late, operator, { id: 'm-late', to: null, payload: 'Hi' });
+    expect(receipt).toMatchObject({ ok: true, to });
+  });
+
+  it('is found after a hundred other messages used its id', async () => {
+    const first = await sent('Hi', operator, `session:${recipient.id}`, 'm-used');
+    for (let at = 0; at < 101; at++)
+      expect(await sent(`Other ${at}`, operator, null, 'm-used')).toMatchObject({ code: 'id-reused' });
+    expect(await sent('Hi', operator, null, 'm-used')).toEqual(first);
+    expect(await socialOutcome(store, store.messages!, 'm-used')).toMatchObject({ valid: true });
+  });
+});
+
 it('the diagram of the pipeline is drawn from its stages', async () => {
   const { stale, missing } = await checkGenerated('machines', { 'social-pipeline.mmd': pipelineDiagram() });
   expect([...stale, ...missing]).toEqual([]);

@@ -62,13 +62,13 @@ function classifyClause(clause: string, patterns: readonly TalkPattern[]): Class
   const tail = TAIL.exec(clause)?.groups?.['tail'];
   if (found.asks !== 'coordinate' || tail === undefined || NO_TAIL.test(clause)) return found;
   const first = tail.split(' ')[0]!;
-  if (!/^(?:can|could|would|will|please|just)$/.test(first) && effectOfVerb(first) === null) return found;
+  if (!/^(?:can|could|would|will|please|just|now|then)$/.test(first) && effectOfVerb(first) === null) return found;
   return classifyClause(tail, patterns);
 }
 
 /** A statement with a request after its comma: "the disk is full, free some space". */
 const TAIL =
-  /,\s+(?<tail>(?:(?:can|could|would|will) you\b|(?:please |just )?[a-z-]+ (?:the|a|an|it|this|that|these|those|them|some|all|any|every|my|our|your)\b).*)$/;
+  /,\s+(?<tail>(?:(?:can|could|would|will) you\b|(?:please |just |now |then )*[a-z-]+ (?:the|a|an|it|this|that|these|those|them|some|all|any|every|my|our|your)\b|please [a-z-]+[.!]*$).*)$/;
 /** The beginnings of clauses in which a comma separates parts of one statement or question. */
 const NO_TAIL =
   /^(?:please )?(?:do not|don't|never|no need|nobody|no one|avoid|leave|who|what|when|where|why|which|how|did|does|do you|is|are|was|were|have|has|had|should|shall|he|she|they|[a-z]+ (?:said|says|told|asked))\b/;
@@ -106,7 +106,7 @@ function effectOfRequest(request: string): ToolEffect {
   if (/^(?:take|have|give it) (?:a|another|one more)?\s*(?:quick |close |closer |second |fresh )?look\b/.test(text))
     return laterEffect(text, 'observe');
   const [first = '', ...rest] = text.split(/[\s,]+/).map((word) => word.replace(/[.!?]+$/, ''));
-  const word = /ly$/.test(first) ? (rest[0] ?? '') : first;
+  const word = /ly$/.test(first) && effectOfVerb(first) === null ? (rest[0] ?? '') : first;
   const effect = effectOfVerb(verbOf(word)) ?? 'act';
   return effect === 'act' ? 'act' : laterEffect(text, effect);
 }
@@ -115,7 +115,7 @@ function effectOfRequest(request: string): ToolEffect {
 function laterEffect(text: string, first: ToolEffect): ToolEffect {
   const later = [
     ...text.matchAll(
-      /(?:\band(?: then)?|\bthen|,) (?:please |then )?([a-z-]+)(?= (?:the|a|an|it|this|that|them|these|those|all|any|every|each|my|our|your|its|thing)\b)/g,
+      /(?:\band(?: then)?|\bthen|,) (?:please |then )?(?!get\b|go\b|come\b|give\b)([a-z-]+)(?= (?:the|a|an|it|this|that|them|these|those|all|any|every|each|my|our|your|its|thing|back|up|out|down|off)\b)/g,
     ),
   ]
     .map((match) => effectOfVerb(match[1]!))
@@ -126,12 +126,19 @@ function laterEffect(text: string, first: ToolEffect): ToolEffect {
 /** Words after which the first word of an order is its verb. */
 const OBJECT =
   /^(?:the|a|an|this|that|these|those|it|them|my|our|your|all|any|every|each|both|its|his|her|their|me|us|everything|everyone|whatever|what|thing|another|some|only|no|up|out|down|off|back|over|into|for|two|three|why|whether|if|how|where|when|which|who)$/;
-/** Verbs that show that the words before them are a subject. */
+/** Verbs whose subject is the words before them, unless they begin a relative clause: "tests that failed". */
 const FINITE =
-  /\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|failed|fails|passed|passes|finished|succeeded|landed|looks?|seems?|went|broke|breaks|came|took|takes|will|won't|can|can't|cannot|got|needs?|does|doesn't|did|didn't|works?|worked|says?|said|hangs?|crashed|crashes|timed|starts|started|stopped|exists?|done|complete|completed|ready|pending|merged|in progress|moved|sounds)\b/;
+  /(?<!\b(?:that|which|who|it|they|we|you|i) )\b(?:should|must|would|might|points (?:at|to)|lives? in|contains|depends on|belongs|remains|means|expects|throws|introduced|caused|is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|failed|fails|passed|passes|finished|succeeded|landed|looks?|seems?|went|broke|breaks|came|took|takes|will|won't|can|can't|cannot|got|needs?|does|doesn't|did|didn't|works?|worked|says?|said|hangs?|crashed|crashes|timed|starts|started|stopped|exists?|done|complete|completed|ready|pending|merged|in progress|moved|sounds)\b/;
+
+/** A participle before its noun: "delete merged branches". */
+const ATTRIBUTE =
+  /^(?:failed|merged|moved|completed|crashed|stopped|landed) (?!this|was|is|has|as|always|its|us|because)[a-z-]+s\b/;
+/** Nouns that begin with a verb. */
+const NOUN =
+  /^(?:merge conflicts?|build (?:failures?|times?|errors?|logs?)|test (?:failures?|coverage|results?|data)|release notes?|commit messages?|load times?|run logs?|push notifications?)\b/;
 
 function orderOrStatement(clause: string): Classified {
-  const words = clause.replace(/^(?:\w+ly )+/, '').split(/\s+/);
+  const words = clause.replace(/^(?:(?!(?:ap|re|sup)ply )\w+ly )+/, '').split(/\s+/);
   const first = (words[0] ?? '').replace(/[.,!?:…]+$/, '');
   const second = (words[1] ?? '').replace(/[.,!?]+$/, '');
   const known = effectOfVerb(first);
@@ -139,8 +146,9 @@ function orderOrStatement(clause: string): Classified {
   if (clause.endsWith('?') && known === null) return verdict('coordinate', 'statement');
   if (words.length === 1) return verdict(known ?? 'coordinate', known === null ? 'statement' : 'order');
   const isObject = OBJECT.test(second);
-  if (second === 'of') return verdict('coordinate', 'statement');
-  if (!isObject && FINITE.test(words.slice(1, 5).join(' '))) return verdict('coordinate', 'statement');
+  if (second === 'of' || NOUN.test(clause)) return verdict('coordinate', 'statement');
+  if (!isObject && !ATTRIBUTE.test(words.slice(1, 3).join(' ')) && FINITE.test(words.slice(1, 5).join(' ')))
+    return verdict('coordinate', 'statement');
   if (known === null && !isObject && !/[./@#_]/.test(second)) return verdict('coordinate', 'statement');
   if (known === null && FINITE.test(words.slice(2, 5).join(' '))) return verdict('coordinate', 'statement');
   return verdict(effectOfRequest(words.join(' ')), 'order');

@@ -13,6 +13,8 @@ export interface TalkPattern {
 
 const SOFT = String.raw`(?:please |maybe |perhaps |possibly |kindly |just |quickly |also |then |now |at least |still |somehow |briefly |again |go ahead and |start |begin |\w+ly )*`;
 const DONE = String.raw`(?:fixed|added|changed|removed|deleted|updated|upgraded|renamed|replaced|moved|merged|deployed|released|rerun|run|rebuilt|rewritten|written|tested|documented|refactored|cleaned|bumped|reverted|restarted|installed|migrated|corrected|published|pushed|committed|closed|split|raised|lowered|implemented|converted|disabled|enabled|checked|reviewed|regenerated|translated|gone|done|archived|patched|extended|simplified|shipped|sorted out|\w+ed)`;
+/** States that somebody wants a thing to be in. */
+const STATE = String.raw`(?:green|passing|clean|empty|up to date|in sync|up and running|working|ready|consistent|deterministic|gone|offline|online|public|private)(?=$|[.,!?]| (?:by|before|until|when|again|now|with|first|today|tomorrow)\b)`;
 
 /**
  * How people ask in words, the most telling pattern first. The first pattern that fits a clause decides it, and the
@@ -29,6 +31,11 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   {
     id: 'acknowledged-first',
     when: /^(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks|thank you|thx|lgtm|agreed|great|good|nice|nice work|cool|right|well|alright|fine|perfect|awesome|sorry|hm+|oh|ah|unblock me|help me)[,!:]\s+(?<rest>.+)$/,
+    open: true,
+  },
+  {
+    id: 'acknowledged-without-comma',
+    when: /^(?:ok(?:ay)?|yes|yeah|yep|sure|fine|alright) (?<rest>(?:(?:please|now|then|just|so|let's) )*(?!got\b)[a-z]+ (?:it|that|this|these|those|them|the|a|an|all|my|our|your|ahead)\b.*)$/,
     open: true,
   },
   {
@@ -61,6 +68,13 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     when: /^(?:your|the|our) (?:task|job|mission|goal|next step) (?:is|will be|would be)(?: now)? to (?<rest>.+)$/,
   },
 
+  { id: 'time-to', when: /^(?:it'?s |it is )?(?:high )?time to (?<rest>.+)$/ },
+  {
+    id: 'have-somebody',
+    when: /^(?:please )?(?:have|get) (?:someone|somebody|one of you|one of them) (?:to )?(?<rest>[a-z]+ .+)$/,
+  },
+  { id: 'copy-that', when: /^(?:copy|roger) that[.!]*$/, asks: 'coordinate' },
+
   // Politeness that carries a request.
   {
     id: 'thanks-only',
@@ -69,7 +83,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   {
     id: 'keep-informed',
-    when: /^(?:please )?(?:let (?:me|us|him|her|them|[a-z]+) know|keep (?:me|us|\w+) (?:posted|updated|informed|in the loop)|get back to (?:me|us)|give (?:me|us) (?:a |an |the |your |some )?(?:ping|shout|call|status|update|eta|feedback|heads|moment|minute|second|sec|few|hint|time|thumbs|opinion|answer|reason|number|estimate)|send (?:me|us) (?:a |an |the |your )?(?:status|update|eta|message|note|ping)|report (?:back|to|when|if)|(?:get|be) in touch|take (?:your time|care|a break|note|over)|take it from here|take that one|never ?mind|go on|keep (?:going|away|it up|up|in mind|calm|quiet)|hang on|hold (?:on|off)|stand (?:by|down)|sit tight|stay (?:out|away|tuned|off)|back off|back me up|heads up|make sense|make up your mind|leave (?:it|that|this) (?:to|with) me|count me in|move on|go first|go to sleep|start without me)\b/,
+    when: /^(?:please )?(?:let (?:me|us|him|her|them|[a-z]+) know|keep (?:me|us|\w+) (?:posted|updated|informed|in the loop)|get back to (?:me|us)|give (?:me|us) (?:a |an |the |your |some )?(?:ping|shout|call|status|update|eta|feedback|heads|moment|minute|second|sec|few|hint|time|thumbs|opinion|answer|reason|number|estimate)|send (?:me|us) (?:a |an |the |your )?(?:status|update|eta|message|note|ping)|report (?:back|to|when|if)|(?:get|be) in touch|take (?:your time|care|a break|note|over)|take it from here|take that one|leave (?:me |us )?(?:a |your )?(?:note|message)|never ?mind|go on|keep (?:going|away|it up|up|in mind|calm|quiet)|hang on|hold (?:on|off)|stand (?:by|down)|sit tight|stay (?:out|away|tuned|off)|back off|back me up|heads up|make sense|make up your mind|leave (?:it|that|this) (?:to|with) me|count me in|move on|go first|go to sleep|start without me)\b/,
     asks: 'coordinate',
   },
   {
@@ -140,13 +154,16 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   {
     id: 'allowed',
-    when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>.+)$/,
+    when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>(?!find\b|see\b|reach\b|ask\b|tell\b|read\b).+)$/,
   },
   {
     id: 'told',
     when: /^(?:i|we) (?:really |just |also |still )*(?:need|want|would like|'d like|ask|asked|expect|require|order|beg|urge|count on|rely on)(?:ed)? (?:you|someone|somebody)(?: all| guys)? to (?<rest>.+)$/,
   },
-  { id: 'id-like-you', when: /^(?:i'd|we'd) (?:like|love|want|prefer|ask) (?:for )?you to (?<rest>.+)$/ },
+  {
+    id: 'id-like-you',
+    when: /^(?:i'd|we'd) (?:like|love|want|prefer|ask) (?:(?:for )?you to|(?:that|if) you(?: could| would)?) (?<rest>.+)$/,
+  },
   {
     id: 'you-should',
     when: new RegExp(
@@ -192,14 +209,14 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   {
     id: 'wanted-done',
     when: new RegExp(
-      String.raw`^(?:i|we|they|ops|the (?:user|customer|client|operator|boss|team)) (?:really |just |also |still )*(?:need|want|would like|'d like|require|expect)s? (?!to\b)(?:.+ )${DONE}\b`,
+      String.raw`^(?:i|we|they|ops|the (?:user|customer|client|operator|boss|team)) (?:really |just |also |still )*(?:need|want|would like|'d like|require|expect)s? (?!to\b|you to know\b)(?:.+ )(?:${DONE}\b|${STATE})`,
     ),
     asks: 'act',
   },
   {
     id: 'id-like-done',
     when: new RegExp(
-      String.raw`^(?:i'd|we'd) (?:like|love|want|prefer) (?:to (?:see|have|get) )?(?!to\b)(?:.+ )${DONE}\b`,
+      String.raw`^(?:i'd|we'd) (?:like|love|want|prefer) (?:to (?:see|have|get) )?(?!to\b)(?:.+ )(?:${DONE}\b|${STATE})`,
     ),
     asks: 'act',
   },

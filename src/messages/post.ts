@@ -65,10 +65,13 @@ export async function checkPost(
   };
 }
 
-/** Sends a checked bell. An answer marks its message as answered. */
+/** Sends a checked bell. An answer marks its message as answered, and nobody waits for one any more. */
 export async function ring(messages: MessageStore, draft: MessageDraft): Promise<Message> {
   const message = await messages.send(draft);
-  if (message.act === 'answer' && message.ref !== null) await messages.mark(message.ref, 'answered');
+  if (message.act === 'answer' && message.ref !== null) {
+    await messages.mark(message.ref, 'answered');
+    await messages.endWait(message.ref);
+  }
   return message;
 }
 
@@ -89,7 +92,7 @@ export async function whistle(
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle) return refused('to', `the whistle would wait for itself: ${circle.join(' → ')}`, 'ring a bell instead');
+  if (circle) return refused('to', describeCircle(circle.join(' → ')), 'ring a bell instead');
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);
@@ -99,6 +102,9 @@ export async function whistle(
     await messages.endWait(draft.id);
   }
 }
+
+/** The reason for the refusal of a whistle that closes a circle of waits. */
+export const describeCircle = (circle: string): string => `the whistle would wait for itself: ${circle}`;
 
 const refused = (argument: PostRefusal['argument'], message: string, remedy: string): PostRefusal => ({
   ok: false,

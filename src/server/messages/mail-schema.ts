@@ -3,14 +3,18 @@ import { ACTS, MAX_TEXT } from '../../messages/acts.ts';
 import type { MessageAct } from '../../ports/message-store.ts';
 
 export const MOST_LETTERS = 32;
-const MOST_WAITS = 1_000;
-/** The longest wait of a whistle, in milliseconds. */
-const MOST_MS = 3_600_000;
+/** Maximum number of names in a circle of waits. */
+export const MOST_CIRCLE = 100;
+/** The most waits, and the most tokens, of one mail. */
+export const MOST_WAITS = 1_000;
+/** The longest wait that mail names, in milliseconds. */
+export const MOST_MS = 86_400_000;
 
 /** The name of a node in addresses. */
 export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
 const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not the id of an own message');
+const OwnName = z.string().regex(/^[^@\s]{1,300}$/, 'is not a name of this node');
 const AnyId = z.string().min(1).max(500);
 const Left = z.number().min(0).max(MOST_MS);
 
@@ -40,15 +44,30 @@ export const MailSchema = z.strictObject({
     .max(MOST_LETTERS)
     .default([]),
   refusals: z
-    .array(z.strictObject({ message: AnyId, text: z.string().min(1).max(4_000) }))
+    .array(
+      z.strictObject({
+        message: AnyId,
+        text: z.string().min(1).max(4_000),
+        circle: z
+          .array(z.string().regex(/^(?:[^@\s]{1,300}@?)?$/, 'is not a name of one of the two nodes'))
+          .max(MOST_CIRCLE)
+          .optional()
+          .describe('The circle of waits that the message would close; an empty name means other machines.'),
+      }),
+    )
     .max(MOST_LETTERS)
     .default([])
     .describe('Messages that were not delivered, with the reason.'),
   waits: z
-    .array(z.strictObject({ id: OwnId, waiter: OwnId, target: AnyId, leftMs: Left }))
+    .array(z.strictObject({ id: OwnId, waiter: OwnId, target: OwnName, leftMs: Left }))
     .max(MOST_WAITS)
     .optional()
-    .describe('The open waits of the senders of this mail. Left out: as before.'),
+    .describe('The open waits of senders of this mail for somebody at the node that gets it. Left out: as before.'),
+  behind: z
+    .array(z.strictObject({ token: z.string().regex(/^wait-[0-9a-f]{32}$/), target: OwnId, leftMs: Left }))
+    .max(MOST_WAITS)
+    .optional()
+    .describe('The tokens of these waits, and of those that end at their waiters, on any machine. Comes with "waits".'),
 });
 export type NodeMailBody = z.output<typeof MailSchema>;
 export type Undelivered = NodeMailBody['refusals'][number];

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
-import { checkPost, ring } from '../../messages/post.ts';
+import { circleOfWaits } from '../../messages/circle-of-waits.ts';
+import { checkPost, describeCircle, ring } from '../../messages/post.ts';
 import type { MailPlace, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
 import type { RepositoryEvidence, World } from '../world.ts';
-import { MOST_LETTERS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import { MOST_CIRCLE, MOST_LETTERS, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import { circleFor, circleInWords, hashOf, inward, outward, rowsOf, waitsFor } from './node-waits.ts';
 
 /** The part of the mail for a node that it has: a place in each repository, and the waits it knows. */
 export interface MailPlaces {
@@ -12,16 +14,6 @@ export interface MailPlaces {
 
 const START: MailPlace = { message: 0, receipt: 0 };
 export const NO_MAIL: MailPlaces = { places: {}, waits: '' };
-
-/** A name of this node as the other node reads it. Inverse: {@link inward}. */
-export function outward(name: string, node: string): string {
-  const end = `@${node}`;
-  if (name.endsWith(end)) return name.slice(0, -end.length);
-  return name.includes('@') ? name : `${name}@`;
-}
-
-/** A name in mail of a node as this node stores it. */
-export const inward = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 type Letter = NodeMailBody['messages'][number];
 interface Box {
@@ -48,44 +40,55 @@ export class NodeMail {
     after: MailPlaces,
   ): Promise<{ readonly mail: NodeMailBody; readonly after: MailPlaces } | null> {
     const boxes = await this.#boxes(node);
-    const now = Date.now();
-    const waits = (await Promise.all(boxes.map(({ messages }) => messages.waits(now)))).flat();
-    const known = hash('sha256', JSON.stringify(waits.map(({ id }) => id).sort()));
+    const letters: Message[] = [];
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
     const places = { ...after.places };
     for (const { messages, repository } of boxes) {
-      const room = MOST_LETTERS - Math.max(mail.messages.length, mail.receipts.length);
+      const room = MOST_LETTERS - Math.max(letters.length, mail.receipts.length);
       if (room === 0) break;
       const found = await messages.mailFor(node, places[repository.key] ?? START, room);
-      mail.messages.push(...found.messages.map((message) => letterOf(message, node, waits, now)));
+      letters.push(...found.messages);
       for (const { message, state } of found.receipts)
         if (state === 'delivered' || state === 'read') mail.receipts.push({ message: outward(message, node), state });
       places[repository.key] = found.place;
     }
+    const now = Date.now();
+    // Read last: a whistle waits before it is sent.
+    const rows = await waitsOf(boxes, now);
+    mail.messages.push(...letters.map((message) => letterOf(message, node, rows, now)));
+    const waits = waitsFor(rows, node, now);
+    const known = hashOf(waits, now);
     const isNews = mail.messages.length + mail.receipts.length > 0;
     if (!isNews && known === after.waits) return null;
-    if (known !== after.waits) mail.waits = waits.map((wait) => wireWait(wait, node, now));
-    return { mail, after: { places, waits: known } };
+    return { mail: known === after.waits ? mail : { ...mail, ...waits }, after: { places, waits: known } };
   }
 
   /** Stores the mail of a node. Returns the messages that cannot be delivered; they are not stored. */
-  async accept(node: string, { messages, receipts, refusals, waits }: NodeMailBody): Promise<readonly Undelivered[]> {
+  async accept(
+    node: string,
+    { messages, receipts, refusals, waits, behind = [] }: NodeMailBody,
+  ): Promise<readonly Undelivered[]> {
     const boxes = await this.#boxes(node);
     const refused: Undelivered[] = [];
+    // Put first: whether a whistle closes a circle depends on the waits behind its sender.
+    if (waits) await putWaits(boxes, node, { waits, behind });
     for (const letter of messages) {
-      if (await found(boxes, inward(letter.id, node))) continue;
+      const id = inward(letter.id, node);
+      if (await found(boxes, id)) continue;
       const problem = await this.#deliver(boxes, node, letter);
-      if (problem !== null) refused.push({ message: outward(inward(letter.id, node), node), text: problem });
+      if (problem !== null) refused.push({ message: outward(id, node), ...problem });
     }
     for (const { message: id, state } of receipts) {
       const sent = await sentTo(boxes, node, id);
       await sent?.messages.mark(id, state);
     }
-    for (const { message: id, text } of refusals) {
+    for (const { message: id, text, circle } of refusals) {
       const sent = await sentTo(boxes, node, id);
-      if (sent?.message.state === 'sent') await sent.messages.send(refusalOf(sent.message, node, text));
+      const why = circle ? describeCircle(circleInWords(circle, node)) : text;
+      if (sent?.message.state === 'sent')
+        await sent.messages.send(refusalOf(sent.message, node, `Not delivered: ${why}.`));
     }
-    if (waits) await putWaits(boxes, node, waits);
+    if (waits || messages.length > 0) await endCircles(boxes, node);
     return refused;
   }
 
@@ -103,7 +106,7 @@ export class NodeMail {
   }
 
   /** Puts a message into the inbox of its recipient; otherwise returns the reason. */
-  async #deliver(boxes: readonly Box[], node: string, letter: Letter): Promise<string | null> {
+  async #deliver(boxes: readonly Box[], node: string, letter: Letter): Promise<Omit<Undelivered, 'message'> | null> {
     const { kind, act, to, text, ref, leftMs } = letter;
     const id = inward(letter.id, node);
     const from = inward(letter.from, node);
@@ -117,11 +120,14 @@ export class NodeMail {
       else problem = checked.message;
     }
     const newest = await this.#newest(open);
-    if (!newest) return problem;
+    if (!newest) return { text: problem };
     const { messages, draft } = newest;
     if (kind === 'whistle' && leftMs !== null) {
       const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
-      if (circle) return `the whistle would wait for itself: ${circle.join(' → ')}`;
+      if (circle) {
+        const shown = circleFor(circle, node).slice(0, MOST_CIRCLE);
+        return { text: describeCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
+      }
     }
     await ring(messages, draft);
     return null;
@@ -155,37 +161,58 @@ async function sentTo(boxes: readonly Box[], node: string, id: string): ReturnTy
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;
 }
 
-function letterOf(message: Message, node: string, waits: readonly Wait[], now: number): Letter {
+function letterOf(message: Message, node: string, rows: readonly Wait[], now: number): Letter {
   const { id, kind, act, from, author, to, text, ref } = message;
-  const until = waits.find((wait) => wait.id === id)?.until;
+  const until = rows.find((wait) => wait.id === id)?.until;
   return {
     ...{ id: outward(id, node), kind, act, from: outward(from, node), author, to: outward(to, node), text },
     ref: ref === null ? null : outward(ref, node),
-    leftMs: until === undefined ? null : until - now,
+    leftMs: until === undefined ? null : Math.min(until - now, MOST_MS),
   };
 }
 
-const wireWait = ({ id, waiter, target, until }: Wait, node: string, now: number) => ({
-  id: outward(id, node),
-  waiter: outward(waiter, node),
-  target: outward(target, node),
-  leftMs: until - now,
-});
-
-/** Replaces the waits of a node. A wait for an agent is one for the session that got the whistle. */
-async function putWaits(boxes: readonly Box[], node: string, waits: NonNullable<NodeMailBody['waits']>): Promise<void> {
-  const now = Date.now();
-  const own: Wait[] = [];
-  for (const { id: wireId, waiter, target, leftMs } of waits) {
-    const id = inward(wireId, node);
-    const whistle = await found(boxes, id);
-    const to = whistle?.message.to ?? inward(target, node);
-    own.push({ id, waiter: inward(waiter, node), target: to, until: now + leftMs });
-  }
-  for (const { messages } of boxes) await messages.putWaits(node, own);
+/** The open waits in all repositories. */
+async function waitsOf(boxes: readonly Box[], now: number): Promise<readonly Wait[]> {
+  const all = (await Promise.all(boxes.map(({ messages }) => messages.waits(now)))).flat();
+  return [...new Map(all.map((wait) => [wait.id, wait])).values()];
 }
 
-/** The note to the sender of a message that was not delivered. It ends the wait of a whistle. */
+/** Replaces the waits of a node. A wait for an agent is one for the session that got the whistle. */
+async function putWaits(
+  boxes: readonly Box[],
+  node: string,
+  wire: Required<Pick<NodeMailBody, 'waits' | 'behind'>>,
+): Promise<void> {
+  const now = Date.now();
+  const targets = new Map<string, string>();
+  for (const { id } of wire.waits) {
+    const whistle = (await found(boxes, inward(id, node)))?.message;
+    if (whistle && whistle.state !== 'answered') targets.set(whistle.id, whistle.to);
+  }
+  const rows = rowsOf(wire, node, await waitsOf(boxes, now), targets, now);
+  for (const { messages } of boxes) await messages.putWaits(node, rows);
+}
+
+/**
+ * Ends the waits of this machine that wait for themselves. A whistle is refused when it arrives; here are the circles
+ * of which two parts were closed at the same moment.
+ */
+async function endCircles(boxes: readonly Box[], node: string): Promise<void> {
+  const now = Date.now();
+  let rows = await waitsOf(boxes, now);
+  for (const wait of rows) {
+    if (wait.id.includes('@') || !wait.target.includes('@')) continue;
+    const others = rows.filter(({ id }) => id !== wait.id);
+    const circle = circleOfWaits(others, wait, now);
+    const sent = circle && (await found(boxes, wait.id));
+    if (!sent) continue;
+    rows = others;
+    await sent.messages.send(refusalOf(sent.message, node, `Ended: ${describeCircle(circle.join(' → '))}.`));
+    await sent.messages.endWait(wait.id);
+  }
+}
+
+/** A note to the sender of a message about its delivery. It ends the wait of a whistle. */
 const refusalOf = ({ id, kind, from }: Message, node: string, text: string): MessageDraft => ({
   id: `u-${hash('sha256', id).slice(0, 32)}`,
   kind: 'bell',
@@ -193,6 +220,6 @@ const refusalOf = ({ id, kind, from }: Message, node: string, text: string): Mes
   from: `node:${node}`,
   author: node,
   to: from,
-  text: `Not delivered: ${text}.`,
+  text,
   ref: id,
 });

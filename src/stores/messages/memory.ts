@@ -52,7 +52,7 @@ export function memoryMessages(clock: Clock): MessageStore {
     async endWait(id) {
       waits.delete(id);
     },
-    waits: async (now) => [...waits.values()].filter(({ id, until }) => !id.includes('@') && until > now),
+    waits: async (now) => [...waits.values()].filter(({ until }) => until > now),
     async putWaits(node, fresh) {
       for (const id of waits.keys()) if (id.endsWith(`@${node}`)) waits.delete(id);
       for (const wait of fresh) waits.set(wait.id, wait);

@@ -53,7 +53,7 @@ const SQL = {
   waits: 'SELECT id, waiter, target, until FROM waits',
   addWait: 'INSERT OR REPLACE INTO waits VALUES (?, ?, ?, ?)',
   dropWait: 'DELETE FROM waits WHERE id = ?1 OR until <= ?2',
-  ownWaits: "SELECT id, waiter, target, until FROM waits WHERE instr(id, '@') = 0 AND until > ?",
+  openWaits: 'SELECT id, waiter, target, until FROM waits WHERE until > ?',
   dropWaitsOf: 'DELETE FROM waits WHERE substr(id, -length(?1)) = ?1',
   nodes: 'SELECT name FROM nodes ORDER BY name',
   addNode: 'INSERT OR IGNORE INTO nodes VALUES (?)',
@@ -115,7 +115,7 @@ export function sqliteMessages(
       write((now) => {
         sql.dropWait.run(id, now);
       }),
-    waits: async (now) => read(() => sql.ownWaits.all(now).map((each) => ({ ...each }) as unknown as Wait)),
+    waits: async (now) => read(() => sql.openWaits.all(now).map((each) => ({ ...each }) as unknown as Wait)),
     putWaits: (node, waits) =>
       write(() => {
         sql.dropWaitsOf.run(`@${node}`);

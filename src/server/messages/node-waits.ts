@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto';
+import type { Wait } from '../../ports/message-store.ts';
+import { MOST_MS, MOST_WAITS, type NodeMailBody } from './mail-schema.ts';
+
+/*
+ * A circle of waits may pass any number of machines, and each knows only its own part. With a wait for somebody there,
+ * a machine therefore also sends the waits that end at its waiter, over any number of machines, as tokens: hashes of
+ * their ids, without names. A machine to which the token of one of its own waits comes back knows how that wait goes
+ * on, and sees the circle in its own rows.
+ */
+
+/** The name of a node's message as the other node reads it. Inverse: {@link inward}. */
+export function outward(name: string, node: string): string {
+  const end = `@${node}`;
+  if (name.endsWith(end)) return name.slice(0, -end.length);
+  return name.includes('@') ? name : `${name}@`;
+}
+
+/** A name in mail of a node as this node stores it. */
+export const inward = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
+
+const isOwn = ({ id }: Pick<Wait, 'id'>): boolean => !id.includes('@');
+
+const TOKEN = /^(wait-[0-9a-f]{32})\.\d+@/;
+
+/** The token of a wait: of a row of this machine, or the one that a row of another machine holds. */
+const tokenOf = (row: Wait): string | null => {
+  if (!isOwn(row)) return TOKEN.exec(row.id)?.[1] ?? null;
+  const { id, waiter, target, until } = row;
+  return `wait-${hash('sha256', JSON.stringify([id, waiter, target, until])).slice(0, 32)}`;
+};
+
+type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
+
+/** The waits that a node must know: those for somebody there, their tokens, and those of all waits behind them. */
+export function waitsFor(rows: readonly Wait[], node: string, now: number): WireWaits {
+  const open = rows.filter(({ until }) => until > now);
+  const there = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
+  const left = (until: number): number => Math.min(until - now, MOST_MS);
+  const behind = [...new Set(there.map(({ waiter }) => waiter))].flatMap((waiter) =>
+    [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
+  );
+  // A person may have several waits, so a wait's own token ends at the wait, not at its waiter.
+  const own = there.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
+  return {
+    waits: there.map(({ id, waiter, target, until }) => ({
+      ...{ id: outward(id, node), waiter: outward(waiter, node), target: outward(target, node), leftMs: left(until) },
+    })),
+    behind: [...own, ...behind].slice(0, MOST_WAITS).map(({ token, target, until }) => ({
+      ...{ token, target: outward(target, node), leftMs: left(until) },
+    })),
+  };
+}
+
+/** The tokens of the waits that end at an address, each with the time at which the last way of it ends. */
+function tokensBehind(open: readonly Wait[], address: string): Map<string, number> {
+  const own = new Set(open.filter(isOwn).map(tokenOf));
+  const tokens = new Map<string, number>();
+  const reached = new Map<string, number>();
+  const ways: (readonly [string, number])[] = [[address, Number.POSITIVE_INFINITY]];
+  for (let way = ways.pop(); way; way = ways.pop()) {
+    const [at, left] = way;
+    if (left <= (reached.get(at) ?? 0)) continue;
+    reached.set(at, left);
+    for (const row of open) {
+      if (row.target !== at || row.waiter === address) continue;
+      const until = Math.min(left, row.until);
+      const token = tokenOf(row);
+      // A token of this machine that came back continues its own wait, which is found on this way, too.
+      if (token !== null && (isOwn(row) || !own.has(token))) tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
+      ways.push([row.waiter, until], [row.id, until]);
+    }
+  }
+  return tokens;
+}
+
+/**
+ * The waits in the mail of a node as rows of this machine.
+ *
+ * @param own the waits of this machine
+ * @param targets the recipients by the id of a delivered whistle that waits for its answer
+ */
+export function rowsOf(
+  { waits, behind }: WireWaits,
+  node: string,
+  own: readonly Wait[],
+  targets: ReadonlyMap<string, string>,
+  now: number,
+): readonly Wait[] {
+  const targetOf = new Map(own.filter(isOwn).map((row) => [tokenOf(row), row.target]));
+  const direct = waits.flatMap(({ id: wireId, waiter, leftMs }) => {
+    const id = inward(wireId, node);
+    const target = targets.get(id);
+    return target === undefined ? [] : [{ id, waiter: inward(waiter, node), target, until: now + leftMs }];
+  });
+  const further = behind.map(({ token, target, leftMs }, index) => ({
+    ...{ id: `${token}.${index}@${node}`, waiter: targetOf.get(token) ?? token },
+    ...{ target: inward(target, node), until: now + leftMs },
+  }));
+  return [...direct, ...further];
+}
+
+/** The stable part of the waits in mail: mail that differs in it must be sent. */
+export const hashOf = ({ waits, behind }: WireWaits, now: number): string => {
+  const rounded = (leftMs: number): number => Math.round((now + leftMs) / 10_000);
+  const parts = [...waits, ...behind].map(({ leftMs, ...each }) => JSON.stringify([each, rounded(leftMs)]));
+  return hash('sha256', JSON.stringify(parts.sort()));
+};
+
+/** A circle in the names of the node that gets it; those of a third machine are left out. */
+export const circleFor = (circle: readonly string[], node: string): string[] =>
+  circle
+    .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : outward(name, node)))
+    .filter((name, index, all) => name !== '' || all[index - 1] !== '');
+
+/** A circle of a node in words. */
+export const circleInWords = (circle: readonly string[], node: string): string =>
+  circle.map((name) => (name === '' ? 'another machine' : inward(name, node))).join(' → ');

@@ -81,16 +81,16 @@ describe('a test command finds the operator’s programs', () => {
         [`${place(root)}/pyvenv.cfg`]: '',
         [`${place(root)}/.project`]: root,
         [`${place(root)}/bin/python`]: '-> /usr/bin/python3',
-        [`${place(root)}/bin/pytest`]: `#!$HOME/${place(root)}/bin/python\nimport os; print(os.environ["VIRTUAL_ENV"])\n`,
+        [`${place(root)}/bin/check-shop`]: `#!$HOME/${place(root)}/bin/python\nimport os; print(os.environ["VIRTUAL_ENV"])\n`,
         [`${other}/pyvenv.cfg`]: '',
         [`${other}/.project`]: '/another',
-        [`${other}/bin/pytest`]: says('another'),
+        [`${other}/bin/check-shop`]: says('another'),
       },
       [],
     );
-    expect(await tested(['pytest'], root)).toMatchObject({ verdict: 'pass', stdout: `${home}/${place(root)}\n` });
+    expect(await tested(['check-shop'], root)).toMatchObject({ verdict: 'pass', stdout: `${home}/${place(root)}\n` });
     expect((await line(`ls -R ${home}`, root)).stdout).not.toContain('-other');
-    expect(await tested(['pytest'], scratch())).toMatchObject({ verdict: 'error', exit: 127 });
+    expect(await tested(['check-shop'], scratch())).toMatchObject({ verdict: 'error', exit: 127 });
   });
 
   test('alone if they are among other files of the operator', async () => {

@@ -1,5 +1,6 @@
 import { fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import type { Json } from '../../spec/types.ts';
 import { hopOf, modesOfHop } from './calls/controls.ts';
 import type { ConversationRecord } from './hook-context.ts';
@@ -65,7 +66,7 @@ async function isWorthReview(session: Session, from: number): Promise<boolean> {
   if (bodies.some(({ event }) => event === 'par')) return false;
   return bodies.slice(from).some(({ event, outcome, tool, effects }) => {
     if (event !== 'outcome' || fieldsOf(outcome)['status'] !== 'ok') return false;
-    const isCommand = session.tool(String(tool))?.parameters.some(({ role }) => role === 'command') === true;
+    const isCommand = takesCommand(session.tool(String(tool)));
     return !isCommand || !Array.isArray(effects) || effects.length > 0;
   });
 }

@@ -1,5 +1,6 @@
 import { bodyOf, type WouldRefuse } from '../../evidence/bodies.ts';
 import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
@@ -112,5 +113,5 @@ function homeOf({ peripherals }: SpecSet, tool: string, here: string): string {
 
 const hostsOf = ({ tools }: SpecSet, tool: string, args: Json): readonly string[] =>
   (own(tools, tool)?.parameters ?? [])
-    .filter(({ role }) => role === 'url')
+    .filter(({ role }) => ROLE_FACTS[role].namesHost)
     .flatMap(({ name }) => URL.parse(String(fieldsOf(args)[name]))?.hostname ?? []);

@@ -1,4 +1,5 @@
 import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { Json, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/json.ts';
@@ -58,7 +59,7 @@ function openScope(tool: string, { command }: ScopeRule): ScopeRule {
 /** The named hosts of a call's addresses; an address by number stays closed. */
 function hostsIn(tool: ToolSpec | undefined, args: Json): readonly string[] {
   const addresses = (tool?.parameters ?? [])
-    .filter(({ role }) => role === 'url')
+    .filter(({ role }) => ROLE_FACTS[role].namesHost)
     .flatMap(({ name }) => fieldsOf(args)[name]);
   return addresses
     .flatMap((address) => (typeof address === 'string' ? (URL.parse(address)?.hostname ?? []) : []))

@@ -1,4 +1,5 @@
 import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import { isServed } from '../available.ts';
@@ -61,7 +62,7 @@ function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: Tool
 function namedHosts({ parameters }: ToolSpec, args: unknown): readonly string[] {
   const given: { readonly [name: string]: unknown } = typeof args === 'object' && args !== null ? { ...args } : {};
   return parameters.flatMap(({ name, role }, index) => {
-    if (role !== 'url') return [];
+    if (!ROLE_FACTS[role].namesHost) return [];
     const texts = [Array.isArray(args) ? args[index] : given[name]].flat();
     return texts.flatMap((text) => {
       const host = typeof text === 'string' ? URL.parse(text)?.hostname : undefined;

@@ -3,6 +3,8 @@ import type { ArgumentRole, ToolSpec } from '../types.ts';
 interface RoleFacts {
   /** The tool runs the argument as a command, or as words of one. */
   readonly runsCommands: boolean;
+  /** The value is an address: the scope must list its host. */
+  readonly namesHost: boolean;
   /** A missing argument means the root of the tree, so the scope must grant reading it. */
   readonly absentMeansRoot: boolean;
   /** A null may be the value itself, if the schema allows it; elsewhere it means that the argument is left out. */
@@ -11,14 +13,20 @@ interface RoleFacts {
   readonly isUnjudged: boolean;
 }
 
-const NOTHING: RoleFacts = { runsCommands: false, absentMeansRoot: false, takesNull: false, isUnjudged: false };
+const NOTHING: RoleFacts = {
+  runsCommands: false,
+  namesHost: false,
+  absentMeansRoot: false,
+  takesNull: false,
+  isUnjudged: false,
+};
 
 /** The yes-or-no facts of each role. Judgements of values are switches in `gate/scope.ts` and in the audit's rules. */
 export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   'path:read': { ...NOTHING, absentMeansRoot: true },
   'path:write': NOTHING,
   command: { ...NOTHING, runsCommands: true },
-  url: NOTHING,
+  url: { ...NOTHING, namesHost: true },
   resource: NOTHING,
   text: { ...NOTHING, takesNull: true, isUnjudged: true },
 };

@@ -36,6 +36,34 @@ const scripts = (all: { readonly [name: string]: string }, more: object = {}) =>
   JSON.stringify({ scripts: all, ...more });
 
 describe('the detection of tests', () => {
+  const packages = {
+    'packages/a/package.json': scripts({ test: 'vitest' }, { name: '@x/a' }),
+    'packages/b/package.json': scripts({ test: 'node --test' }, { name: '@x/b' }),
+    'packages/c/package.json': scripts({ build: 'tsc' }),
+    'packages/d/package.json': scripts({ test: 'echo "Error: no test specified" && exit 1' }),
+    'node_modules/e/package.json': scripts({ test: 'mocha' }),
+  };
+  const workspaces = { workspaces: ['./packages/*', '!packages/b'] };
+
+  it.each([
+    [
+      'pnpm',
+      { 'pnpm-workspace.yaml': "packages:\n  - 'packages/**'\n", 'pnpm-lock.yaml': '', 'package.json': '{}' },
+      ['pnpm -r {args} run test'],
+    ],
+    ['npm', { 'package.json': scripts({}, workspaces) }, ['npm test --workspaces --if-present']],
+    [
+      'yarn',
+      { 'package.json': scripts({}, { workspaces: { packages: ['packages/*'] } }), 'yarn.lock': '' },
+      ['yarn workspace @x/a run test', 'yarn workspace @x/b run test'],
+    ],
+    ['bun', { 'package.json': scripts({}, workspaces), 'bun.lock': '' }, ['bun run --filter * test']],
+    ['a root with its own test script', { 'package.json': scripts({ test: 'turbo test' }, workspaces) }, ['npm test']],
+    ['an unreadable list', { 'pnpm-workspace.yaml': '{', 'pnpm-lock.yaml': '', 'package.json': '{}' }, []],
+  ])('proposes the tests of the packages of a workspace: %s', async (_, files, runs) => {
+    expect((await tests({ ...packages, ...files })).map(({ run }) => run)).toEqual(runs);
+  });
+
   it.each([
     ['node --test', 'node --test-reporter=tap --test', 'tap'],
     ['node --test test/a.test.js', 'node --test-reporter=tap --test test/a.test.js', 'tap'],

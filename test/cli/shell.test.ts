@@ -109,11 +109,15 @@ describe('a line typed into the shell', () => {
       'bash-test',
       'hop deploy --exit pass ship',
       'hop deploy --exit pass {"fruit":{"commit-message":"Add a"}}',
+      'hop deploy --exit pass commit-message="Add a"',
+      'mode execute summary=x',
       'hop deploy --exit pass ship --fruit.commit-message "Add a"',
     ];
     const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
     expect(last.out).toMatch(/deploy needs commit-message\n.*repeat the hop with --fruit\.commit-message "…"/);
     expect(last.out).toContain('hop takes options, not JSON: --exit "…", --mode "…",');
+    expect(last.out).toContain('hop takes options, not name=value: --fruit.commit-message "…"');
+    expect(last.out).toContain('mode takes options, not name=value: --summary "…"');
     expect(last.out).toContain('peripheral  deploy');
   });
 

@@ -34,13 +34,16 @@ function manifestOf(tree: Tree): Manifest | null {
   };
 }
 
-function managerOf(tree: Tree, manifest: Manifest): Manager {
+/** The package manager that package.json states, or that has a lock file here. */
+export function managerNameOf(tree: Tree): keyof typeof MANAGERS {
   const files = new Set(tree.list(''));
-  const all = Object.entries(MANAGERS);
-  const stated = all.find(([name]) => manifest.packageManager.startsWith(`${name}@`));
-  const locked = all.find(([, { locks }]) => locks.some((lock) => files.has(lock)));
-  return (stated ?? locked)?.[1] ?? MANAGERS.npm;
+  const names = Object.keys(MANAGERS) as (keyof typeof MANAGERS)[];
+  const stated = names.find((name) => manifestOf(tree)?.packageManager.startsWith(`${name}@`));
+  const locked = names.find((name) => MANAGERS[name].locks.some((lock) => files.has(lock)));
+  return stated ?? locked ?? 'npm';
 }
+
+const managerOf = (tree: Tree): Manager => MANAGERS[managerNameOf(tree)];
 
 /** Prefers `npm test`, which means `npm run test`. `bun test` is not the same as `bun run test`. */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
@@ -54,7 +57,7 @@ export function packageTest(tree: Tree): FoundTest | null {
   const script = manifest?.scripts['test'];
   if (manifest === null || script === undefined || script.trim() === '' || script.includes('no test specified'))
     return null;
-  const manager = managerOf(tree, manifest);
+  const manager = managerOf(tree);
   const because = `package.json: "test": ${JSON.stringify(script)}`;
   const words = unquotedWords(script);
   const reported = words === null ? null : reporter(words, manifest);
@@ -111,7 +114,7 @@ function reporter(words: readonly string[], { packages }: Manifest): Reporter | 
 export function packageDeploys(tree: Tree): readonly FoundDeploy[] {
   const manifest = manifestOf(tree);
   if (manifest === null) return [];
-  const manager = managerOf(tree, manifest);
+  const manager = managerOf(tree);
   return Object.keys(manifest.scripts)
     .filter((script) => /^deploy(:[a-z][a-z0-9-]*)?$/.test(script))
     .map((script) => ({

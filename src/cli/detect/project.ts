@@ -6,6 +6,7 @@ import { makeTest } from './makefile.ts';
 import { cargoTest, goTests, otherTests, pytest, unittest } from './other-tests.ts';
 import { packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
+import { workspaceTests } from './workspace-tests.ts';
 
 /** The edit scope, tests and deploys that a repository's files suggest. */
 export interface DetectedProject {
@@ -24,7 +25,10 @@ export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedPr
   const others = [cargoTest(tree), ...goTests(tree), pytest(tree), unittest(tree), ...otherTests(tree)].filter(
     (found) => found !== null,
   );
-  const tests = script === null ? others : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
+  const tests =
+    script === null
+      ? [...workspaceTests(tree), ...others]
+      : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
   const make = makeTest(tree);
   return {
     edit: editScope(tree, await gitFolders(tree, git)),

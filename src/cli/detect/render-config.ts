@@ -134,13 +134,14 @@ export function renderConfig(
 }
 
 /** Test runners that take files or filters as further words. */
-const RUNNERS = /^node .*--test\b|^(?:cargo|go|mix) test\b|(?:^|[ /])(?:pytest|vitest run|jest|mocha|rspec|phpunit)\b/;
+const RUNNERS =
+  /^node .*--test\b|^(?:cargo|go|mix) test\b|(?:^|[ /])(?:pytest|unittest discover|vitest run|jest|mocha|rspec|phpunit)\b/;
 
 /** Lets an agent run a part of the tests. Such a run never counts as a pass. */
 const withArguments = (run: readonly string[]): readonly string[] => {
   const line = run.join(' ');
   if (line === 'npm test') return [...run, '--', '{args}'];
-  return run[0] !== 'sh' && RUNNERS.test(line) ? [...run, '{args}'] : run;
+  return run[0] !== 'sh' && !run.includes('{args}') && RUNNERS.test(line) ? [...run, '{args}'] : run;
 };
 
 /** Shortens a repository's own words to one short line for a comment. */

@@ -77,6 +77,9 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
     return `${verb} takes options, not JSON: ${optionsOf(verb)
       .map((name) => `${name} "…"`)
       .join(', ')}`;
+  const named = allowed === undefined ? undefined : words.find((word) => /^[a-z][\w-]*=/.test(word))?.split('=')[0];
+  if (allowed !== undefined && named !== undefined)
+    return `${verb} takes options, not name=value: ${allowed.includes(named) || !takesFruit(verb) ? `--${named}` : `--fruit.${named}`} "…"`;
   if (allowed === undefined) {
     const isKnown = (VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
     const near = isKnown ? null : nearest(verb, [...session.available().tools, ...VERBS]);

@@ -104,6 +104,7 @@ function plain(output: string): readonly string[] {
     .replaceAll(/\b(?:[A-Z][a-z]{2}) +\d{1,2} (?=<clock>)/g, '<day> ')
     .replaceAll(/0x[0-9a-f]{4,}/g, '<address>')
     .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
+    .replaceAll(/\bsha256=[0-9a-f]{64}/g, '<hash>')
     .replaceAll(', estimated <time>', '')
     .replaceAll(/duration_ms:? \S+|\(cached\)/g, '<time>')
     .replaceAll(/==\d+==|\[pid +\d+\]|(?<=thread '\w+' )\(\d+\)/g, '<pid>')

@@ -44,6 +44,7 @@ export function commandReport(
     ...hiddenProgram(context, result),
     ...hiddenStore(context, result),
     ...linkedOutside(context, result),
+    ...watchesFiles(result),
     ...rest,
     ...(context.contained ? {} : { unsandboxed: true }),
   };
@@ -70,6 +71,17 @@ const wayToInstall = ({ grant: { config } }: ShellContext['call']): string =>
   config.install
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
     : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';
+
+/** Programs that run again after each change of a file say so: vitest, Jest, tsc, webpack, nodemon. */
+const WATCHES = /waiting for file changes|watching for (?:file )?changes|watch usage|watch mode|\[nodemon\] watching/i;
+
+/** The remedy for a command that watched files until its time was over. */
+function watchesFiles({ timedOut, stdout, stderr }: CommandResult): { [key: string]: Json } {
+  if (!timedOut || !WATCHES.test(`${stdout}\n${stderr}`)) return {};
+  return {
+    remedy: 'The command waited for changes of files. Run it once: with CI=1 before it, or its option for that.',
+  };
+}
 
 /** pnpm says that it would replace node_modules, or that a package is missing, if it finds another store. */
 const NO_STORE = /confirmModulesPurge|ERR_PNPM_(?:UNEXPECTED_STORE|MISSING_PACKAGE_INDEX_FILE|NO_OFFLINE_TARBALL)/;

@@ -12,6 +12,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { commandReport } from '../../../src/tools/shell/report.ts';
 import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
@@ -261,6 +262,20 @@ describe('bash-readonly ends or limits', () => {
     // On a busy machine the time may pass before the command has begun.
     expect(result).toMatchObject({ exit: null, timedOut: true, stdout: expect.stringMatching(/^(started\n)?$/) });
     expect(sleepers(mark)).toEqual([]);
+  });
+
+  test.each([
+    ['PASS  Waiting for file changes...\n', true, /CI=1/],
+    ['[12:00:00 AM] Found 0 errors. Watching for file changes.\n', true, /CI=1/],
+    ['PASS  Waiting for file changes...\n', false, null],
+    ['compiling\n', true, null],
+  ])('a command that watches files, and names the way: %j, at the time limit: %s', (stdout, timedOut, remedy) => {
+    const context = { contained: false, emptyFiles: new Set(), call: { grant: { config: {} } } };
+    const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
+    const { outcome } = commandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
+    const result = (outcome as { readonly result: { readonly [key: string]: unknown } }).result;
+    if (remedy) expect(result['remedy']).toMatch(remedy);
+    else expect(result).not.toHaveProperty('remedy');
   });
 
   test('background processes at the end of the command', async () => {

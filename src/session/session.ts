@@ -23,6 +23,7 @@ import { step } from './calls/step.ts';
 import { type SubAgent, subAgent } from './calls/sub-agent.ts';
 import { hop, startVisit, stopVisit } from './calls/visit.ts';
 import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
+import { recordMessages, recordRead, unreadMessages } from './messages.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
 import type {
@@ -183,7 +184,6 @@ export class Session {
     return this.#calls.serially(
       async () => {
         if (!this.#calls.parts.store.messages) return { ok: true as const, messages: [] };
-        const { recordMessages, unreadMessages } = await import('./messages.ts');
         await recordMessages(this.#calls);
         return { ok: true as const, messages: await unreadMessages(this.#calls) };
       },
@@ -195,7 +195,7 @@ export class Session {
   acknowledge(ids: readonly string[]): Promise<{ readonly ok: true } | Refused> {
     return this.#calls.serially(
       async () => {
-        await (await import('./messages.ts')).recordRead(this.#calls, ids);
+        await recordRead(this.#calls, ids);
         return { ok: true as const };
       },
       { settle: false },

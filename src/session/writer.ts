@@ -1,4 +1,3 @@
-import { lazy } from '../base/lazy.ts';
 import type { SpecTables } from '../compile/tables.ts';
 import type { Body } from '../evidence/bodies.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
@@ -7,11 +6,9 @@ import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-st
 import type { Ids } from '../ports/ids.ts';
 import type { EntryObserver } from './actors.ts';
 import { draftEntry } from './state/drafts.ts';
+import { applyEntry } from './state/fold.ts';
 import { foldOf } from './state/kept-state.ts';
 import type { SessionState } from './state/state.ts';
-
-// Loaded with the first entry, because a hook that only reads does not need it; once, because each import() costs time.
-const fold = lazy(() => import('./state/fold.ts'));
 
 /** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
@@ -65,7 +62,6 @@ export class Writer {
   async catchUp(): Promise<void> {
     const from = this.#state.head.seq + 1;
     for await (const stored of this.#parts.store.entries(this.#state.facts.sessionId, { from })) {
-      const { applyEntry } = await fold();
       this.#become(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
     }
   }
@@ -103,7 +99,6 @@ export class Writer {
   async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
     const lease = await this.#keep();
     const { store, clock, ids, compiled } = this.#parts;
-    const { applyEntry } = await fold();
     const now = clock.now();
     const drafts: EntryDraft[] = [];
     const states: SessionState[] = [];

@@ -1,15 +1,13 @@
-import { lazy } from '../../base/lazy.ts';
 import { plural } from '../../base/text.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext } from '../../gate/request.ts';
 import { isObserved } from '../../gate/scope/observe-only.ts';
 import type { Mode } from '../../spec/types.ts';
+import { recordMessages } from '../messages.ts';
 import { isSessionClosed } from '../state/state.ts';
 import type { Writer } from '../writer.ts';
 import type { SessionParts } from './session-parts.ts';
-
-const messages = lazy(() => import('../messages.ts'));
 
 /** A session whose evidence may lack events that happened without the agent. */
 interface Unsettled {
@@ -34,7 +32,7 @@ export async function settle(session: Unsettled): Promise<void> {
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);
-  if (session.parts.store.messages) await (await messages()).recordMessages(session);
+  if (session.parts.store.messages) await recordMessages(session);
 }
 
 async function recordInterruption(session: Unsettled): Promise<void> {

@@ -6,6 +6,9 @@ import { RunFailure } from './reply.ts';
 
 const Id = z.string().min(1).max(200);
 
+/** The most characters of a block of context. */
+export const MOST_CONTEXT = 1_000_000;
+
 /** The session whose context a run takes along. */
 export const ContextRequest = z.strictObject({
   session: Id.describe('The session of the caller.'),
@@ -26,7 +29,7 @@ export const RunRequest = z.strictObject({
     .describe("The user's own request; after the template if both are given."),
   'context-from': ContextRequest.optional().describe('The node of the caller replaces it by "context".'),
   context: z
-    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(1_000_000))
+    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MOST_CONTEXT))
     .optional()
     .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
   route: z

@@ -1,6 +1,6 @@
 import type { AddContext } from '../agency/node.ts';
 import { RunFailure } from '../agency/reply.ts';
-import type { ContextRequest, RunRequest } from '../agency/request.ts';
+import { type ContextRequest, MOST_CONTEXT, type RunRequest } from '../agency/request.ts';
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
@@ -106,7 +106,7 @@ const lineOf = (entry: Entry): string => {
 
 async function filesOf(services: Services, { session: id, files }: ContextRequest): Promise<string | null> {
   if (files === undefined) return null;
-  const blocks: string[] = [];
+  let text = '';
   for (const path of files) {
     const read = await useSession(services, id, 'context of a run', (session) =>
       session.step({ tool: 'read', args: { path } }),
@@ -123,7 +123,14 @@ async function filesOf(services: Services, { session: id, files }: ContextReques
         `${path}: ${read.error?.message ?? 'it cannot be read'}`,
         'Name another file.',
       );
-    blocks.push(`${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`);
+    text += `${text === '' ? '' : '\n\n'}${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`;
+    // Another node would refuse more, so this one does, too.
+    if (text.length > MOST_CONTEXT)
+      throw new RunFailure(
+        'context-refused',
+        `${path}: the files up to this one have ${text.length} characters, and a run takes ${MOST_CONTEXT}`,
+        'Name fewer files.',
+      );
   }
-  return blocks.join('\n\n');
+  return text;
 }

@@ -35,7 +35,10 @@ describe('an agency folder', () => {
   it.each([
     ['prompt-template: "{{b}}"', 'peripherals.p.prompt-template: {{b}} is not an input'],
     ['response: { type: json }', 'peripherals.p.response: "schema" is missing'],
-    ['prompt-template: "User request: {{a}}"', 'peripherals.p.prompt-template: a line begins with "User request"'],
+    [
+      'prompt-template: "User request: {{a}}"',
+      'peripherals.p.prompt-template: a line begins with "User request" or "Context:"',
+    ],
     ['tools: { fs: maybe }', 'peripherals.p.tools.fs: expected a boolean, got "maybe"'],
     [
       'response: { type: json, schema: { $async: true } }',

@@ -86,7 +86,11 @@ function peripheralOf(file: PartialParse<AgencyPeripheralFile>, report: IssueRep
     if (!inputs.includes(name))
       report(['prompt-template'], `{{${name}}} is not an input`, suggest(name, inputs as readonly string[]));
   if (isReservedHeading(template))
-    report(['prompt-template'], 'a line begins with "User request"', 'hopgate writes this block itself');
+    report(
+      ['prompt-template'],
+      'a line begins with "User request" or "Context:"',
+      'hopgate writes these blocks itself',
+    );
   if (response.type === 'json') checkSchema(response.schema, report);
   else if (response.schema !== undefined) report(['response', 'schema'], 'text has no schema', 'write type: json');
   const { fs = false, shell = false, http = false } = tools as { [key: string]: boolean | undefined };

@@ -1,23 +1,24 @@
 const PLACEHOLDER = /\{\{\s*([\w./-]+)\s*\}\}/g;
-/** A line that would look like the block of the user's own request. */
-const HEADING = /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r]*)(?=user[^\S\n\r]+request)/giu;
+/** A line that would look like the heading of a block that hopgate writes: the user's request, or context. */
+const HEADING =
+  /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r]*)(?=user[^\S\n\r]+request|context[^\S\n\r]*:[^\S\n\r]*(?:files|last-turns|evidence)\b)/giu;
 
 /** The names in a template's placeholders. */
 export const placeholdersIn = (template: string): readonly string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => name!);
 
-/** True if a line of the text begins with the heading of the block of the user's request. */
+/** True if a line of the text begins with the heading of a block that hopgate writes. */
 export const isReservedHeading = (text: string): boolean => text.search(HEADING) >= 0;
 
 /**
- * Replaces each placeholder once; a value is never read as a template. A line that would then begin with "User
- * request" is quoted with "> ", so that only {@link withUserRequest} writes that block.
+ * Replaces each placeholder once; a value is never read as a template. A line that would then look like the
+ * heading of a block of hopgate is quoted with "> ".
  */
 export function fillTemplate(template: string, valueFor: (name: string) => string): string {
   return quotedHeadings(template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name)));
 }
 
-/** Quotes each line that would begin with "User request" with "> ". */
+/** Quotes each line that looks like the heading of a block of hopgate with "> ". */
 export const quotedHeadings = (text: string): string =>
   text.replaceAll(HEADING, (_whole, start: string, space: string) => `${start}${space}> `);
 

@@ -6,7 +6,7 @@ import { RunFailure } from './reply.ts';
 
 const Id = z.string().min(1).max(200);
 
-/** The most characters of a block of context. */
+/** The limit of one block of context, in characters. */
 export const MOST_CONTEXT = 1_000_000;
 
 /** The session whose context a run takes along. */

@@ -17,6 +17,12 @@ export function fieldsOf(value: unknown): { readonly [field: string]: unknown } 
   return isObject(value) ? value : {};
 }
 
+/** Sets a field of an object; `__proto__`, too, becomes a field of its own. */
+export function setOwn<T>(fields: { [field: string]: T }, field: string, value: T): void {
+  if (field !== '__proto__') fields[field] = value;
+  else Object.defineProperty(fields, field, { value, configurable: true, enumerable: true, writable: true });
+}
+
 /** Returns a text that is not empty; null for anything else. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 

@@ -8,6 +8,13 @@ export function canonical(value: Json): string {
   return isOrdered(value) ? JSON.stringify(value) : spell(value);
 }
 
+/** The keys of an object in canonical order. */
+export function orderedKeys(value: object): readonly string[] {
+  const keys = Object.keys(value);
+  for (let index = 1; index < keys.length; index++) if (keys[index]! < keys[index - 1]!) return keys.sort();
+  return keys;
+}
+
 /** True if every object's keys are already in canonical order. */
 function isOrdered(value: Json): boolean {
   if (value === null || typeof value !== 'object') return true;
@@ -28,7 +35,7 @@ function spell(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(spell).join(',')}]`;
   let text = '';
-  for (const key of Object.keys(value).sort()) {
+  for (const key of orderedKeys(value)) {
     text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${spell(value[key]!)}`;
   }
   return `{${text}}`;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../spec/types.ts';
 import { canonical } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
-import { assertEntryDraft } from './entry-schema.ts';
+import { bodyOfDraft } from './entry-schema.ts';
 
 /** The bytes that a store keeps of one entry. Everything else follows from them. */
 export interface StoredBytes {
@@ -53,14 +53,13 @@ function headOf(draft: EntryDraft, seq: number, bodyHash: string): Omit<Entry, '
 export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): StoredEntry[] {
   let { seq, hash: prev } = after;
   return drafts.map((draft) => {
-    assertEntryDraft(draft);
-    const bodyBytes = canonical(draft.body);
+    const body = bodyOfDraft(draft);
+    const bodyBytes = canonical(body);
     seq += 1;
     const head = headOf(draft, seq, sha256(bodyBytes));
-    const headBytes = canonical(head as unknown as Json);
+    const headBytes = JSON.stringify(head);
     const hash = sha256(prev + headBytes);
-    // Parse the body from its bytes, so that the caller's later mutations cannot change the entry.
-    const entry: Entry = { ...head, body: JSON.parse(bodyBytes) as Json, prev, hash };
+    const entry: Entry = { ...head, body, prev, hash };
     prev = hash;
     return { entry, head: headBytes, body: bodyBytes };
   });

@@ -1,4 +1,5 @@
-import { isObject } from '../base/json.ts';
+import { isObject, type Json, setOwn } from '../base/json.ts';
+import { orderedKeys } from './canonical.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
 import { lazySchema } from './lazy-zod.ts';
 
@@ -65,20 +66,30 @@ function* jsonIssues(value: unknown, path: string, depth = 0): Generator<EntryIs
   }
 }
 
-function isJson(value: unknown, depth: number): boolean {
-  if (value === null || typeof value === 'boolean') return true;
-  if (typeof value === 'string') return value.isWellFormed();
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || depth >= MAX_BODY_DEPTH) return false;
+/** A copy of a JSON value, with the keys of its objects in canonical order; undefined if the value is not JSON. */
+function copyOf(value: unknown, depth: number): Json | undefined {
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'string') return value.isWellFormed() ? value : undefined;
+  // JSON writes -0 as 0.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
+  if (typeof value !== 'object' || depth >= MAX_BODY_DEPTH) return undefined;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) if (!isJson(value[index], depth + 1)) return false;
-    return true;
+    const list: Json[] = [];
+    for (let index = 0; index < value.length; index++) {
+      const member = copyOf(value[index], depth + 1);
+      if (member === undefined) return undefined;
+      list.push(member);
+    }
+    return list;
   }
-  if (!isPlain(value)) return false;
-  for (const key of Object.keys(value)) {
-    if (!key.isWellFormed() || !isJson((value as Record<string, unknown>)[key], depth + 1)) return false;
+  if (!isPlain(value)) return undefined;
+  const copy: { [key: string]: Json } = {};
+  for (const key of orderedKeys(value)) {
+    const member = key.isWellFormed() ? copyOf((value as Record<string, unknown>)[key], depth + 1) : undefined;
+    if (member === undefined) return undefined;
+    setOwn(copy, key, member);
   }
-  return true;
+  return copy;
 }
 
 /** The shape of a draft, for explaining; {@link isEntryDraft} is the same check at a tenth of the cost. */
@@ -113,7 +124,13 @@ const SUBJECTS: ReadonlySet<unknown> = new Set(SUBJECT_TYPES);
 const isOptionalName = (value: unknown): boolean => value === undefined || isName(value);
 
 /** Fast check without reasons, for the hot path. {@link entryIssues} gives the reasons. */
-export function isEntryDraft(value: unknown): value is EntryDraft {
+export const isEntryDraft = (value: unknown): value is EntryDraft => checkedBody(value) !== undefined;
+
+/** The copy of a valid draft's body; undefined if the draft is not valid. */
+const checkedBody = (value: unknown): Json | undefined => (isHead(value) ? copyOf(value.body, 0) : undefined);
+
+/** True if a value is a draft in everything but its body. */
+function isHead(value: unknown): value is { readonly body: unknown } {
   if (typeof value !== 'object' || value === null) return false;
   const draft = value as Record<string, unknown>;
   for (const key of Object.keys(draft)) if (!KEYS.has(key)) return false;
@@ -137,8 +154,7 @@ export function isEntryDraft(value: unknown): value is EntryDraft {
     isOptionalName(draft['patternId']) &&
     isOptionalName(draft['inReplyTo']) &&
     isOptionalName(draft['forkOf']) &&
-    (draft['conjecture'] === undefined || typeof draft['conjecture'] === 'boolean') &&
-    isJson(draft['body'], 0)
+    (draft['conjecture'] === undefined || typeof draft['conjecture'] === 'boolean')
   );
 }
 
@@ -157,7 +173,14 @@ export function entryIssues(value: unknown): readonly EntryIssue[] {
   return issues.slice(0, 20);
 }
 
-/** Throws {@link EntryError} with every issue unless `value` is a draft. */
-export function assertEntryDraft(value: unknown): asserts value is EntryDraft {
-  if (!isEntryDraft(value)) throw new EntryError(entryIssues(value));
+/**
+ * A copy of a draft's body, with the keys of its objects in canonical order. The caller's later mutations cannot change
+ * it.
+ *
+ * @throws EntryError with every issue if `value` is not a valid draft.
+ */
+export function bodyOfDraft(value: unknown): Json {
+  const body = checkedBody(value);
+  if (body === undefined) throw new EntryError(entryIssues(value));
+  return body;
 }

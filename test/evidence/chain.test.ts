@@ -1,3 +1,4 @@
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -53,6 +54,30 @@ describe('sealing entries', () => {
   it('treats an undefined optional field as absent', () => {
     const [bare] = sealDrafts(EMPTY_CHAIN, [draft({ id: 'x', patternId: undefined })]);
     expect(bare).toEqual(sealDrafts(EMPTY_CHAIN, [draft({ id: 'x' })])[0]);
+  });
+
+  it('spells head and body as RFC 8785 does, and gives the body of these bytes', () => {
+    fc.assert(
+      fc.property(draftsOf('s-1'), (drafts) => {
+        for (const { entry, head, body } of sealDrafts(EMPTY_CHAIN, drafts)) {
+          expect([head, body]).toEqual([canonicalize(JSON.parse(head)), canonicalize(JSON.parse(body!))]);
+          expect(entry.body).toEqual(JSON.parse(body!));
+        }
+      }),
+    );
+    const [odd] = sealDrafts(EMPTY_CHAIN, [
+      draft({ id: 'x', body: JSON.parse('{"z":-0,"__proto__":{"9":1,"10":2}}') }),
+    ]);
+    expect(odd!.body).toBe('{"__proto__":{"10":2,"9":1},"z":0}');
+    expect(odd!.entry.body).toStrictEqual(JSON.parse(odd!.body!));
+  });
+
+  it('copies the body, so that a later change of the draft does not change the entry', () => {
+    const body = { list: [{ a: 1 }] };
+    const [{ entry }] = sealDrafts(EMPTY_CHAIN, [draft({ id: 'x', body })]) as [StoredEntry];
+    body.list[0]!.a = 2;
+    body.list.push({ a: 3 });
+    expect(entry.body).toEqual({ list: [{ a: 1 }] });
   });
 
   it('throws with the path of the problem', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assertEntryDraft, EntryError, entryIssues, isEntryDraft } from '../../src/evidence/entry-schema.ts';
+import { bodyOfDraft, EntryError, entryIssues, isEntryDraft } from '../../src/evidence/entry-schema.ts';
 import { draftsOf } from './arbitraries.ts';
 import { draft, opening } from './drafts.ts';
 
@@ -84,9 +84,9 @@ describe('the check of drafts', () => {
       'body.c: undefined is not JSON; leave it out or write it as text',
       'body.d: is not a plain object; write its members as JSON',
     ]);
-    expect(() => assertEntryDraft({ ...full, id: '', mode: 'x' })).toThrow(EntryError);
-    expect(() => assertEntryDraft({ ...full, id: '', author: '' })).toThrow(`id: ${name}; author: ${name}`);
-    expect(() => assertEntryDraft(null)).toThrow(/^the draft: /);
+    expect(() => bodyOfDraft({ ...full, id: '', mode: 'x' })).toThrow(EntryError);
+    expect(() => bodyOfDraft({ ...full, id: '', author: '' })).toThrow(`id: ${name}; author: ${name}`);
+    expect(() => bodyOfDraft(null)).toThrow(/^the draft: /);
     expect(new EntryError([]).name).toBe('EntryError');
   });
 

@@ -1,6 +1,6 @@
 import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../../evidence/chain.ts';
 import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
-import { assertEntryDraft, EntryError } from '../../evidence/entry-schema.ts';
+import { bodyOfDraft, EntryError } from '../../evidence/entry-schema.ts';
 import type { EphemeralEntry } from '../../evidence/query.ts';
 import {
   type Lease,
@@ -125,7 +125,7 @@ export function sealEphemeral(
 ): readonly EphemeralEntry[] {
   return asInvalid(store, () => {
     const complete = drafts.map((draft) => completeDraft(draft, sessionId, now));
-    for (const draft of complete) assertEntryDraft(draft);
+    for (const draft of complete) bodyOfDraft(draft);
     assertSession(store, sessionId, complete);
     return complete.map((draft) => ({ ...JSON.parse(JSON.stringify(draft)), ephemeral: true }) as EphemeralEntry);
   });

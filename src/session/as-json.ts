@@ -1,3 +1,4 @@
+import { setOwn } from '../base/json.ts';
 import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
 
 /**
@@ -5,7 +6,10 @@ import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
  * (a function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are
  * left out.
  */
-export function asJson(value: unknown, above: readonly object[] = []): Json {
+export const asJson = (value: unknown): Json => plain(value, []);
+
+/** @param above the lists and objects that the value is in */
+function plain(value: unknown, above: object[]): Json {
   switch (typeof value) {
     case 'string':
       return value.toWellFormed();
@@ -22,11 +26,20 @@ export function asJson(value: unknown, above: readonly object[] = []): Json {
   if (value === null) return null;
   if (above.includes(value)) return '[cycle]';
   if (above.length >= MAX_DEPTH) return '[too deep]';
-  const inside = [...above, value];
+  above.push(value);
   // `from`, because `map` would leave the holes of a list.
-  if (Array.isArray(value)) return Array.from(value, (item) => asJson(item, inside));
-  const pairs = Object.entries(value).filter(([, item]) => item !== undefined);
-  return Object.fromEntries(pairs.map(([key, item]) => [key.toWellFormed(), asJson(item, inside)]));
+  const copy = Array.isArray(value) ? Array.from(value, (item) => plain(item, above)) : plainFields(value, above);
+  above.pop();
+  return copy;
+}
+
+function plainFields(value: object, above: object[]): Json {
+  const copy: { [key: string]: Json } = {};
+  for (const key of Object.keys(value)) {
+    const item = (value as { readonly [key: string]: unknown })[key];
+    if (item !== undefined) setOwn(copy, key.toWellFormed(), plain(item, above));
+  }
+  return copy;
 }
 
 const MAX_DEPTH = 64;

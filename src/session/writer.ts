@@ -40,6 +40,10 @@ export class Writer {
   readonly #observers: EntryObserver[];
   /** The seq up to which the store has kept the state. */
   #keptUntil: number;
+  /** The timer of the lease's renewals while work runs. */
+  #renewal: NodeJS.Timeout | undefined;
+  /** How much work is running that may outlast the lease. */
+  #running = 0;
 
   constructor(parts: WriterParts, state: SessionState) {
     this.#parts = parts;
@@ -136,21 +140,28 @@ export class Writer {
 
   /** Runs work that may outlast the lease, and renews the lease meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    const timer = setInterval(() => {
-      const { store } = this.#parts;
-      store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS).then(
-        (lease) => {
-          this.#lease = lease;
-        },
-        () => {},
-      );
-    }, LEASE_MS / 3);
-    timer.unref();
+    // One timer for many steps; it ends once it finds nothing running.
+    this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
+    this.#running += 1;
     try {
       return await work();
     } finally {
-      clearInterval(timer);
+      this.#running -= 1;
     }
+  }
+
+  #renew(): void {
+    if (this.#running === 0) {
+      clearInterval(this.#renewal);
+      this.#renewal = undefined;
+      return;
+    }
+    this.#parts.store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS).then(
+      (lease) => {
+        this.#lease = lease;
+      },
+      () => {},
+    );
   }
 
   /** Gives the lease back and stores the state for the next writer. */

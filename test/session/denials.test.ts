@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DENIAL_CODES, type DenialCode } from '../../src/gate/denial.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -387,6 +387,33 @@ describe('a refusal outside the chain', () => {
       await second.detach();
       // Only now does it read the state of the session.
       expect((await denied(on.session.step(read))).denial.code).toBe('mode-forbids');
+    }
+  });
+
+  it('is given to a second writer as long as a tool of the first runs, which renews the lease', async () => {
+    vi.useFakeTimers();
+    let finish = (_: Json) => {};
+    const on = await stage({ results: { read: () => new Promise<Json>((resolve) => (finish = resolve)) } });
+    try {
+      await lead(on.session, 'explore');
+      const running = on.session.step(read);
+      const second = await on.reopen();
+      for (let passed = 0; passed < 120_000; passed += 15_000) {
+        on.clock.advance(0.25);
+        await vi.advanceTimersByTimeAsync(15_000);
+        expect((await denied(second.setMode({ to: 'diagnose' }))).denial.code).toBe('session-busy');
+      }
+      finish('late');
+      await must(running);
+      // A writer without running work lets its lease run out.
+      for (const minutes of [0.25, 0.25, 0.25]) {
+        on.clock.advance(minutes);
+        await vi.advanceTimersByTimeAsync(15_000);
+      }
+      expect(vi.getTimerCount()).toBe(0);
+      await must(second.setMode({ to: 'discuss', summary: 'taken over' }));
+    } finally {
+      vi.useRealTimers();
     }
   });
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, setOwn } from '../../base/json.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeType, hasType } from '../../gate/fruit.ts';
@@ -33,7 +33,7 @@ export async function runTool(
       reportProblem('observes', plan.tool.observes, observed) ?? reportProblem('state', plan.tool.state, state);
     if (problem !== null) throw new Error(problem);
     return {
-      outcome: outcome.status === 'ok' ? { status: 'ok', result: outcome.result ?? null } : outcome,
+      outcome: outcome.status === 'ok' ? { result: outcome.result ?? null, status: 'ok' } : outcome,
       effects: effects === 'unobserved' ? effects : [...effects],
       ...(outcome.status === 'refused' ? {} : { ...filled('observed', observed), ...filled('state', state) }),
     };
@@ -64,11 +64,13 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
   return null;
 }
 
+const isLarge = (value: Json): boolean =>
+  typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value).length > INLINE_BYTES : false;
+
 /** The evidence form of a value: the value, or `{ blob, bytes }` if it is large. */
 export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
-  const text = JSON.stringify(value);
-  if (text === undefined || text.length <= INLINE_BYTES) return value;
-  const bytes = Buffer.from(text);
+  if (!isLarge(value)) return value;
+  const bytes = Buffer.from(JSON.stringify(value));
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
 }
 
@@ -91,10 +93,11 @@ export async function keepFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
-  const kept = await Promise.all(
-    Object.entries(fields).map(async ([name, value]) => [name, await keep(store, value)] as const),
-  );
-  return Object.fromEntries(kept);
+  const large = Object.keys(fields).filter((name) => isLarge(fields[name]!));
+  const kept = { ...fields };
+  if (large.length > 0)
+    await Promise.all(large.map(async (name) => setOwn(kept, name, await keep(store, fields[name]!))));
+  return kept;
 }
 
 /** The evidence form of an outcome. The fields that the fold reads stay next to the reference to a large result. */

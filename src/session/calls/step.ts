@@ -93,9 +93,10 @@ async function run(
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
+  // Its keys are mostly in canonical order already, so that the store need not sort them.
   const body: Body = acts
-    ? { event: 'outcome', tool, outcome: kept, effects, ...reported }
-    : { event: 'step', tool, args, outcome: kept, effects, ...reported, ...would };
+    ? { effects, event: 'outcome', outcome: kept, tool, ...reported }
+    : { args, effects, event: 'step', outcome: kept, tool, ...reported, ...would };
   const evidence = [...intent, ...(await calls.writer.append([body]))];
   if (outcome.status === 'ok') return { ok: true, outcome: 'ok', result: outcome.result, evidence, ...wouldRefuse };
   const { code, message } = outcome;

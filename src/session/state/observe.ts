@@ -1,4 +1,4 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { fieldsOf, setOwn, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
@@ -246,9 +246,8 @@ export function observedFruit(
   visit: Observations,
   sessionRuns: readonly TestRun[],
 ): { readonly [field: string]: Json } {
-  return Object.fromEntries(
-    Object.entries(spec.fruit).flatMap(([field, rule]) =>
-      rule.kind === 'observed' ? [[field, observation(rule.from, visit, sessionRuns)]] : [],
-    ),
-  );
+  const fruit: { [field: string]: Json } = {};
+  for (const [field, rule] of Object.entries(spec.fruit))
+    if (rule.kind === 'observed') setOwn(fruit, field, observation(rule.from, visit, sessionRuns));
+  return fruit;
 }

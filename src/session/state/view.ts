@@ -33,6 +33,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   const { visit, runs } = state.facts;
   const spec = visit && specs.peripherals[visit.peripheral];
   if (!visit || !spec) return null;
+  let observed: VisitView['observed'] | undefined;
   return {
     peripheral: visit.peripheral,
     status: (state.lifecycle ?? 'active') as VisitView['status'],
@@ -40,7 +41,11 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     denials: visit.denials,
     deadline: visit.deadline,
     message: visit.message,
-    observed: observedFruit(spec, visit.observations, runs),
+    // Most steps are decided without it.
+    get observed() {
+      observed ??= observedFruit(spec, visit.observations, runs);
+      return observed;
+    },
   };
 }
 

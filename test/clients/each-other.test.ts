@@ -3,47 +3,15 @@ import { SERVER } from '../server-name.ts';
 import { CLAUDE_BIN, ClaudeWorld, own } from './claude-world.ts';
 import { CODEX_BIN, codexWorld, hopgate } from './codex-world.ts';
 import type { Turn } from './messages-server.ts';
+import { hearing, player } from './player.ts';
 import type { ScriptedTurn } from './responses-server.ts';
-
-/** How often a model looks at its situation until the message is there. */
-const LOOKS = 40;
-
-/** The id of the message with this text in the model's input. */
-const messageIn = (told: string, text: string): string | undefined =>
-  new RegExp(`\\[(?:bell|whistle)[^\\]]*, id (m-[\\w-]+)\\] "${text.replace('?', '\\?')}"`).exec(told)?.[1];
-
-/** A model that plays acts one after the other; an act that gives null has to wait, and the model looks again. */
-function player<T>(look: T, acts: readonly ((told: string) => T | null | Promise<T | null>)[]) {
-  const left = [...acts];
-  return Array.from({ length: LOOKS }, () => async (results: string, messages: string) => {
-    const next = await left[0]?.(`${results}\n${messages}`);
-    if (next === null) return look;
-    left.shift();
-    return next ?? ({ text: 'done' } as T);
-  });
-}
 
 it.skipIf(!CLAUDE_BIN || !CODEX_BIN)('Claude Code and Codex ring and whistle each other', async () => {
   const claude = new ClaudeWorld();
   onTestFinished(() => claude.close());
   const [claudeIsThere, codexIsThere] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const heard: string[] = [];
-  /** Waits for a message, and answers it. */
-  const answering =
-    <T>(name: string, text: string, reply: string, to: string, bell: (input: object) => T) =>
-    (told: string): T | null => {
-      const ref = messageIn(told, text);
-      if (ref === undefined) return null;
-      heard.push(`${name}: ${text}`);
-      return bell({ to, act: 'answer', ref, text: reply });
-    };
-  const hears =
-    <T>(name: string, text: string, then: T) =>
-    (told: string): T | null => {
-      if (!told.includes(text)) return null;
-      heard.push(`${name}: ${text}`);
-      return then;
-    };
+  const { answering, hears } = hearing(heard);
 
   const inClaude = (name: string, input: object = {}): Turn => ({ calls: [{ name: own(name), input }] });
   const inCodex = (name: string, input: object = {}): ScriptedTurn => ({

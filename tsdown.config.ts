@@ -60,7 +60,7 @@ const hook = defineConfig({
         // Enough to ask the daemon.
         { name: 'start', test: /\/daemon\/(hook\/hook-process|own-files|daemon-folder)\.ts$/, priority: 1 },
         // An answer to Claude Code without the daemon: one file is read faster than forty.
-        { name: 'answer', test: /\/(hook\/answer-hook|daemon\/host|claude-code\/hooks)\.ts$/ },
+        { name: 'answer', test: /\/(hook\/answer-hook|daemon\/session-host|claude-code\/hooks)\.ts$/ },
       ],
     },
   },

@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/base/process.ts';
+import { evidenceFile } from '../../src/cli/open-store.ts';
+import { nodeSqlite } from '../../src/stores/node-sqlite.ts';
 import { agencyWith, countingAgent, folder, INPUTS } from '../agency/kit.ts';
 import { until } from '../server/kit.ts';
 import { machine } from './run.ts';
@@ -83,4 +85,21 @@ describe('hopgate agency', () => {
     expect([await end(), JSON.parse(said.out).error.code]).toEqual([1, 'cancelled']);
     await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
   });
+});
+
+it('hopgate verify checks only the chain of a review, which is not a session of hopgate', async () => {
+  const at = machine({ 'a.txt': 'a\n' });
+  const agency = agencyWith(SCRIPTED);
+  const rung = await at.run('par-bell', '--agents', 'x', '--par', 'p1', '--title', 'Debrief', '--agency', agency);
+  expect(rung).toMatchObject({ code: 0, out: expect.stringContaining('x: a view') });
+  const verdict = await at.run('verify', '--strict');
+  expect(verdict).toMatchObject({ code: 0, out: expect.stringMatching(/^foreign {2}p1 {2}1 entry/) });
+  expect(JSON.parse((await at.run('verify', 'p1', '--json')).out)).toMatchObject({ ok: true, foreign: true });
+
+  const { to } = JSON.parse((await at.run('send', 'Who is here?', '--json')).out) as { to: string };
+  const session = to.slice('session:'.length);
+  const db = new (nodeSqlite().DatabaseSync)(evidenceFile(at.root, at.env));
+  db.exec("UPDATE sessions SET pin = ''");
+  db.close();
+  expect((await at.run('verify', session)).all).toContain('violated');
 });

@@ -6,6 +6,7 @@ import type { Violation } from '../../../audit/verify/verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
+import { bodyOf } from '../../../evidence/bodies.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
@@ -30,7 +31,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean. With --json, one verdict per line.',
+      'Checks the hash chain of sessions, and compares their requests and observed effects with the spec that each session was pinned to; and checks that lists, columns and caches of the store say what the entries say. Exit code 1 for any violation. Facts that nobody observed are listed as gaps. A session in the middle of a visit is clean so far; one that only observed is never clean; of one that another program recorded, only the chain is checked. With --json, one verdict per line.',
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
@@ -133,10 +134,13 @@ async function verifyOne(
   store: EvidenceStore,
   session: SessionSummary,
   seal: VerifyOptions['seal'] | null,
-): Promise<SessionVerdict> {
+): Promise<ForeignVerdict> {
   const { sessionId } = session;
   const pin = await readPin(store, session);
-  if (typeof pin === 'string') return unpinned(store, session, pin);
+  if (typeof pin === 'string') {
+    const isForeign = session.pin === '' && seal === null && !(await isOpened(store, sessionId));
+    return unpinned(store, session, isForeign ? null : pin);
+  }
   const shows = io.isTty && !io.json;
   const verdict = await verifySession(sessionId, pin, store.entries(sessionId), {
     ...(seal ? { seal } : {}),
@@ -160,16 +164,30 @@ async function otherSession(store: EvidenceStore, sessionId: string): Promise<Ot
   return pinned === undefined || typeof pinned === 'string' ? null : { pinned, entries: store.entries(sessionId) };
 }
 
-/** Verifies only the chain of a session without a pin, because there are no specs to compare its steps with. */
-async function unpinned(store: EvidenceStore, { sessionId }: SessionSummary, why: string): Promise<SessionVerdict> {
+/** True if hopgate opened the session; evidence of other programs and reviews have no such entry. */
+async function isOpened(store: EvidenceStore, sessionId: string): Promise<boolean> {
+  for await (const { entry } of store.entries(sessionId)) if (bodyOf(entry.body)?.event === 'session-open') return true;
+  return false;
+}
+
+interface ForeignVerdict extends SessionVerdict {
+  /** True if another program recorded the session, so that no spec of hopgate judges it. */
+  readonly foreign?: true;
+}
+
+/**
+ * Verifies only the chain of a session without a pin, because there are no specs to compare its steps with.
+ *
+ * @param why the reason why a session of hopgate has no pin; null for a session of another program
+ */
+async function unpinned(
+  store: EvidenceStore,
+  { sessionId }: SessionSummary,
+  why: string | null,
+): Promise<ForeignVerdict> {
   const checked = await verifyChain(store.entries(sessionId));
-  const violation: Violation = {
-    rule: 'pin',
-    entryId: '',
-    seq: 0,
-    constraint: 'the spec that the session was opened with',
-    message: why,
-  };
+  const place = { rule: 'pin', entryId: '', seq: 0, constraint: 'the spec that the session was opened with' } as const;
+  const violations: readonly Violation[] = why === null ? [] : [{ ...place, message: why }];
   const counts = {
     entries: checked.ok ? checked.count : 0,
     steps: 0,
@@ -178,15 +196,16 @@ async function unpinned(store: EvidenceStore, { sessionId }: SessionSummary, why
     hops: 0,
     approvals: 0,
     wouldRefuse: 0,
-    violations: 1,
+    violations: violations.length,
     gaps: 0,
   };
   return {
     sessionId,
-    ok: false,
+    ok: why === null && checked.ok,
+    ...(why === null ? { foreign: true } : {}),
     chain: checked.ok ? [] : checked.problems,
     seal: null,
-    audit: { ok: false, violations: [violation], gaps: [], counts },
+    audit: { ok: why === null, violations, gaps: [], counts },
     head: checked.ok ? checked.head : { seq: -1, hash: '' },
     shipments: [],
   };
@@ -215,18 +234,20 @@ function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pu
 
 const WIDTH = 160;
 
-function printVerdict(io: Io, verdict: SessionVerdict): void {
+function printVerdict(io: Io, verdict: ForeignVerdict): void {
   const { sessionId, ok, chain, seal, audit, findings = [] } = verdict;
   const { entries, steps, denials, visits, violations, gaps } = audit.counts;
   // A session that goes on may be in the middle of a visit.
   const isUnderWay = audit.gaps.length === gaps && audit.gaps.every(({ kind }) => kind === 'open-visit');
   const word = !ok
     ? paint(io, 'red', 'violated')
-    : !isUnderWay
-      ? paint(io, 'yellow', 'gaps')
-      : audit.observed
-        ? paint(io, 'yellow', gaps === 0 ? 'observed' : 'observed so far')
-        : paint(io, 'green', gaps === 0 ? 'clean' : 'clean so far');
+    : verdict.foreign
+      ? paint(io, 'yellow', 'foreign')
+      : !isUnderWay
+        ? paint(io, 'yellow', 'gaps')
+        : audit.observed
+          ? paint(io, 'yellow', gaps === 0 ? 'observed' : 'observed so far')
+          : paint(io, 'green', gaps === 0 ? 'clean' : 'clean so far');
   const wrong = chain.length + violations + (seal === null ? 0 : 1);
   const found = [
     ...(wrong > 0 ? [`${plural(wrong, 'violation')}`] : []),

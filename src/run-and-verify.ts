@@ -61,7 +61,7 @@ export async function runAndVerify(
   specs: SpecSet,
   peripheral: string,
   actions: readonly { readonly tool: string; readonly args?: unknown }[],
-  options: RunAndVerifyOptions,
+  options: RunAndVerifyOptions = {},
 ): Promise<RunVerdict> {
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;

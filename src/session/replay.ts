@@ -43,6 +43,7 @@ export interface Replay {
  * whatever the other specs would have decided before. A given approval counts as given.
  *
  * @param pinned the session's own spec set and config
+ * @param getBlob reads a large argument that was stored as a blob, for rules that judge it; without it, it is empty
  * @param other the spec set and config to decide by instead; if equal, nothing changes
  * @throws FoldError if the evidence contains a move that its own spec does not have: verify it first.
  */
@@ -51,6 +52,7 @@ export async function replay(
   other: Pin,
   sessionId: string,
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+  getBlob: GetBlob = async () => null,
 ): Promise<Replay> {
   const compiled = compileTables(pinned.specs);
   // A session that only observed is judged as if its spec had been enforced.
@@ -72,7 +74,8 @@ export async function replay(
       batch = [];
     } else if (batch.length === 0) before = state;
     batch.push(stored);
-    for (const { request, was } of requestsOf(body, batch)) {
+    for (const { request: recorded, was } of requestsOf(body, batch)) {
+      const request = await inFull(recorded, getBlob);
       decisions += 1;
       const taken = takeAgain(changed, before, stored.entry, request, batch);
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
@@ -219,7 +222,7 @@ function contextFor(
 
 /** The request as it was made, with the stated fields of its fruit: each spec set decides which are observed. */
 function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
-  if (request.kind === 'step') return { ...request, args: inPlace(request.args) };
+  if (request.kind === 'step') return request;
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
   const rules = specs.peripherals[view.visit.peripheral]?.fruit ?? {};
   const fruit = Object.fromEntries(
@@ -228,12 +231,21 @@ function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Reque
   return { ...request, fruit };
 }
 
-/** Replaces a large text, stored as a blob, by ''. What the gate judges is never stored as a blob. */
-function inPlace(args: unknown): unknown {
-  if (!isObject(args)) return args;
-  const apart = (value: unknown): boolean =>
-    value !== null && typeof value === 'object' && 'blob' in value && 'bytes' in value;
-  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, apart(value) ? '' : value]));
+type GetBlob = (hash: string) => Promise<Uint8Array | null>;
+
+/** A request with the large arguments that were stored as blobs; a missing one becomes the empty text. */
+async function inFull(request: Request, getBlob: GetBlob): Promise<Request> {
+  if (request.kind !== 'step') return request;
+  const args = await read(request.args, getBlob);
+  if (!isObject(args)) return { ...request, args };
+  const pairs = Object.entries(args).map(async ([name, value]) => [name, await read(value, getBlob)] as const);
+  return { ...request, args: Object.fromEntries(await Promise.all(pairs)) };
+}
+
+async function read(value: unknown, getBlob: GetBlob): Promise<unknown> {
+  if (!isObject(value) || typeof value['blob'] !== 'string' || !('bytes' in value)) return value;
+  const bytes = await getBlob(value['blob']);
+  return bytes === null ? '' : JSON.parse(new TextDecoder().decode(bytes));
 }
 
 function inWords(request: Request): string {

@@ -60,4 +60,19 @@ describe('a replay of old decisions', () => {
       'step read src/a.ts: allow → out-of-scope',
     ]);
   });
+
+  it('judges a large argument, which is stored as a blob, by a rule of the other specs', async () => {
+    const long = await world();
+    await long.session.setMode({ to: 'diagnose' });
+    await long.session.start('explore');
+    const { session, store } = long;
+    await session.step({ tool: 'grep', args: ['x'.repeat(100_000)] });
+    await session.step({ tool: 'grep', args: ['x'] });
+    const specs = withPeripheral('explore', { calls: { grep: [{ kind: 'when', cel: 'size(args.pattern) < 1000' }] } });
+    const pinned = { specs: SPECS, config: CONFIG };
+    const getBlob = (hash: string) => store.getBlob(hash);
+    const { changes } = await replay(pinned, { specs, config: CONFIG }, session.id, store.entries(session.id), getBlob);
+    expect(changes.map(({ was, now }) => `${was} → ${now}`)).toEqual(['allow → condition-failed']);
+    expect((await replay(pinned, pinned, session.id, store.entries(session.id), getBlob)).drift).toEqual([]);
+  });
 });

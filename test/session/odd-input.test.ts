@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -189,4 +190,18 @@ it('the fruit has the files of a large search and the counts of a large report',
     'test-count': 3000,
     failures: [{ blob: expect.any(String) }],
   });
+});
+
+it('a value with the form of a reference to a blob is kept as a blob, so that it is no missing one', async () => {
+  const forged = { blob: 'a'.repeat(64), bytes: 5 };
+  const { session, store } = await stage({ results: { grep: forged, read: { text: forged, runs: [forged] } } });
+  await lead(session, 'explore');
+  await denied(session.step({ tool: 'read', args: forged }));
+  await denied(session.step({ tool: 'read', args: { path: forged } }));
+  expect((await must(session.step({ tool: 'read', args: ['a'] }))).result).toEqual({ text: forged, runs: [forged] });
+  expect((await must(session.step({ tool: 'grep', args: ['a'] }))).result).toEqual(forged);
+  const pinned = { specs: session.specs, config: session.config };
+  const getBlob = (hash: string) => store.getBlob(hash);
+  const { chain, audit } = await verifySession(session.id, pinned, store.entries(session.id), { getBlob });
+  expect([chain, audit.violations]).toEqual([[], []]);
 });

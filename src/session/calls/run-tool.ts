@@ -64,15 +64,22 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
   return null;
 }
 
-const isLarge = (value: Json): boolean =>
-  typeof value === 'object' || typeof value === 'string' ? JSON.stringify(value).length > INLINE_BYTES : false;
+/**
+ * True for a value that is stored as a blob: a large one, and one that has the form of a reference itself, whose blob
+ * verify would miss.
+ */
+const isKeptApart = (value: Json): boolean =>
+  looksKept(value) ||
+  ((typeof value === 'object' || typeof value === 'string') && JSON.stringify(value).length > INLINE_BYTES);
 
-/** The evidence form of a value: the value, or `{ blob, bytes }` if it is large. */
+/** The evidence form of a value: the value, or `{ blob, bytes }`. */
 export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
-  if (!isLarge(value)) return value;
+  if (!isKeptApart(value)) return value;
   const bytes = Buffer.from(JSON.stringify(value));
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
 }
+
+const looksKept = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
 /** The evidence form of arguments: what the gate judged stays readable, any other large value becomes a blob. */
 export async function keepArguments(
@@ -93,7 +100,7 @@ export async function keepFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
-  const large = Object.keys(fields).filter((name) => isLarge(fields[name]!));
+  const large = Object.keys(fields).filter((name) => isKeptApart(fields[name]!));
   const kept = { ...fields };
   if (large.length > 0)
     await Promise.all(large.map(async (name) => setOwn(kept, name, await keep(store, fields[name]!))));
@@ -105,7 +112,7 @@ export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['out
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
-  const kept = isObject(result) ? await keepResult(store, result) : await keep(store, result);
+  const kept = isObject(result) && !looksKept(result) ? await keepResult(store, result) : await keep(store, result);
   return { ...outcome, result: kept } as OutcomeRecord;
 }
 

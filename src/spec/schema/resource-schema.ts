@@ -17,7 +17,7 @@ export const ResourcePatterns = z
   .array(ResourcePattern)
   .min(1)
   .superRefine((patterns, context) => {
-    if (patterns.every((pattern) => pattern.startsWith('!')))
+    if (patterns.length > 0 && patterns.every((pattern) => pattern.startsWith('!')))
       context.addIssue({ code: 'custom', message: 'only excludes; name the resources that are granted, too' });
   })
   .describe('Names of resources: * matches within a name, ** any number of names; !db:staging/secrets excludes.');

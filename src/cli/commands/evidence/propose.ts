@@ -26,7 +26,8 @@ export async function propose(
   for (const session of isChanged ? sessions : []) {
     const pin = await pinOf(store, session);
     const entries = store.entries(session.sessionId);
-    replayed.push(await replay(pin, { specs: proposal.specs, config: pin.config }, session.sessionId, entries));
+    const other = { specs: proposal.specs, config: pin.config };
+    replayed.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
   }
   if (broken.length > 0) io.exitCode = 1;
   const { changes, open, specs: next } = proposal;

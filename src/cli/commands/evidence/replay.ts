@@ -61,7 +61,8 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
     for (const session of await chosenSessions(store, ids)) {
       const pin = await pinOf(store, session);
       const entries = store.entries(session.sessionId);
-      all.push(await replay(pin, { specs, config: config ?? pin.config }, session.sessionId, entries));
+      const other = { specs, config: config ?? pin.config };
+      all.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
     }
     return all;
   });

@@ -15,8 +15,19 @@ export interface SpecTables {
   readonly lifecycle: { readonly [peripheral: string]: MachineJson };
 }
 
-/** Returns the tables of a trusted spec set. Reading one throws if a guard or target is missing, which is a bug. */
+const known = new WeakMap<SpecSet, SpecTables>();
+
+/**
+ * Returns the tables of a trusted spec set: the same ones for the same set. Reading one throws if a guard or target is
+ * missing, which is a bug.
+ */
 export function compileTables(specs: SpecSet): SpecTables {
+  const tables = known.get(specs) ?? tablesOf(specs);
+  known.set(specs, tables);
+  return tables;
+}
+
+function tablesOf(specs: SpecSet): SpecTables {
   const { modeGate: gate } = specs;
   const modeGate = gate && once(() => checkedConfig(compileModeGate(gate)));
   const hopGraph = once(() => checkedConfig(compileHopGraph(specs)));

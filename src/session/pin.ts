@@ -9,9 +9,20 @@ export interface Pin {
   readonly config: ProjectConfig;
 }
 
+const known = new WeakMap<SpecSet, { readonly config: ProjectConfig; readonly bytes: Buffer }>();
+
+/** The canonical form of a pin, computed once for the sessions that a process opens under the same one. */
+function bytesOf({ specs, config }: Pin): Buffer {
+  const last = known.get(specs);
+  if (last?.config === config) return last.bytes;
+  const bytes = Buffer.from(canonicalize({ specs, config }) ?? '');
+  known.set(specs, { config, bytes });
+  return bytes;
+}
+
 /** Stores a pin as a content-addressed blob; returns its sha256. */
-export async function putPin(store: EvidenceStore, { specs, config }: Pin): Promise<string> {
-  return store.putBlob(Buffer.from(canonicalize({ specs, config }) ?? ''));
+export async function putPin(store: EvidenceStore, pin: Pin): Promise<string> {
+  return store.putBlob(bytesOf(pin));
 }
 
 /** Returns the pin of an existing session. Throws StoreError `blob-not-found`. */

@@ -2,8 +2,16 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { SpecSet } from './types.ts';
 
-/** sha256 (hex) of the RFC 8785 form of everything in a spec set but its hash. */
+const known = new WeakMap<object, string>();
+
+/** sha256 (hex) of the RFC 8785 form of everything in a spec set but its hash. Computed once for each spec set. */
 export function hashSpecs(specs: Omit<SpecSet, 'hash'>): string {
+  const hash = known.get(specs) ?? hashNew(specs);
+  known.set(specs, hash);
+  return hash;
+}
+
+function hashNew(specs: Omit<SpecSet, 'hash'>): string {
   const { modeGate: gate, tools, scopes, conditions, peripherals, edges, properties } = specs;
   const bytes = canonicalize({
     gate,

@@ -1,6 +1,12 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import * as lawfulness from '../../src/audit/rules/problems.ts';
+import { compileTables } from '../../src/compile/tables.ts';
+import { putPin } from '../../src/session/pin.ts';
+import { hashSpecs } from '../../src/spec/hash-specs.ts';
+import type { SpecSet } from '../../src/spec/types.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 import { planCases } from '../../src/testing/cases.ts';
-import { trialConfig } from '../../src/testing/model/model-config.ts';
+import { TRIAL_CONFIG, trialConfig } from '../../src/testing/model/model-config.ts';
 import { itemsOf } from '../../src/testing/plan/planned-case.ts';
 import { specsOf } from './spec-sets.ts';
 
@@ -54,4 +60,61 @@ it('a chain is walked in a number of moves that grows with its length, not with 
   const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
   expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
   expect(walks.flatMap(({ moves }) => moves).length).toBeLessThan(4 * ids.length);
+});
+
+/** A hub with hops to many peripherals and back; the hub is entered at first, or only by the operator. */
+function star(leaves: number, byOperator: boolean) {
+  const ids = Array.from({ length: leaves }, (_, at) => `p${at}`);
+  const peripheral = (id: string, entry: readonly string[], exits: readonly string[]) => [
+    `peripherals/${id}.yaml`,
+    `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [${entry.join(', ')}]\nexit:\n${exits.join('\n')}\n`,
+  ];
+  const back = ids.map((id) => `from-${id}`);
+  return specsOf(
+    Object.fromEntries([
+      peripheral(
+        'hub',
+        byOperator ? ['user-request'] : ['default', ...back],
+        ids.map((id) => `  to-${id}: ${id}`),
+      ),
+      ...ids.map((id) => peripheral(id, ['from-hub'], ['  back: hub'])),
+    ]),
+  );
+}
+
+it.each([
+  ['entered at first', false],
+  ['that only the operator enters', true],
+])('a hub %s is walked with a number of judgements that grows with its exits, not with the square', (_, byOperator) => {
+  const specs = star(200, byOperator);
+  const judged = vi.spyOn(lawfulness, 'firstProblem');
+  const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+  const count = judged.mock.calls.length;
+  judged.mockRestore();
+  const walks = cases.filter(({ group }) => group === 'walks');
+  const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
+  expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
+  expect(count).toBeGreaterThan(specs.edges.length);
+  expect(count).toBeLessThan(15 * specs.edges.length);
+});
+
+it('the sessions of a spec set share its hash, its pin and its machines: a thousand walks do not compute them again', async () => {
+  let read = 0;
+  const { peripherals, ...others } = circle(4, 1);
+  const specs = Object.defineProperty({ ...others } as SpecSet, 'peripherals', {
+    enumerable: true,
+    get: () => {
+      read += 1;
+      return peripherals;
+    },
+  });
+  const use = async () => {
+    read = 0;
+    hashSpecs(specs);
+    await putPin(memoryStore(), { specs, config: TRIAL_CONFIG });
+    void compileTables(specs).hopGraph;
+    return read;
+  };
+  expect(await use()).toBeGreaterThan(0);
+  expect(await use()).toBe(0);
 });

@@ -125,9 +125,10 @@ function addEdgeProblems(
   const opening = source.exits.filter(({ opens }) => admits && opens.some(({ to }) => to === target.id));
   const exit =
     name === undefined ? impliedExit(moment, opening, request) : source.exits.find((one) => one.name === name);
-  const lawful = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
-  const refused = (code: RuleProblem['code'], message: string) =>
+  const refused = (code: RuleProblem['code'], message: string) => {
+    const lawful = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
     found.push(problem(code, 'edge', `exits of ${source.id}: ${lawful || 'none'}`, message));
+  };
   if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
   else if (name === undefined && !exit) refused('exit-not-met', `a hop to ${target.id} names one exit`);
   else if (!exit) refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);

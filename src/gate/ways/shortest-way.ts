@@ -44,10 +44,16 @@ export function shortestWay(
   effect: ToolEffect | null = null,
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
+  if (!Object.keys(specs.peripherals).some((id) => id !== here && wanted(id))) return null;
   const first = here === null ? startable(specs, view) : [];
   const { modeGate: gate } = specs;
-  const movesFrom = (state: State): Move[] => {
-    const { place, mode } = partsOf(state);
+  const known = new Map<State, readonly Move[]>();
+  const movesFrom = (state: State): readonly Move[] => {
+    const moves = known.get(state) ?? movesOf(partsOf(state));
+    known.set(state, moves);
+    return moves;
+  };
+  const movesOf = ({ place, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
     const changes = (gate?.transitions ?? []).filter(({ from }) => from === mode);
     const edges = place === null ? [] : edgesFrom(specs, place);
     return [

@@ -20,9 +20,8 @@ function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState)
   const { modeGate: gate } = specs;
   const allowed = gate && mode ? (gate.effects[mode] ?? []) : null;
   const source = Object.keys(visits).length === 0 ? 'default' : 'session-close';
-  const startable = Object.values(specs.peripherals).filter(({ entry }) =>
-    entry.sources.some(({ kind }) => kind === source),
-  );
+  const startable = () =>
+    Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
   const forward = gate && mode ? gate.transitions.filter(({ from }) => from === mode).map(({ to }) => to) : [];
   const back = gate && mode && mode !== gate.reset && !forward.includes(gate.reset) ? [gate.reset] : [];
   return {
@@ -36,7 +35,7 @@ function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState)
       ? []
       : visit
         ? edgesFrom(specs, visit.peripheral).map(({ from, exit, to }) => `${from} ${exit} ${to}`)
-        : startable.map(({ id }) => id),
+        : startable().map(({ id }) => id),
     modes: closed ? [] : [...forward, ...back],
   };
 }
@@ -88,6 +87,7 @@ function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boo
 
 /** The number of hops from a peripheral to the nearest wanted one; null if unreachable. Staying does not count. */
 function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
+  if (!Object.keys(specs.peripherals).some((id) => id !== from && wanted(id))) return null;
   const seen = new Set([from]);
   let frontier = [from];
   for (let hops = 1; frontier.length > 0; hops++) {

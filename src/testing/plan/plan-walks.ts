@@ -3,6 +3,7 @@ import { plural } from '../../base/text.ts';
 import type { Model, Route } from '../model/model.ts';
 import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase, place } from './planned-case.ts';
+import { isLawful } from './predict.ts';
 import { searchRoute } from './search.ts';
 
 /** The least number of moves in a full walk. */
@@ -122,7 +123,8 @@ function walked(
   const states = [from];
   for (const move of route.moves) {
     const at = states.at(-1)!;
-    if (!model.moves(at).some(({ name }) => name === move.name)) return null;
+    // All moves of a hub with a thousand exits would be judged again after each way back to it.
+    if (!move.refused && !isLawful(at, move)) return null;
     states.push(model.next(at, move));
   }
   return { moves: route.moves, states };

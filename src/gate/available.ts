@@ -5,9 +5,9 @@ import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import { transferContext } from './context.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
-import { requirementsOf, startRequirements, transitionRequirements } from './requirements/requirements.ts';
+import { requirementsOf, startRequirements } from './requirements/requirements.ts';
 import type { SessionView } from './view.ts';
-import { modesAdmitting } from './ways/way-modes.ts';
+import { modeStep, modesAdmitting, resetsOf } from './ways/way-modes.ts';
 
 const ASKED_BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
 
@@ -107,15 +107,6 @@ export function available(specs: SpecSet, view: SessionView): Available {
 function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
   if (!specs.modeGate || mode === null) return [];
   const forward = specs.modeGate.transitions.filter(({ from }) => from === mode);
-  const back =
-    Object.hasOwn(specs.modeGate.effects, mode) &&
-    mode !== specs.modeGate.reset &&
-    !forward.some(({ to }) => to === specs.modeGate?.reset);
-  return [
-    ...forward.map((transition) => ({
-      to: transition.to,
-      needs: transitionRequirements(transition).map(describeRequirement),
-    })),
-    ...(back ? [{ to: specs.modeGate.reset, needs: ['a reset by operator'] }] : []),
-  ];
+  const back = resetsOf(specs.modeGate).filter(({ from }) => from === mode);
+  return [...forward.map((leg) => modeStep(specs, leg)), ...back.map((leg) => modeStep(specs, leg))];
 }

@@ -1,4 +1,5 @@
 import type { Available, Denial, DenialCode, ModeStep, WayLeg } from './denial.ts';
+import { OPERATOR_RESET } from './ways/way-modes.ts';
 
 type About = Denial['about'];
 interface Words {
@@ -51,20 +52,32 @@ const modesIn = ({ mode, modes }: Available): string =>
     ? 'this spec set has no mode gate'
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
-/** The calls that change the mode: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. */
+/**
+ * The changes of mode as clauses: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. A reset is
+ * none of the agent's calls.
+ */
 function modeCalls(steps: readonly ModeStep[]): string | null {
   if (steps.length === 0) return null;
+  const at = steps.findIndex(({ needs }) => needs.includes(OPERATOR_RESET));
+  if (at >= 0) {
+    const reset = `let the operator reset the mode to ${steps[at]!.to}`;
+    const parts = [modeCalls(steps.slice(0, at)), reset, modeCalls(steps.slice(at + 1))];
+    return parts.filter((part) => part !== null).join(', then ');
+  }
   const needs = steps.flatMap((step) => step.needs);
   const summary = needs.includes('a summary') ? { summary: '…' } : {};
   const calls = steps.map(({ to }) => `mode(${JSON.stringify({ to, reason: '…', ...summary })})`).join(', then ');
   return `call ${calls}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
 }
 
-/** Describes the mode calls that the data of a refusal contains; null if there are none. */
+/** Describes the mode calls that the data of a refusal contains; null if there are none. A reset comes first. */
 function modeCallsIn({ modes, needs }: About): string | null {
   if (!Array.isArray(modes)) return null;
-  const last = modes.length - 1;
-  return modeCalls(modes.map((to, index) => ({ to, needs: index === last && Array.isArray(needs) ? needs : [] })));
+  const [all, last] = [Array.isArray(needs) ? needs : [], modes.length - 1];
+  const rest = all.filter((need) => need !== OPERATOR_RESET);
+  const steps = modes.map((to, index) => ({ to, needs: index === last ? rest : [] }));
+  if (rest.length < all.length) steps[0] = { to: modes[0], needs: [OPERATOR_RESET] };
+  return modeCalls(steps);
 }
 
 /** All wording of the gate's refusals: the problem and the next step. The remedy is always possible. */

@@ -19,18 +19,27 @@ const gateOf = (
   }) as GateSpec;
 const template = fixtureSpecs.edges[0]!;
 
-/** The least number of hops and changes of mode to a place and a mode that allows acts, by brute force. */
-function least(specs: SpecSet, at: string, mode: Mode, to: string, left = 7): number {
+/**
+ * The least number of hops and changes of mode to a place and a mode that allows acts: distances over all pairs of place
+ * and mode, corrected until none is too large.
+ */
+function least(specs: SpecSet, at: string, mode: Mode, to: string, resets: boolean): number {
   const gate = specs.modeGate!;
-  if (at === to && effectsIn(gate, mode).includes('act')) return 0;
-  if (left === 0) return Number.POSITIVE_INFINITY;
-  const hops = specs.edges
-    .filter((edge) => edge.from === at && (gate.peripherals[mode]?.includes(edge.to) ?? true))
-    .map((edge) => least(specs, edge.to, mode, to, left - 1));
-  const changes = gate.transitions
-    .filter(({ from }) => from === mode)
-    .map((change) => least(specs, at, change.to, to, left - 1));
-  return 1 + Math.min(Number.POSITIVE_INFINITY, ...hops, ...changes);
+  const far = Number.POSITIVE_INFINITY;
+  const pairs = PLACES.flatMap((place) => MODES.map((each) => ({ place, mode: each as Mode })));
+  const known = new Map<string, number>();
+  const distance = (place: string, each: Mode) => known.get(`${place} ${each}`) ?? far;
+  for (const _ of pairs)
+    for (const { place, mode: each } of pairs) {
+      const hops = specs.edges
+        .filter((edge) => edge.from === place && (gate.peripherals[each]?.includes(edge.to) ?? true))
+        .map((edge) => distance(edge.to, each));
+      const changes = gate.transitions.filter(({ from }) => from === each).map((leg) => distance(place, leg.to));
+      const reset = resets ? distance(place, gate.reset) : far;
+      const done = place === to && effectsIn(gate, each).includes('act');
+      known.set(`${place} ${each}`, done ? 0 : 1 + Math.min(far, reset, ...hops, ...changes));
+    }
+  return distance(at, mode);
 }
 
 describe('the way to a tool', () => {
@@ -42,6 +51,7 @@ describe('the way to a tool', () => {
     };
     const lists = fc.tuple(list, list, list);
     let longer = 0;
+    let byReset = 0;
     fc.assert(
       fc.property(
         ...[lists, pairsOf(MODES, 5), pairsOf(PLACES, 6), fc.constantFrom(...MODES), fc.constantFrom(...PLACES)],
@@ -54,15 +64,19 @@ describe('the way to a tool', () => {
           } as SpecSet;
           const view = viewOf({ mode, visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } });
           const found = shortestWay(specs, view, (place) => place === to, 'act');
-          const count = least(specs, PLACES[0]!, mode, to);
+          const alone = least(specs, PLACES[0]!, mode, to, false);
+          const opened = alone === Number.POSITIVE_INFINITY;
+          const count = opened ? least(specs, PLACES[0]!, mode, to, true) : alone;
           if (found === null) {
             expect(count).toBe(Number.POSITIVE_INFINITY);
             return;
           }
           let now = mode;
-          const change = (steps: readonly { to: Mode }[] = []) => {
-            for (const { to } of steps) {
-              expect(transitions).toContainEqual([now, to]);
+          const change = (steps: readonly { to: Mode; needs: readonly string[] }[] = []) => {
+            for (const { to, needs } of steps) {
+              const isReset = needs.includes('a reset by operator');
+              if (isReset) expect([opened, to]).toEqual([true, specs.modeGate!.reset]);
+              else expect(transitions).toContainEqual([now, to]);
               now = to;
             }
             return steps.length;
@@ -76,11 +90,13 @@ describe('the way to a tool', () => {
           expect(effectsIn(specs.modeGate!, now)).toContain('act');
           expect(moves).toBe(count);
           if (found.length > 1) longer += 1;
+          if (opened) byReset += 1;
         },
       ),
       { numRuns: 1500 },
     );
     expect(longer).toBeGreaterThan(20);
+    expect(byReset).toBeGreaterThan(20);
   });
 
   const said = (specs: SpecSet, mode: Mode, tool: string) => {
@@ -99,5 +115,29 @@ describe('the way to a tool', () => {
       /way: hop to edit with exit [\w-]+.*, then call mode\(\{"to":"execute"/,
     );
     expect(said(lists(['edit'], null), 'execute', 'write')).toMatch(/way: hop to edit/);
+  });
+
+  it('name the reset by the operator where only that opens the way', () => {
+    const onlyForward = {
+      ...fixtureSpecs.modeGate!,
+      transitions: [{ from: 'discuss', to: 'execute', approval: null, summary: false }],
+    };
+    const stuck = (peripherals: { readonly [mode: string]: readonly string[] }): SpecSet => ({
+      ...fixtureSpecs,
+      modeGate: { ...onlyForward, peripherals } as never,
+    });
+    expect(said(stuck({}), 'diagnose', 'write')).toMatch(
+      /way: let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\), then hop to edit/,
+    );
+    expect(said(stuck({}), 'execute', 'write')).not.toContain('reset');
+    const inEdit = (request: Parameters<typeof decide>[1]) => {
+      const view = viewOf({ mode: 'diagnose', visit: visitTo('edit'), visits: { edit: 1 } });
+      const decision = decide(contextOf(view, stuck({})), request);
+      return decision.ok ? 'allowed' : decision.denial.remedy;
+    };
+    const way = /let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\)/;
+    expect(inEdit({ kind: 'step', tool: 'write', args: {} })).toMatch(way);
+    expect(inEdit({ kind: 'mode', to: 'execute', by: 'agent' })).toMatch(way);
+    expect(inEdit({ kind: 'mode', to: 'discuss', by: 'agent' })).toMatch(/let the operator reset the mode to discuss$/);
   });
 });

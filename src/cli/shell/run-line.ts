@@ -187,6 +187,7 @@ const inPromptWords = (text: string): string =>
   text
     .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
+    .replaceAll(/let the operator reset the mode to ([\w-]+)/g, 'type mode $1 --reset')
     .replaceAll(/(call )?mode\((\{[^{}]*\})\)/g, (_, first: string | undefined, call: string) => {
       const { to, summary } = JSON.parse(call) as { readonly to: string; readonly summary?: string };
       return `${first ? 'type ' : ''}mode ${to}${summary === undefined ? '' : ' --summary "…"'}`;

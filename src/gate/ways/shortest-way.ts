@@ -1,10 +1,10 @@
 import { edgesFrom } from '../../spec/edges-from.ts';
-import { effectsIn } from '../../spec/mode-way.ts';
+import { effectsIn, type ModeLeg } from '../../spec/mode-way.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { legOf, startable, startLeg } from '../available.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../view.ts';
-import { admits, modeStep } from './way-modes.ts';
+import { admits, modeStep, resetsOf } from './way-modes.ts';
 
 /** A peripheral (null outside of any) and a mode, as text. */
 type State = string;
@@ -17,7 +17,7 @@ const partsOf = (state: State): { readonly place: string | null; readonly mode: 
 interface Move {
   readonly to: State;
   /** The change of mode, the hop, or the peripheral to start. */
-  readonly by: { readonly change: { from: Mode; to: Mode } } | { readonly edge: Edge } | { readonly start: string };
+  readonly by: { readonly change: ModeLeg } | { readonly edge: Edge } | { readonly start: string };
 }
 
 /** The end of a way from the present state. */
@@ -33,7 +33,7 @@ interface Way {
 /**
  * The shortest way from the present peripheral to one that `wanted` accepts, through hops and changes of mode: the
  * fewest moves, among equals those with fewer needs, then those that change the mode first. null if there is none.
- * Pure: the needs along the way are named, not judged.
+ * Pure: the needs along the way are named, not judged. Where there is none, the operator's resets count too.
  *
  * @param effect the effect of the tool to call at the end: the last mode allows it
  */
@@ -45,6 +45,21 @@ export function shortestWay(
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
   if (!Object.keys(specs.peripherals).some((id) => id !== here && wanted(id))) return null;
+  const { modeGate: gate } = specs;
+  const legs = gate?.transitions ?? [];
+  const resets = gate && view.mode !== null ? resetsOf(gate) : [];
+  const way = search(specs, view, wanted, effect, legs);
+  return way || resets.length === 0 ? way : search(specs, view, wanted, effect, [...legs, ...resets]);
+}
+
+function search(
+  specs: SpecSet,
+  view: SessionView,
+  wanted: (peripheral: string) => boolean,
+  effect: ToolEffect | null,
+  modeLegs: readonly ModeLeg[],
+): readonly WayLeg[] | null {
+  const here = view.visit?.peripheral ?? null;
   const first = here === null ? startable(specs, view) : [];
   const { modeGate: gate } = specs;
   const known = new Map<State, readonly Move[]>();
@@ -54,7 +69,7 @@ export function shortestWay(
     return moves;
   };
   const movesOf = ({ place, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
-    const changes = (gate?.transitions ?? []).filter(({ from }) => from === mode);
+    const changes = modeLegs.filter(({ from }) => from === mode);
     const edges = place === null ? [] : edgesFrom(specs, place);
     return [
       ...changes.map((change) => ({ to: stateOf(place, change.to), by: { change } })),

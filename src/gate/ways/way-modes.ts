@@ -1,9 +1,30 @@
 import { type ModeLeg, modeWay } from '../../spec/mode-way.ts';
-import type { Mode, SpecSet } from '../../spec/types.ts';
+import type { GateSpec, Mode, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
 import { describeRequirement } from '../requirements/requirement.ts';
 import { transitionRequirements } from '../requirements/requirements.ts';
 import type { SessionView } from '../view.ts';
+
+/** The need of a reset: only the operator can make that change of mode. */
+export const OPERATOR_RESET = 'a reset by operator';
+
+/**
+ * The operator's resets of the mode, as legs: from each mode without a transition to the reset's mode. A way takes one
+ * only where no way exists without, because an agent can do everything else itself.
+ */
+export const resetsOf = ({ effects, reset, transitions }: GateSpec): readonly ModeLeg[] =>
+  Object.keys(effects)
+    .filter((from) => from !== reset && !transitions.some((leg) => leg.from === from && leg.to === reset))
+    .map((from) => ({ from, to: reset }));
+
+/** The shortest way along the mode gate, with the operator's reset where only that opens one. */
+function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
+  const way = modeWay(specs, from, wanted);
+  const reset = specs.modeGate && resetsOf(specs.modeGate).find((leg) => leg.from === from);
+  if (way !== null || !reset) return way;
+  const rest = modeWay(specs, reset.to, wanted);
+  return rest && [reset, ...rest];
+}
 
 /**
  * The modes on the shortest way to one that `wanted` accepts, and what each change needs, as data of a refusal; empty
@@ -13,7 +34,7 @@ export function modesTo(
   { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
   wanted: (mode: Mode) => boolean,
 ): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
-  const way = view.mode && modeWay(specs, view.mode, wanted);
+  const way = view.mode && wayOfModes(specs, view.mode, wanted);
   if (!way || way.length === 0) return {};
   const steps = way.map((leg) => modeStep(specs, leg));
   return { modes: steps.map(({ to }) => to), needs: steps.flatMap(({ needs }) => needs) };
@@ -25,14 +46,13 @@ export const admits = ({ modeGate }: SpecSet, mode: Mode | null, to: string): bo
 
 /** The fewest changes of mode before a peripheral is admitted; empty if it is, or if no reachable mode admits it. */
 export function modesAdmitting(specs: SpecSet, mode: Mode | null, to: string): readonly ModeStep[] {
-  const way = mode === null ? null : modeWay(specs, mode, (other) => admits(specs, other, to));
+  const way = mode === null ? null : wayOfModes(specs, mode, (other) => admits(specs, other, to));
   return (way ?? []).map((leg) => modeStep(specs, leg));
 }
 
 /** One change of mode with its needs in words. */
-export const modeStep = ({ modeGate }: SpecSet, leg: ModeLeg): ModeStep => ({
-  to: leg.to,
-  needs: (modeGate?.transitions ?? [])
-    .filter(({ from, to }) => from === leg.from && to === leg.to)
-    .flatMap((transition) => transitionRequirements(transition).map(describeRequirement)),
-});
+export function modeStep({ modeGate }: SpecSet, leg: ModeLeg): ModeStep {
+  const transitions = modeGate?.transitions.filter(({ from, to }) => from === leg.from && to === leg.to) ?? [];
+  const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));
+  return { to: leg.to, needs: transitions.length === 0 ? [OPERATOR_RESET] : needs };
+}

@@ -165,7 +165,7 @@ describe('doctor', () => {
   it('says that tests need a sandbox with overlays', async () => {
     const sandbox = async () => ({ ok: true as const, version: '1', overlay: false, unixSockets: false, limits: {} });
     expect((await finding('bubblewrap', {}, { sandbox }))?.without).toContain(
-      'bash and bash-test answer sandbox-unavailable',
+      'bash-background, bash, install, bash-test answer sandbox-unavailable',
     );
   });
 

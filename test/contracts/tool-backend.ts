@@ -18,7 +18,14 @@ export interface ContractCase {
   readonly code?: string;
   /** Paths of the effects, where the backend observes them. */
   readonly effects?: readonly string[];
+  readonly grant?: Partial<Grant>;
 }
+
+/**
+ * Calls that would reach outside if the backend followed a link: `src/out` leads to the folder `beside`, `src/secret.txt`
+ * to the file in it. Or the reason why no call of the backend names a place in the tree.
+ */
+export type LinkCases = readonly Omit<ContractCase, 'effects'>[] | { readonly none: string };
 
 export interface BackendUnderTest {
   readonly backend: ToolBackend;
@@ -103,13 +110,16 @@ export function picture(folder: string): string {
 export function toolBackendContract(
   name: string,
   open: (root: string) => BackendUnderTest | Promise<BackendUnderTest>,
+  links: LinkCases,
 ): void {
   describe(`${name} keeps the contract of a tool backend`, () => {
     let base: string;
     let root: string;
     let under: BackendUnderTest;
-    const call = (tool: string, args: ToolCall['args'], signal?: AbortSignal) =>
-      toolCall(tool, args, { ...under.grant, root }, { signal, effect: under.effect, sessionId: under.sessionId });
+    const call = ({ tool, args, grant }: Pick<ContractCase, 'tool' | 'args' | 'grant'>, signal?: AbortSignal) => {
+      const { effect, sessionId } = under;
+      return toolCall(tool, args, { ...under.grant, ...grant, root }, { signal, effect, sessionId });
+    };
 
     beforeEach(async () => {
       base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'hopgate-contract-')));
@@ -138,7 +148,7 @@ export function toolBackendContract(
     it('answers each case with a value and changes nothing outside the root', async () => {
       const before = sentinels();
       for (const one of under.cases) {
-        const report = await under.backend.run(call(one.tool, one.args));
+        const report = await under.backend.run(call(one));
         expect(report.outcome.status, `${one.what}: ${JSON.stringify(report.outcome)}`).toBe(one.ends);
         if (one.code !== undefined) expect(report.outcome, one.what).toMatchObject({ code: one.code });
         expectWellFormed(report, one.what);
@@ -150,12 +160,28 @@ export function toolBackendContract(
 
     it('does nothing after the call is aborted', async () => {
       const before = picture(base);
-      for (const { tool, args } of under.cases) {
-        const report = await under.backend.run(call(tool, args, AbortSignal.abort()));
-        expect(report.outcome).toMatchObject({ status: 'failed', code: 'aborted' });
+      for (const one of under.cases) {
+        const report = await under.backend.run(call(one, AbortSignal.abort()));
+        expect(report.outcome, one.what).toMatchObject({ status: 'failed', code: 'aborted' });
       }
       expect(picture(base)).toBe(before);
     });
+
+    if ('none' in links) it.skip(`follows no link out of the root: it has no such call, ${links.none}`);
+    else
+      it('follows no link out of the root', async () => {
+        fs.symlinkSync('../../beside', path.join(root, 'src/out'));
+        fs.symlinkSync('../../beside/secret.txt', path.join(root, 'src/secret.txt'));
+        const before = sentinels();
+        for (const one of links) {
+          const report = await under.backend.run(call(one));
+          expect(report.outcome.status, `${one.what}: ${JSON.stringify(report.outcome)}`).toBe(one.ends);
+          if (one.code !== undefined) expect(report.outcome, one.what).toMatchObject({ code: one.code });
+          expect(JSON.stringify(report), one.what).not.toContain('outside');
+          expectWellFormed(report, one.what);
+        }
+        expect(sentinels()).toBe(before);
+      });
 
     it('can be closed more than once', async () => {
       await under.backend.close?.();

@@ -5,14 +5,18 @@ import { toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
 const grant = { root: '/nowhere' };
 const failure = { outcome: { status: 'failed', code: 'no-luck', message: 'Try again.' }, effects: [] } as const;
 
-toolBackendContract('scripted', () => ({
-  backend: scriptedBackend({ read: 'text', write: failure }, ['read', 'write', 'other']),
-  cases: [
-    { what: 'a canned value', tool: 'read', args: {}, ends: 'ok', effects: [] },
-    { what: 'a canned report', tool: 'write', args: {}, ends: 'failed', code: 'no-luck' },
-    { what: 'nothing canned', tool: 'other', args: {}, ends: 'ok' },
-  ],
-}));
+toolBackendContract(
+  'scripted',
+  () => ({
+    backend: scriptedBackend({ read: 'text', write: failure }, ['read', 'write', 'other']),
+    cases: [
+      { what: 'a canned value', tool: 'read', args: {}, ends: 'ok', effects: [] },
+      { what: 'a canned report', tool: 'write', args: {}, ends: 'failed', code: 'no-luck' },
+      { what: 'nothing canned', tool: 'other', args: {}, ends: 'ok' },
+    ],
+  }),
+  { none: 'it reads no files' },
+);
 
 describe('the scripted backend', () => {
   it('answers with values, reports and functions, and null without a script', async () => {

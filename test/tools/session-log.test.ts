@@ -42,6 +42,7 @@ toolBackendContract(
       { what: 'a bad cursor', tool: 'musn-log', args: { after: 'x' }, ends: 'refused', code: 'invalid-action' },
     ],
   }),
+  { none: 'it reads only the store' },
 );
 
 describe("the session's log", () => {

@@ -8,6 +8,7 @@ import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/root.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { SpecError } from '../../spec/check/issues.ts';
+import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { openReadOnly } from '../../stores/sqlite-schema.ts';
 import { detectSandbox } from '../../tools/sandbox/detect.ts';
@@ -54,6 +55,12 @@ export async function git(io: Io, run: RunProgram): Promise<Diagnosis> {
   };
 }
 
+/** The command tools that need overlays, or those that do not. */
+const commandTools = (needsOverlay: boolean): string =>
+  Object.keys(COMMAND_TOOLS)
+    .filter((id) => COMMAND_TOOLS[id]!.needsOverlay === needsOverlay)
+    .join(', ');
+
 async function bubblewrap(sandbox: Examined['sandbox']): Promise<Diagnosis> {
   const name = 'bubblewrap';
   const found = await sandbox();
@@ -62,8 +69,7 @@ async function bubblewrap(sandbox: Examined['sandbox']): Promise<Diagnosis> {
       name,
       status: 'missing',
       found: found.reason,
-      without:
-        'read, glob, grep, edit, write and web-fetch work; bash, bash-readonly, bash-test, bash-git and bash-deploy answer sandbox-unavailable.',
+      without: `${Object.keys(COMMAND_TOOLS).join(', ')} answer sandbox-unavailable; all other tools work.`,
       fix: `To have them: ${found.remedy}.`,
     };
   const limits = Object.entries(found.limits).map(([limit, how]) => `${limit}: ${how}`);
@@ -72,7 +78,7 @@ async function bubblewrap(sandbox: Examined['sandbox']): Promise<Diagnosis> {
       name,
       status: 'missing',
       found: `${found.version}, which contains commands, but has no overlays here`,
-      without: 'bash and bash-test answer sandbox-unavailable; bash-readonly, bash-git and bash-deploy work.',
+      without: `${commandTools(true)} answer sandbox-unavailable; ${commandTools(false)} work.`,
       fix: 'Use Linux 5.11 or newer, where user namespaces may mount overlays.',
     };
   return { name, status: 'ok', found: `${found.version}; contains commands (tried)`, details: limits };

@@ -8,6 +8,8 @@ export interface CommandTool {
   readonly runs: 'a shell' | 'tests' | 'installs' | 'deployments' | 'git';
   /** The argument that its backend reads the command from. */
   readonly argument: 'command' | 'sub' | 'name';
+  /** The tool runs only on a throwaway overlay of the tree, so it needs overlayfs. */
+  readonly needsOverlay: boolean;
   /** In any other scope the tool is refused. */
   readonly runsIn: readonly CommandRule[];
   readonly worksIn: readonly CommandRule[];
@@ -22,6 +24,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-readonly': {
     runs: 'a shell',
     argument: 'command',
+    needsOverlay: false,
     runsIn: ['read-only', 'contained'],
     worksIn: ['read-only', 'contained'],
     needs: 'runs commands (full-codebase, or paths)',
@@ -30,6 +33,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-background': {
     runs: 'a shell',
     argument: 'command',
+    needsOverlay: true,
     runsIn: ['read-only', 'contained'],
     worksIn: ['read-only', 'contained'],
     needs: 'runs commands (full-codebase, or paths)',
@@ -38,6 +42,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   bash: {
     runs: 'a shell',
     argument: 'command',
+    needsOverlay: true,
     runsIn: ['read-only', 'contained'],
     worksIn: ['contained'],
     needs: 'lets commands write (paths)',
@@ -46,6 +51,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   install: {
     runs: 'installs',
     argument: 'command',
+    needsOverlay: true,
     runsIn: ['contained'],
     worksIn: ['contained'],
     needs: 'lets commands write (paths)',
@@ -54,6 +60,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-test': {
     runs: 'tests',
     argument: 'command',
+    needsOverlay: true,
     runsIn: ['read-only', 'contained', 'test'],
     worksIn: ['test'],
     needs: 'runs tests (test-commands-only)',
@@ -62,6 +69,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-git': {
     runs: 'git',
     argument: 'sub',
+    needsOverlay: false,
     runsIn: ['read-only', 'contained', 'test', 'deploy'],
     worksIn: ['deploy'],
     needs: 'ships (git-push-only)',
@@ -70,6 +78,7 @@ export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-deploy': {
     runs: 'deployments',
     argument: 'name',
+    needsOverlay: false,
     runsIn: ['deploy'],
     worksIn: ['deploy'],
     needs: 'ships (git-push-only)',

@@ -3,6 +3,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { abortedBefore } from '../aborted-before.ts';
 import { workspaceBackend } from '../workspace/backend.ts';
 import { libraryOf } from './library.ts';
 import { markPivot } from './mark-pivot.ts';
@@ -35,8 +36,8 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
     async run(call): Promise<ToolReport> {
       const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
       if (!tool) throw new Error(`[tools/discipline] serves no tool "${call.tool.id}"`);
-      if (call.signal.aborted)
-        return { outcome: { status: 'failed', code: 'aborted', message: 'The call was aborted.' }, effects: [] };
+      const aborted = abortedBefore(call);
+      if (aborted) return aborted;
       const entries: Entry[] = [];
       for await (const { entry } of store.entries(call.sessionId)) if (bodyOf(entry.body)) entries.push(entry);
       const read = new Set<string>();

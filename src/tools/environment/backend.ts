@@ -3,6 +3,7 @@ import { judgeUrl } from '../../gate/scope/url.ts';
 import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/environment.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { abortedBefore } from '../aborted-before.ts';
 import { AlfworldClient } from './alfworld-client.ts';
 import { carriedAfter, type SavedGame, WorldGame } from './game.ts';
 import { OpenEnvClient } from './openenv-client.ts';
@@ -56,6 +57,8 @@ export function worldBackend(home: HomeWorld): ToolBackend {
     name: 'environment',
     tools: ['alfworld-action'],
     async run(call) {
+      const aborted = abortedBefore(call);
+      if (aborted) return aborted;
       const settings = call.grant.settings ?? {};
       try {
         return await play(call, settings, worldOf(call, settings), home);

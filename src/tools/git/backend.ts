@@ -2,6 +2,7 @@ import { gitWords, judgeGit, makesBranch } from '../../gate/commands/git-command
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { abortedBefore } from '../aborted-before.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { invalid, isStop, refusedBy, type Stop } from '../workspace/outcome.ts';
@@ -25,7 +26,7 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
     tools: ['bash-git'],
     tree: (place) => observeTree(sandbox, place, place.signal, place.own, { agent: place.agent, env: env() }),
     run: async (call) => {
-      const report = await runGit(sandbox, call, env()).catch(tooLong);
+      const report = abortedBefore(call) ?? (await runGit(sandbox, call, env()).catch(tooLong));
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };

@@ -1,6 +1,7 @@
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
+import { abortedBefore } from '../aborted-before.ts';
 import { installTool } from '../install/install.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
@@ -46,6 +47,8 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
     async run(call: ToolCall): Promise<ToolReport> {
       const tool = tools[call.tool.id];
       if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
+      const aborted = abortedBefore(call);
+      if (aborted) return aborted;
       const { scope, config, root, unsafeNoSandbox } = call.grant;
       const problem = commandProblem({ ...call, scope, config, root, unsafeNoSandbox, message: null });
       const context = problem ? refusedBy(problem) : shellContext(sandbox, forCommands(call), env());

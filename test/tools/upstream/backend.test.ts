@@ -426,32 +426,45 @@ describe('upstream arguments by role', () => {
   });
 });
 
-toolBackendContract('upstream', (root) => {
-  const config: ProjectConfig = {
-    ...GRANT.config,
-    upstream: { fixture: { command: [process.execPath, FIXTURE], env: {}, cwd: null, contained: false } },
-  };
-  const path = boundTool('echo', { id: 'x-path', effect: 'act', parameters: [parameter({ role: 'path:write' })] });
-  return {
-    backend: upstreamBackend({ tools: byId([boundTool('echo'), path]) }),
-    grant: { config },
-    cases: [
-      { what: 'an answer', tool: 'x-echo', args: { text: 'x' }, ends: 'ok', effects: [] },
-      { what: 'a path in scope', tool: 'x-path', args: { text: 'src/main.ts' }, ends: 'ok' },
-      {
-        what: 'a path outside',
-        tool: 'x-path',
-        args: { text: '../beside/secret.txt' },
-        ends: 'refused',
-        code: 'out-of-scope',
-      },
-      {
-        what: 'a path beside the scope',
-        tool: 'x-path',
-        args: { text: join(root, 'b.ts') },
-        ends: 'refused',
-        code: 'out-of-scope',
-      },
-    ],
-  };
-});
+toolBackendContract(
+  'upstream',
+  (root) => {
+    const config: ProjectConfig = {
+      ...GRANT.config,
+      upstream: { fixture: { command: [process.execPath, FIXTURE], env: {}, cwd: null, contained: false } },
+    };
+    const path = boundTool('echo', { id: 'x-path', effect: 'act', parameters: [parameter({ role: 'path:write' })] });
+    return {
+      backend: upstreamBackend({ tools: byId([boundTool('echo'), path]) }),
+      grant: { config },
+      cases: [
+        { what: 'an answer', tool: 'x-echo', args: { text: 'x' }, ends: 'ok', effects: [] },
+        { what: 'a path in scope', tool: 'x-path', args: { text: 'src/main.ts' }, ends: 'ok' },
+        {
+          what: 'a path outside',
+          tool: 'x-path',
+          args: { text: '../beside/secret.txt' },
+          ends: 'refused',
+          code: 'out-of-scope',
+        },
+        {
+          what: 'a path beside the scope',
+          tool: 'x-path',
+          args: { text: join(root, 'b.ts') },
+          ends: 'refused',
+          code: 'out-of-scope',
+        },
+      ],
+    };
+  },
+  [
+    {
+      what: 'a path by a link',
+      tool: 'x-path',
+      args: { text: 'src/secret.txt' },
+      ends: 'refused',
+      code: 'out-of-scope',
+    },
+    { what: 'a path below a link', tool: 'x-path', args: { text: 'src/out/a' }, ends: 'refused', code: 'out-of-scope' },
+  ],
+);

@@ -1,5 +1,5 @@
 import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
-import { type ContractCase, toolBackendContract } from '../../contracts/tool-backend.ts';
+import { type ContractCase, type LinkCases, toolBackendContract } from '../../contracts/tool-backend.ts';
 
 const cases: readonly ContractCase[] = [
   { what: 'read a file', tool: 'read', args: { path: 'src/main.ts' }, ends: 'ok', effects: ['src/main.ts'] },
@@ -46,8 +46,19 @@ const cases: readonly ContractCase[] = [
   },
 ];
 
-toolBackendContract('workspace', () => ({ backend: workspaceBackend(), cases }));
-toolBackendContract('workspace by real paths', () => ({
-  backend: workspaceBackend({ containment: 'real-path' }),
-  cases,
-}));
+const out = { ends: 'refused', code: 'out-of-scope' } as const;
+const links: LinkCases = [
+  { what: 'read by a link', tool: 'read', args: { path: 'src/secret.txt' }, ...out },
+  { what: 'read below a link', tool: 'read', args: { path: 'src/out/secret.txt' }, ...out },
+  { what: 'glob below a link', tool: 'glob', args: { pattern: '*', path: 'src/out' }, ...out },
+  { what: 'grep all', tool: 'grep', args: { pattern: 'outsid.' }, ends: 'ok' },
+  { what: 'edit by a link', tool: 'edit', args: { path: 'src/secret.txt', old: 'out', new: 'in' }, ...out },
+  { what: 'write below a link', tool: 'write', args: { path: 'src/out/new.txt', content: '' }, ...out },
+];
+
+toolBackendContract('workspace', () => ({ backend: workspaceBackend(), cases }), links);
+toolBackendContract(
+  'workspace by real paths',
+  () => ({ backend: workspaceBackend({ containment: 'real-path' }), cases }),
+  links,
+);

@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { ownCommand } from '../../src/cli/world/story-people.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
@@ -56,5 +58,24 @@ it.runIf(isDeep)(
     expect(await second.turn()).toBe(line);
     expect(await second.turn()).toBeUndefined();
     expect(await second.state()).toEqual(['read']);
+  },
+);
+
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  'a whistle of a person leaves no wait in the store after %s',
+  async (signal) => {
+    const world = makeWorld();
+    const store = sqliteStore(join(ensureStateDir(world.root, world.env), 'evidence.db'));
+    world.later(() => store.close());
+    const session = await openSession({ root: world.root, agent: 'ann', store });
+    await session.detach();
+    const [command = '', ...args] = ownCommand();
+    const words = ['whistle', `session:${session.id}`, 'Which port?', '--seconds', '600', '--root', world.root];
+    const child = spawn(command, [...args, ...words], { env: world.env });
+    world.later(() => void child.kill('SIGKILL'));
+    await vi.waitUntil(async () => (await store.messages!.waits(Date.now())).length === 1, { timeout: 60_000 });
+    child.kill(signal);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(await store.messages!.waits(Date.now())).toEqual([]);
   },
 );

@@ -20,6 +20,7 @@ import { diffFor } from '../approve/show-request.ts';
 import { codexRules } from '../codex/rules.ts';
 import { fail } from '../fail.ts';
 import { type Io, note, usageError } from '../io.ts';
+import { onSignal } from '../on-signal.ts';
 import { rootOf, telemetryOf } from '../options.ts';
 import { type Address, addressOf, isLoopback } from './address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
@@ -204,13 +205,4 @@ function placeToServe(http: string | true, allowHosts: readonly string[]): Addre
     `${at.address} can be reached from other machines`,
     'Serve on 127.0.0.1, or name with --allow-host the names under which it may be reached (and put TLS in front of it).',
   );
-}
-
-/** Calls back one time at SIGINT (Ctrl-C), SIGTERM or SIGHUP. Returns a function that stops listening. */
-function onSignal(act: () => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.once(signal, act);
-  return () => {
-    for (const signal of signals) process.off(signal, act);
-  };
 }

@@ -3,6 +3,7 @@ import { visible } from '../../../base/text.ts';
 import { whistle } from '../../../messages/post.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/person.ts';
+import { onSignal } from '../../on-signal.ts';
 import { examples, rootOption } from '../../options.ts';
 
 interface Options extends PersonOptions {
@@ -12,7 +13,7 @@ interface Options extends PersonOptions {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Sends a message and waits for its answer. The deadline ends the wait, not the work: a late answer arrives in the inbox. Exit code 1 if no answer came.',
+      'Sends a message and waits for its answer. The deadline, or Ctrl-C, ends the wait, not the work: a late answer arrives in the inbox. Exit code 1 if no answer came.',
     )
     .argument('<to>', 'session:<id>, agent:<id> or person:<name>; a name alone if only one has it')
     .argument('<text...>', 'the question')
@@ -23,7 +24,10 @@ export function register(command: Command, io: Io): void {
     .action(async (to: string, words: readonly string[], options: Options) => {
       const result = await withInboxes(io, options, async (messages, store) => {
         const draft = await draftOf(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });
-        return whistle(messages, draft, { seconds: options.seconds, signal: new AbortController().signal });
+        const interrupted = new AbortController();
+        const stop = onSignal(() => interrupted.abort());
+        const { seconds } = options;
+        return whistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
       });
       if (!result.ok) throw cliRefusal(result);
       const { message, answer, waitedMs } = result;

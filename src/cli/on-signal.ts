@@ -1,0 +1,8 @@
+/** Calls back one time at SIGINT (Ctrl-C), SIGTERM or SIGHUP. Returns a function that stops listening. */
+export function onSignal(act: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.once(signal, act);
+  return () => {
+    for (const signal of signals) process.off(signal, act);
+  };
+}

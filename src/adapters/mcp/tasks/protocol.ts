@@ -53,7 +53,7 @@ export function noTaskOf(name: string): never {
   );
 }
 
-/** The answers of {@link ServerWithTasks} by the empty results that stand for them. */
+/** The task answers of {@link ServerWithTasks}, keyed by the empty results that they replace. */
 const CREATED = new WeakMap<object, Result>();
 
 /** The result of a call that has become a task, for a handler of {@link ServerWithTasks}. */

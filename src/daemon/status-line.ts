@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fieldsOf } from '../base/json.ts';
 import type { Env } from '../base/state-home.ts';
 import { compileTables } from '../compile/tables.ts';
-import { pendingIn } from '../operator/pending-in.ts';
+import { pendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOf } from '../project/root.ts';
@@ -58,7 +58,7 @@ export class StatusReader {
     this.#folded.delete(sessionId);
     this.#folded.set(sessionId, known);
     if (this.#folded.size > MOST) this.#folded.delete(this.#folded.keys().next().value!);
-    const waiting = pendingIn(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
+    const waiting = pendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
     return lineStatus(known.pin, known.state, Date.now(), waiting);
   }
 }

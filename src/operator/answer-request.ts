@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { GrantLimits } from '../gate/grant.ts';
+import type { GrantLimits } from '../gate/approvals/grant.ts';
 import { type AnswerTerms, answerProblem, type SignedAnswer, signAnswer } from './answer.ts';
 import { approvalsFolder } from './approvals-folder.ts';
 import type { PendingRequest } from './pending-request.ts';

@@ -1,4 +1,4 @@
-import { filesOf, type GrantLimits, outsideOf } from '../gate/grant.ts';
+import { filesOf, type GrantLimits, outsideOf } from '../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { writePathProblem } from '../spec/paths.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';

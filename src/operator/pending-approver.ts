@@ -2,9 +2,9 @@ import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import { answerProblem, type SignedAnswer } from './answer.ts';
 import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
+import { watchUntil } from './folder-watch.ts';
 import { REQUEST_LIFETIME, shortId } from './pending-request.ts';
 import { usableToken } from './token.ts';
-import { untilChanged } from './until-changed.ts';
 
 /** Maximum number of pending requests per session; the oldest is removed first. */
 const PER_SESSION = 20;
@@ -45,7 +45,7 @@ export function pendingApprover(options: PendingOptions): Approver {
       if (pending === null) return null;
       options.onPending?.(pending, request);
       const look = () => take(folder, stateDir, request, now());
-      const given = await untilChanged(folder.answersFolder, waitMs, look, signal);
+      const given = await watchUntil(folder.answersFolder, waitMs, look, signal);
       return given ? outcomeOf(given, now()) : { pending };
     },
   };

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { isObject } from '../base/json.ts';
-import { approvalHash } from '../gate/approval.ts';
+import { approvalHash } from '../gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { isHash } from './answer.ts';
 

@@ -3,7 +3,7 @@ import { fieldsOf, textOf } from '../base/json.ts';
 import { plural } from '../base/text.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import { effectiveScope } from '../gate/decide-step.ts';
-import { filesOf } from '../gate/grant.ts';
+import { filesOf } from '../gate/approvals/grant.ts';
 import { unwritable } from '../gate/scope/writable.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
 import { hereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ownToken, tokenFile } from '../../src/operator/token.ts';
-import { approving, withFallback } from '../../src/operator/with-fallback.ts';
+import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
 
@@ -255,7 +255,7 @@ it('files that are no requests are not listed', async () => {
 describe('an approver with a fallback', () => {
   it('records who answered', async () => {
     const stateDir = stateFolder();
-    const both = withFallback(approving(['deploy']), pendingApprover({ stateDir, root: '/repo' }));
+    const both = fallbackApprover(approverInAdvance(['deploy']), pendingApprover({ stateDir, root: '/repo' }));
     expect(await both.approve(requestOf())).toEqual({ by: 'operator' });
     expect(both.via).toBe('approver');
     const mode = requestOf({ action: { kind: 'mode', from: 'diagnose', to: 'execute' } });

@@ -1,4 +1,4 @@
-import { approvalHash } from '../../src/gate/approval.ts';
+import { approvalHash } from '../../src/gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../../src/ports/approver.ts';
 
 export function requestOf(changes: Partial<Omit<ApprovalRequest, 'hash'>> = {}): ApprovalRequest {

@@ -7,8 +7,8 @@ import { bridgeAcp } from '../../adapters/acp/bridge.ts';
 import { McpHost } from '../../adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serverName } from '../../daemon/server-name.ts';
+import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
 import { hereOrElsewhere } from '../../operator/pending-approver.ts';
-import { approving, withFallback } from '../../operator/with-fallback.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, note } from '../io.ts';
 import { openAgent } from '../mcp/open-agent.ts';
@@ -76,7 +76,7 @@ async function openServed(
     observe: false,
     telemetry: false,
     unsafeNoSandbox: options.unsafeNoSandbox ?? false,
-    approver: withFallback(approving(options.approve ?? []), inEditor),
+    approver: fallbackApprover(approverInAdvance(options.approve ?? []), inEditor),
     approve: options.approve ?? [],
     ...(options.specs === undefined ? {} : { specs: options.specs }),
     ...(goesOn !== undefined

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { approvalTitle } from '../../gate/approval-rows.ts';
+import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { parseTypedAnswer } from '../../operator/grant-terms.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint, print } from '../io.ts';

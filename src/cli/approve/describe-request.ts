@@ -1,5 +1,5 @@
 import { visible } from '../../base/text.ts';
-import { approvalRows, approvalTitle } from '../../gate/approval-rows.ts';
+import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { type Io, paint } from '../io.ts';
 

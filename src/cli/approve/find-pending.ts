@@ -1,32 +1,32 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stateHome } from '../../base/state-home.ts';
-import { type FoundItem, pendingIn } from '../../operator/pending-in.ts';
+import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { rootOf } from '../options.ts';
 
 /** The pending requests of all repositories, the oldest first. */
-export function pendingEverywhere(io: Io): readonly FoundItem[] {
+export function pendingEverywhere(io: Io): readonly PendingItem[] {
   const home = stateHome(io.env);
   if (!existsSync(home)) return [];
   return readdirSync(home, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => pendingIn(join(home, name)))
+    .flatMap(({ name }) => pendingItems(join(home, name)))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 }
 
 /** The pending requests of the repository that `--root` names. */
-export const pendingOfRoot = (io: Io, root: string): readonly FoundItem[] =>
-  pendingIn(stateDir(rootOf(io, { root }), io.env));
+export const pendingOfRoot = (io: Io, root: string): readonly PendingItem[] =>
+  pendingItems(stateDir(rootOf(io, { root }), io.env));
 
 /**
  * Finds a request by its id, in the given repository or else in all of them.
  *
  * @throws CliError `unknown-request` with the nearest id; `ambiguous-request` if two repositories use the id.
  */
-export function findPending(io: Io, id: string, root: string | undefined): FoundItem {
+export function findPending(io: Io, id: string, root: string | undefined): PendingItem {
   const items = root === undefined ? pendingEverywhere(io) : pendingOfRoot(io, root);
   const wanted = id.toLowerCase();
   const found = items.filter(({ pending }) => pending.id === wanted);

@@ -1,11 +1,11 @@
 import { excerpt, visible } from '../../base/text.ts';
-import { approvalTitle } from '../../gate/approval-rows.ts';
-import type { FoundItem } from '../../operator/pending-in.ts';
+import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
+import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, note, print, printJson } from '../io.ts';
 import { table } from '../table.ts';
 
 /** Lists the pending requests as a table or as JSON. */
-export function listPending(io: Io, items: readonly FoundItem[], elsewhere: number): void {
+export function listPending(io: Io, items: readonly PendingItem[], elsewhere: number): void {
   if (io.json) return printJson(io, items.map(pendingJson));
   if (items.length === 0) print(io, 'No request waits for an answer.');
   else {
@@ -28,7 +28,7 @@ export function listPending(io: Io, items: readonly FoundItem[], elsewhere: numb
 }
 
 /** The `--json` form of a request. Times are ISO 8601. */
-export const pendingJson = ({ pending, answer, stateDir }: FoundItem) => ({
+export const pendingJson = ({ pending, answer, stateDir }: PendingItem) => ({
   id: pending.id,
   root: pending.root,
   askedAt: new Date(pending.askedAt).toISOString(),
@@ -41,7 +41,7 @@ export const pendingJson = ({ pending, answer, stateDir }: FoundItem) => ({
   stateDir,
 });
 
-const standingOf = ({ answer }: FoundItem): string => {
+const standingOf = ({ answer }: PendingItem): string => {
   if (answer === null) return 'none yet';
   return answer.verdict === 'no' ? 'no' : `approved by ${excerpt(answer.by, 20)}, not used yet`;
 };

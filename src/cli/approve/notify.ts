@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { visible } from '../../base/text.ts';
-import { approvalTitle } from '../../gate/approval-rows.ts';
-import type { FoundItem } from '../../operator/pending-in.ts';
+import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
+import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, note } from '../io.ts';
 
 /**
  * Notifies the operator of a request: at a terminal by its bell and a desktop notification (OSC 9), and by their own
  * command, which a shell runs. The command gets the request in variables, never as part of its text: an agent wrote it.
  */
-export function notify(io: Io, { pending }: FoundItem, command: string | undefined): void {
+export function notify(io: Io, { pending }: PendingItem, command: string | undefined): void {
   const { id, root, request } = pending;
   const title = approvalTitle(request);
   const asks = `${visible(request.agent)} asks for ${title}`;
@@ -36,7 +36,7 @@ export function notify(io: Io, { pending }: FoundItem, command: string | undefin
 const EVERY = 500;
 
 /** Notifies of each new request until the returned function is called. */
-export function notifyOfNew(io: Io, items: () => readonly FoundItem[], command: string): () => void {
+export function notifyOfNew(io: Io, items: () => readonly PendingItem[], command: string): () => void {
   const known = new Set(items().map(({ pending }) => pending.request.hash));
   const timer = setInterval(() => {
     for (const item of items()) {

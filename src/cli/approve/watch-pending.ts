@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FoundItem } from '../../operator/pending-in.ts';
+import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, paint, print } from '../io.ts';
 
 /** The interval between checks for new requests, in milliseconds. */
@@ -8,8 +8,8 @@ const EVERY = 500;
 /** Asks about each new request one time. Ends at the end of the terminal's input or at Ctrl-C. */
 export async function watchPending(
   io: Io,
-  items: () => readonly FoundItem[],
-  ask: (item: FoundItem) => Promise<unknown>,
+  items: () => readonly PendingItem[],
+  ask: (item: PendingItem) => Promise<unknown>,
 ): Promise<void> {
   const asked = new Set<string>();
   print(io, paint(io, 'dim', 'Waiting for requests; Ctrl-C ends this.'));

@@ -11,7 +11,7 @@ import type { Scenario } from '../../spec/schema/scenario-file.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { lastLines } from '../../view/describe-value.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { pendingAt } from '../approve/pending-at.ts';
+import { waitingApprover } from '../approve/wait-approval.ts';
 import { namedSpecs } from '../chosen-specs.ts';
 import { untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
@@ -90,7 +90,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       scripted: () => scripted,
-      ...(options.waitApproval ? { otherwise: pendingAt(io, place.root, options.waitApproval) } : {}),
+      ...(options.waitApproval ? { otherwise: waitingApprover(io, place.root, options.waitApproval) } : {}),
       root: place.root,
     }),
     ...(watch ? { inspector: watch.inspector } : {}),

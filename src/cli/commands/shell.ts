@@ -6,7 +6,7 @@ import { openProject } from '../../project/open-project.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { pendingAt } from '../approve/pending-at.ts';
+import { waitingApprover } from '../approve/wait-approval.ts';
 import { showTitle } from '../client/terminal-title.ts';
 import { type Watch, watchIf } from '../inspect/watch.ts';
 import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
@@ -71,7 +71,7 @@ export async function openShellSession(
       yes: options.yes ?? false,
       approve: options.approve ?? [],
       root,
-      otherwise: pendingAt(io, root, options.waitApproval),
+      otherwise: waitingApprover(io, root, options.waitApproval),
       ...(confirm ? { confirm } : {}),
     }),
     ...(watch ? { inspector: watch.inspector } : {}),

@@ -6,17 +6,17 @@ import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
 import { shellWord } from '../../base/text.ts';
 import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
-import type { GrantLimits } from '../../gate/grant.ts';
+import type { GrantLimits } from '../../gate/approvals/grant.ts';
 import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
+import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
 import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
 import { leavePending } from '../../operator/pending-approver.ts';
-import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
 import { cardFor, linesWithBorder } from '../approve/card.ts';
-import { pendingAt } from '../approve/pending-at.ts';
 import { diffFor } from '../approve/show-request.ts';
+import { waitingApprover } from '../approve/wait-approval.ts';
 import { codexRules } from '../codex/rules.ts';
 import { fail } from '../fail.ts';
 import { type Io, note, usageError } from '../io.ts';
@@ -155,7 +155,7 @@ async function banner(
 
 /** Approves everything that the operator approved in advance; other requests wait for "hopgate approve". */
 const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
-  withFallback(approving(approve), pendingAt(io, root, waitApproval));
+  fallbackApprover(approverInAdvance(approve), waitingApprover(io, root, waitApproval));
 
 /** Maximum number of lines to show; people do not read more in a client's window. */
 const MOST_LINES = 2000;

@@ -1,7 +1,7 @@
 import { confirm, isCancel } from '@clack/prompts';
-import { approvalTitle } from '../../gate/approval-rows.ts';
+import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
+import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
 import { hereOrElsewhere } from '../../operator/pending-approver.ts';
-import { approving, withFallback } from '../../operator/with-fallback.ts';
 import type { ApprovalRequest, Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { showRequest } from '../approve/show-request.ts';
@@ -27,7 +27,7 @@ export interface OperatorOptions {
  * terminal, the scenario's answer, then `otherwise`. Without any answer the approval is not given.
  */
 export function operatorApprover(io: Io, options: OperatorOptions): Approver {
-  const beforehand = approving(options.yes ? ['all'] : options.approve);
+  const beforehand = approverInAdvance(options.yes ? ['all'] : options.approve);
   const terminal = () =>
     hereOrElsewhere(
       'terminal',
@@ -48,8 +48,8 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     via: otherwise.via,
     approve: async (request) => (options.scripted?.() === 'refused' ? null : otherwise.approve(request)),
   };
-  const nobody = unanswered ? withFallback(scripted, unanswered) : scripted;
-  return withFallback(beforehand, canAsk(io) ? terminal() : nobody);
+  const nobody = unanswered ? fallbackApprover(scripted, unanswered) : scripted;
+  return fallbackApprover(beforehand, canAsk(io) ? terminal() : nobody);
 }
 
 /** True if a person is at the terminal. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { approveOption } from '../approve/approve-option.ts';
-import { waitApprovalOption } from '../approve/pending-at.ts';
+import { waitApprovalOption } from '../approve/wait-approval.ts';
 import { inspectOption } from '../inspect/watch.ts';
 import { observeOption } from '../options.ts';
 

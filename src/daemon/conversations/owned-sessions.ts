@@ -5,10 +5,10 @@ import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
+import { daemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
 import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
 import { type Opening, type OpenSessions, SessionBusy } from '../open-sessions.ts';
-import { operatorOf } from '../operator-of.ts';
 import type { Caller, HostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
@@ -30,7 +30,7 @@ export class OwnedSessions {
   /** Opens a session for a program that has no client, and returns its id. */
   async open(root: string, agent: string): Promise<string> {
     const files = this.files(root);
-    const opening = { root, agent, approver: operatorOf(files, root, this.#options.env) };
+    const opening = { root, agent, approver: daemonApprover(files, root, this.#options.env) };
     return (await this.#open(files, opening, null, async () => {})).sessionId;
   }
 
@@ -54,7 +54,7 @@ export class OwnedSessions {
     const files = this.files(root);
     const { agent } = await this.owner(files, root, sessionId);
     const env = () => this.#environment(files, sessionId);
-    return { root, session: sessionId, agent, approver: operatorOf(files, root, this.#options.env), env };
+    return { root, session: sessionId, agent, approver: daemonApprover(files, root, this.#options.env), env };
   }
 
   /** The environment of the terminal in which the client program runs; the daemon's may be that of another terminal. */
@@ -76,7 +76,7 @@ export class OwnedSessions {
     client: ProcessMark | null,
     { env, observe = false }: Pick<Caller, 'env' | 'observe'>,
   ): Promise<SessionOwner> {
-    const opening = { root, agent, observe, approver: operatorOf(files, root, this.#options.env) };
+    const opening = { root, agent, observe, approver: daemonApprover(files, root, this.#options.env) };
     return this.#open(files, opening, client, (session) =>
       start(session, entrance(session.specs, env['HOPGATE_PERIPHERAL'])),
     );

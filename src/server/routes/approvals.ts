@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { approvalRows, approvalTitle } from '../../gate/approval-rows.ts';
-import { describeLimits } from '../../gate/grant.ts';
+import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
+import { describeLimits } from '../../gate/approvals/grant.ts';
 import { answerOnce } from '../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits, LONGEST_GRANT } from '../../operator/grant-terms.ts';
-import { type FoundItem, pendingIn } from '../../operator/pending-in.ts';
+import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { ownToken } from '../../operator/token.ts';
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
 import { ApiError } from '../api-error.ts';
@@ -30,13 +30,13 @@ const Waiting = z.object({
 });
 const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
 
-const everywhere = ({ world }: Services): readonly FoundItem[] =>
+const everywhere = ({ world }: Services): readonly PendingItem[] =>
   world
     .repositories()
-    .flatMap(({ stateDir }) => pendingIn(stateDir))
+    .flatMap(({ stateDir }) => pendingItems(stateDir))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 
-function found(services: Services, id: string): FoundItem {
+function found(services: Services, id: string): PendingItem {
   const items = everywhere(services).filter(({ pending }) => pending.id === id);
   if (items.length === 1) return items[0]!;
   throw new ApiError(
@@ -46,7 +46,7 @@ function found(services: Services, id: string): FoundItem {
   );
 }
 
-function shown({ pending, answer }: FoundItem): z.output<typeof Waiting> {
+function shown({ pending, answer }: PendingItem): z.output<typeof Waiting> {
   const { id, root, askedAt, expiresAt, request } = pending;
   return {
     id,

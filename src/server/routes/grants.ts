@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { approvalTitle } from '../../gate/approval-rows.ts';
-import { describeLimits, type GrantView, grantOver } from '../../gate/grant.ts';
+import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
+import { describeLimits, type GrantView, grantOver } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
 import { ApiError } from '../api-error.ts';

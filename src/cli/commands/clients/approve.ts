@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { visible } from '../../../base/text.ts';
-import { describeLimits } from '../../../gate/grant.ts';
+import { describeLimits } from '../../../gate/approvals/grant.ts';
 import { answerOnce, answerRequest } from '../../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
-import { type FoundItem, pendingIn } from '../../../operator/pending-in.ts';
+import { type PendingItem, pendingItems } from '../../../operator/pending-items.ts';
 import { ownToken, readToken, TokenError, tokenFile } from '../../../operator/token.ts';
 import { askAtTerminal } from '../../approve/ask.ts';
 import { findPending, pendingEverywhere, pendingOfRoot } from '../../approve/find-pending.ts';
@@ -126,7 +126,7 @@ function goOn(io: Io, error: unknown): void {
   print(io, error.message);
 }
 
-const itemsOf = (io: Io, { root, allRoots }: Options): readonly FoundItem[] =>
+const itemsOf = (io: Io, { root, allRoots }: Options): readonly PendingItem[] =>
   allRoots ? pendingEverywhere(io) : pendingOfRoot(io, root ?? '.');
 
 /** The number of requests in other repositories than the listed one. */
@@ -134,13 +134,13 @@ const othersOf = (io: Io, options: Options): number =>
   options.allRoots || options.root !== undefined ? 0 : pendingEverywhere(io).length - itemsOf(io, options).length;
 
 /** Shows a request, with its repository if that is not the current one. */
-async function show(io: Io, { pending: { request, root } }: FoundItem): Promise<void> {
+async function show(io: Io, { pending: { request, root } }: PendingItem): Promise<void> {
   if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${visible(root)}:`));
   await showRequest(io, request, root);
 }
 
 /** null if the request was left pending. */
-async function askAndAnswer(io: Io, item: FoundItem, options: Options): Promise<Said['verdict'] | null> {
+async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<Said['verdict'] | null> {
   tokenFor(io, item, options); // before a person reads through it for nothing
   await show(io, item);
   if (item.answer !== null)
@@ -173,13 +173,13 @@ function termsOf(options: Options): Pick<Said, 'terms'> {
   };
 }
 
-function answer(io: Io, item: FoundItem, { verdict, terms }: Said, options: Options): void {
+function answer(io: Io, item: PendingItem, { verdict, terms }: Said, options: Options): void {
   const grant = terms && grantLimits(terms, item.pending.request, Date.now());
   if (grant && 'problem' in grant)
     throw usageError(grant.problem, 'Change the limits of the grant, or leave them out.');
   const said = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
   const token = tokenFor(io, item, options);
-  const waits = pendingIn(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
+  const waits = pendingItems(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
   // A person who saw an earlier answer replaces it; one who saw none must not replace that of another terminal.
   const done = !waits
     ? null
@@ -208,7 +208,7 @@ function answer(io: Io, item: FoundItem, { verdict, terms }: Said, options: Opti
   if (grant) print(io, 'List and revoke it with "hopgate grants".');
 }
 
-type Earlier = Pick<NonNullable<FoundItem['answer']>, 'by' | 'verdict'>;
+type Earlier = Pick<NonNullable<PendingItem['answer']>, 'by' | 'verdict'>;
 
 const saidBefore = ({ by, verdict }: Earlier): string => `${visible(by)} has said ${verdict}`;
 
@@ -220,7 +220,7 @@ const alreadyAnswered = (id: string, earlier: Earlier): CliError =>
   );
 
 /** The token that proves the answer; the sessions of this repository check it. */
-function tokenFor(io: Io, { stateDir }: FoundItem, options: Options): string {
+function tokenFor(io: Io, { stateDir }: PendingItem, options: Options): string {
   try {
     const own = ownToken(stateDir);
     if (options.tokenFile === undefined) return own;

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
-import { waitApprovalOption } from '../../approve/pending-at.ts';
+import { waitApprovalOption } from '../../approve/wait-approval.ts';
 import type { Io } from '../../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/command.ts';
 import { examples, observeOption, rootOption, telemetryOption } from '../../options.ts';

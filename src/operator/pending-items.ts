@@ -4,12 +4,12 @@ import { basename, join } from 'node:path';
 import { type OperatorItem, pendingRequests } from './answer-request.ts';
 
 /** A pending request, and the state folder that holds it. */
-export interface FoundItem extends OperatorItem {
+export interface PendingItem extends OperatorItem {
   readonly stateDir: string;
 }
 
 /** The requests of one state folder, the oldest first. */
-export function pendingIn(dir: string): readonly FoundItem[] {
+export function pendingItems(dir: string): readonly PendingItem[] {
   if (!existsSync(join(dir, 'approvals'))) return [];
   return (
     pendingRequests(dir)

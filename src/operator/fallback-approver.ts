@@ -4,9 +4,9 @@ import type { Approver } from '../ports/approver.ts';
  * Asks the second approver if the first has no answer; a no is an answer. One approver serves one session: its `via` is
  * that of the last one that answered.
  *
- * @example withFallback(approving(['execute']), pendingApprover({ stateDir, root }))
+ * @example fallbackApprover(approverInAdvance(['execute']), pendingApprover({ stateDir, root }))
  */
-export function withFallback(first: Approver, second: Approver): Approver {
+export function fallbackApprover(first: Approver, second: Approver): Approver {
   let answered = first;
   return {
     get via() {
@@ -23,7 +23,7 @@ export function withFallback(first: Approver, second: Approver): Approver {
 }
 
 /** Approves requests for these destinations and modes in advance (`all`: everything). Does not answer others. */
-export const approving = (names: readonly string[], by = 'operator'): Approver => ({
+export const approverInAdvance = (names: readonly string[], by = 'operator'): Approver => ({
   via: 'approver',
   approve: async ({ action }) => (names.includes('all') || names.includes(action.to) ? { by } : null),
 });

@@ -4,10 +4,10 @@ import { type FSWatcher, watch } from 'node:fs';
 const EVERY = 500;
 
 /**
- * Calls `look` now and after each change of the folder until it returns a value; null after `waitMs`. A folder that
+ * Calls `look` now and after each change in the folder until it returns a value; null after `waitMs`. A folder that
  * cannot be watched is polled every half second.
  */
-export async function untilChanged<T>(
+export async function watchUntil<T>(
   folder: string,
   waitMs: number,
   look: () => T | null,

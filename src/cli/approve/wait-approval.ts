@@ -18,7 +18,7 @@ function secondsOf(text: string): number {
 }
 
 /** Files a repository's requests for the operator. While it waits, it prints on stderr how to answer. */
-export function pendingAt(io: Io, root: string, waitSeconds = 0): Approver {
+export function waitingApprover(io: Io, root: string, waitSeconds = 0): Approver {
   return pendingApprover({
     stateDir: ensureStateDir(root, io.env),
     root,

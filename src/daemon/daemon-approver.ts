@@ -4,18 +4,18 @@ import { ensureStateDir } from '../project/state-dir.ts';
 import type { ConversationFiles } from './conversation-files.ts';
 
 /** The approver of a session without a terminal: first the approvals given in advance, then `hopgate approve`. */
-export function operatorOf(files: ConversationFiles, root: string, env: Env): Approver {
+export function daemonApprover(files: ConversationFiles, root: string, env: Env): Approver {
   let asked: Approver | null = null;
   const load = async (): Promise<Approver> => {
-    const [{ pendingApprover }, { approving, withFallback }] = await Promise.all([
+    const [{ pendingApprover }, { approverInAdvance, fallbackApprover }] = await Promise.all([
       import('../operator/pending-approver.ts'),
-      import('../operator/with-fallback.ts'),
+      import('../operator/fallback-approver.ts'),
     ]);
     const ahead: Approver = {
       via: 'approver',
-      approve: (request) => approving(files.owner(request.sessionId)?.approve ?? []).approve(request),
+      approve: (request) => approverInAdvance(files.owner(request.sessionId)?.approve ?? []).approve(request),
     };
-    return withFallback(ahead, pendingApprover({ stateDir: ensureStateDir(root, env), root }));
+    return fallbackApprover(ahead, pendingApprover({ stateDir: ensureStateDir(root, env), root }));
   };
   return {
     get via() {

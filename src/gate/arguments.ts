@@ -11,7 +11,7 @@ export type BoundArguments =
   | { readonly ok: false; readonly argument: string | null; readonly problem: string };
 
 /**
- * A call's arguments by parameter name, from an object or from the seeds' positional list, checked against the
+ * A call's arguments by parameter name, from an object or from a list in their order, checked against the
  * catalogue. Nothing is dropped: an unknown name or one argument too many is a problem.
  */
 export function bindArguments(tool: ToolSpec, given: unknown): BoundArguments {

@@ -1,15 +1,15 @@
-import { excerpt, isBlank } from '../base/text.ts';
+import { excerpt } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import { reportedFields } from '../spec/reported-fields.ts';
 import { delegationEdge } from '../spec/resolve/derive-edges.ts';
-import { isTestFile } from '../spec/test-files.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
-import type { ApprovalAction, ApprovalGrant } from './approval.ts';
-import { checkApproval } from './check-approval.ts';
+import type { ApprovalAction, ApprovalGrant } from './approvals/approval.ts';
+import { checkApproval } from './approvals/check-approval.ts';
+import { hopView } from './approvals/hop-view.ts';
 import { transferContext } from './context.ts';
 import { deny } from './deny.ts';
-import { type Fruit, prospectiveFruit } from './fruit.ts';
+import { findEdge, hasText } from './find-edge.ts';
+import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
 import {
   conditionFailed,
   exitNotMet,
@@ -27,15 +27,13 @@ import type {
   DelegateRequest,
   GateContext,
   HopRequest,
-  Refusal,
   StartRequest,
   StopRequest,
 } from './request.ts';
 import { requirementFacts } from './requirements/facts.ts';
 import { type RequirementFacts, unmet } from './requirements/requirement.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
-import type { TreeNow, TreeToShip } from './scope/tree.ts';
-import { shortestWay } from './ways/shortest-way.ts';
+import type { TreeToShip } from './scope/tree.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;
@@ -122,9 +120,9 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   if (!stop.ok) return stop;
   const { fruit } = stop.plan;
 
-  const edge = edgeOf(context, request, from, fruit);
+  const edge = findEdge(context, request, from, fruit);
   if ('denial' in edge) return edge;
-  if (edge.implies === null && !isText(request.reason)) {
+  if (edge.implies === null && !hasText(request.reason)) {
     return exitNotMet(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
   }
   const { exit, entry, gates } = edgeRequirements(specs, edge);
@@ -148,16 +146,9 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
-    const tree = view.tree && shownTree(context, view.tree);
-    if (tree === null) return treeUnknown(context, target);
-    const approvalView = {
-      [APPROVAL_VIEW.fruit]: { ...fruit },
-      [APPROVAL_VIEW.context]: { ...carried.context },
-      [APPROVAL_VIEW.changes]: { ...view.changes },
-      ...findingsShown(view),
-      ...tree,
-    };
-    const checked = checkApproval(context, action, request, approvalView);
+    const shown = hopView(context, fruit, carried.context);
+    if (shown === null) return treeUnknown(context, target);
+    const checked = checkApproval(context, action, request, shown);
     if (checked) return checked;
   }
   const facts = requirementFacts(specs, view, all, { ...options, approved: needsApproval });
@@ -194,104 +185,5 @@ export function needsTree({ specs, view }: GateContext, request: HopRequest | St
 const knownTree = ({ view: { tree } }: GateContext): { readonly tree?: TreeToShip } =>
   tree && !('problem' in tree) ? { tree } : {};
 
-/** The part of an approval's view about the tree: the tested tree, its commands, the shipped files and the others. */
-function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
-  if ('problem' in tree) return null;
-  const { kind, id, head, ships } = tree;
-  const tests = config.test.map(({ run }) => run.join(' '));
-  const tested = { kind, tree: id, head, tests };
-  if (ships === null) return { [APPROVAL_VIEW.tested]: tested };
-  const { id: shipped, commits, ...rest } = ships;
-  return {
-    [APPROVAL_VIEW.tested]: tested,
-    [APPROVAL_VIEW.ships]: {
-      tree: shipped,
-      ...(rest as unknown as { [title: string]: Json }),
-      commits: commits.map((one) => ({ ...one })),
-    },
-  };
-}
-
-/** The fields that a fruit adds to the backpack: all that are not null. */
-export function backpackOf(fruit: Fruit): Fruit {
-  return Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
-}
-
-/** The findings and changed test files that a person must see apart from the other changes; empty if there are none. */
-function findingsShown({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
-  const tests = Object.keys(changes).filter(isTestFile);
-  return {
-    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: { ...findings } }),
-    ...(tests.length === 0 ? {} : { [APPROVAL_VIEW.testFiles]: tests }),
-  };
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string' && !isBlank(value);
-
 const peripheralOf = ({ specs }: GateContext, id: string): PeripheralSpec | undefined =>
   typeof id === 'string' && Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id] : undefined;
-
-/** Finds the edge of a hop request. Without an exit it is inferred; see {@link inferEdge}. */
-function edgeOf(context: GateContext, request: HopRequest, from: string, fruit: Fruit): Edge | Refusal {
-  const { specs, view } = context;
-  const { to, exit } = request;
-  const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
-  const candidates = edges.map((edge) => edge.exit);
-  const notAllowed = () =>
-    deny(
-      context,
-      'hop-not-allowed',
-      { from, to, exit: exit ?? null },
-      shortestWay(specs, view, (peripheral) => peripheral === to),
-    );
-  if (edges.length === 0) return notAllowed();
-  if (exit === undefined) {
-    const inferred = inferEdge(context, request, edges, fruit);
-    const why = 'several exits lead there; name one';
-    return inferred ?? deny(context, 'exit-not-met', { exit: null, from, to, why, candidates });
-  }
-  const edge = edges.find((candidate) => candidate.exit === exit);
-  if (edge) return edge;
-  const known = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
-  if (known) return notAllowed();
-  return deny(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
-}
-
-/**
- * Infers the exit of a hop that names none, from the exits that hold now (from all, if none holds): the one that the
- * reason names ("found target file": `found-target`), for the operator `user-request`, `hop-<target>`, the only one.
- */
-function inferEdge(
-  { specs, view }: GateContext,
-  { to, reason, by }: HopRequest,
-  edges: readonly Edge[],
-  fruit: Fruit,
-): Edge | undefined {
-  const holding = edges.filter((edge) => {
-    const { exit } = edgeRequirements(specs, edge);
-    return unmet(exit, requirementFacts(specs, view, exit, { by, fruit })).length === 0;
-  });
-  const pool = holding.length === 0 ? edges : holding;
-  const said = wordsOf(reason);
-  const named = pool.filter(({ exit }) => said.includes(wordsOf(exit)));
-  // "tests pass" names `tests-pass` and `pass`: the longer name counts.
-  const best = named.filter(({ exit }) => named.every((other) => wordsOf(exit).includes(wordsOf(other.exit))));
-  const called = (name: string) => pool.find(({ exit }) => exit === name);
-  if (best.length === 1) return best[0];
-  return (
-    (by === 'operator' ? called('user-request') : undefined) ??
-    called(`hop-${to}`) ??
-    (pool.length === 1 ? pool[0] : undefined)
-  );
-}
-
-/** The words of a text, each between spaces: ` found target file `. */
-const wordsOf = (text: unknown): string =>
-  ` ${
-    isText(text)
-      ? (text
-          .toLowerCase()
-          .match(/[a-z0-9]+/g)
-          ?.join(' ') ?? '')
-      : ''
-  } `;

@@ -63,3 +63,8 @@ export function prospectiveFruit(
   }
   return { fruit, problems };
 }
+
+/** The fields that a fruit adds to the backpack: all that are not null. */
+export function backpackOf(fruit: Fruit): Fruit {
+  return Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
+}

@@ -1,8 +1,8 @@
 import type { Json, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
-import type { ApprovalGrant, ApprovalSubject } from './approval.ts';
+import type { ApprovalGrant, ApprovalSubject } from './approvals/approval.ts';
+import type { GrantView } from './approvals/grant.ts';
 import type { Denial } from './denial.ts';
 import type { Fruit } from './fruit.ts';
-import type { GrantView } from './grant.ts';
 import type { SessionView } from './view.ts';
 
 export interface StartRequest {
@@ -14,7 +14,7 @@ export interface StartRequest {
 export interface StepRequest {
   readonly kind: 'step';
   readonly tool: string;
-  /** An object by parameter name, or the seeds' positional list. Unchecked. */
+  /** An object by parameter name, or a list in the order of the parameters. Unchecked. */
   readonly args: unknown;
   /** Observed now, for an approval: sha256 of the files that decide what an install installs. */
   readonly locks?: { readonly [file: string]: Json };

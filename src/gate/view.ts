@@ -1,5 +1,5 @@
 import type { Json, Mode } from '../spec/types.ts';
-import type { GrantView } from './grant.ts';
+import type { GrantView } from './approvals/grant.ts';
 import type { TreeNow } from './scope/tree.ts';
 
 /** The status of a pattern in this session: a PSR selected it; its last PUR recorded that it held, or failed. */

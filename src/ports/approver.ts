@@ -1,5 +1,5 @@
-import type { ApprovalSubject } from '../gate/approval.ts';
-import type { GrantLimits } from '../gate/grant.ts';
+import type { ApprovalSubject } from '../gate/approvals/approval.ts';
+import type { GrantLimits } from '../gate/approvals/grant.ts';
 
 /** A request for approval. `hash`: sha256 of the RFC 8785 form of `version` (2) and {@link ApprovalSubject}. */
 export interface ApprovalRequest extends ApprovalSubject {

@@ -1,6 +1,6 @@
 import { compileTables } from '../compile/tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
-import type { GrantView } from '../gate/grant.ts';
+import type { GrantView } from '../gate/approvals/grant.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import { resumePoint } from './open.ts';
 import { applyEntry } from './state/fold.ts';

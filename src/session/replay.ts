@@ -3,7 +3,7 @@ import { shorten } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
-import type { ApprovalGrant } from '../gate/approval.ts';
+import type { ApprovalGrant } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/tree.ts';

@@ -3,7 +3,7 @@ import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
 import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
-import type { GrantView } from '../gate/grant.ts';
+import type { GrantView } from '../gate/approvals/grant.ts';
 import { isObserved } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
@@ -36,7 +36,7 @@ import type {
   StepResult,
   StopResult,
 } from './results.ts';
-import type { HopOptions, SeedHop } from './seed-hop.ts';
+import type { HopOptions, ShortHop } from './short-hop.ts';
 import { type SessionStatus, statusOf } from './status.ts';
 import type { Writer } from './writer.ts';
 
@@ -267,7 +267,7 @@ export class Session {
   }
 
   /** Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
-  hop(to: HopOptions | SeedHop, { approver }: Answering = {}): Promise<HopResult> {
+  hop(to: HopOptions | ShortHop, { approver }: Answering = {}): Promise<HopResult> {
     return this.#calls.serially(() => hop(this.#calls, to, approver));
   }
 

@@ -10,8 +10,8 @@ export interface HopOptions {
   readonly by?: Principal;
 }
 
-/** The seeds' wire form, for agents that can only emit JSON: `{"hop": "edit", "reason": "found target file"}`. */
-export interface SeedHop {
+/** The short form, for agents that can only write JSON: `{"hop": "edit", "reason": "found target file"}`. */
+export interface ShortHop {
   readonly hop: string;
   readonly reason: string;
   readonly exit?: string;
@@ -23,7 +23,7 @@ export interface SeedHop {
  * Converts either form of a hop to hop options.
  * @param fields the fruit fields of the peripheral being left
  */
-export function readHop(hop: HopOptions | SeedHop, fields: readonly string[]): HopOptions {
+export function readHop(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
   if (!('hop' in hop)) return hop;
   const { hop: to, reason, exit, summary } = hop;
   return {

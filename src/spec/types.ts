@@ -111,7 +111,7 @@ export interface Exit {
   readonly opens: readonly { readonly to: string; readonly when: string | null }[];
   /** The observed fruit field and value that the exit depends on; null if the agent states the exit. */
   readonly implies: { readonly field: string; readonly value: string } | null;
-  /** False for the seeds' plain sets, whose edges were derived from the entries. */
+  /** False in an EDN set whose exits name no destinations; its edges were derived from the entries. */
   readonly bound: boolean;
 }
 

@@ -269,7 +269,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     const session = await world.open();
     const { agent, options, model } = await prepare(agentSession(session), [
       { calls: [{ name: 'read', input: { file: 'README.md' } }] },
-      { calls: [{ name: 'hop', input: { hop: 'discipline', reason: 'the seeds’ form' } }] },
+      { calls: [{ name: 'hop', input: { hop: 'discipline', reason: 'the short form' } }] },
       end,
     ]);
     await run(agent, 'Mend sum.', options);

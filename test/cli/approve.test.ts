@@ -6,7 +6,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { approvalHash } from '../../src/gate/approval.ts';
+import { approvalHash } from '../../src/gate/approvals/approval.ts';
 import { openSession } from '../../src/open-session.ts';
 import { pendingRequests } from '../../src/operator/answer-request.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';

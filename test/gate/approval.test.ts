@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { approvalHash, approvalProblem } from '../../src/gate/approval.ts';
+import { approvalHash, approvalProblem } from '../../src/gate/approvals/approval.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import { contextOf, grantFor, viewOf, visitTo } from './views.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalGrant } from '../../src/gate/approval.ts';
+import type { ApprovalGrant } from '../../src/gate/approvals/approval.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView, VisitView } from '../../src/gate/view.ts';

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** The quick tests of each part, without a sandbox, because they run thousands of times. */
 const TESTS: { readonly [part: string]: readonly string[] } = {
-  gate: ['test/gate/**/*.test.ts', 'test/session/{denials,facts,loop,wire-hop}.test.ts'],
+  gate: ['test/gate/**/*.test.ts', 'test/session/{denials,facts,loop,short-hop}.test.ts'],
   // Leaves out two tests that take seconds: the type checker, and the gate against the machines.
   compile: ['test/compile/**/!(generate-files|gate-agreement).test.ts'],
   evidence: [

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { approvalHash } from '../../src/gate/approval.ts';
+import { approvalHash } from '../../src/gate/approvals/approval.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { isDeep, sample } from '../depth.ts';

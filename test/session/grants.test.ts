@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { Entry } from '../../src/evidence/entry.ts';
-import type { GrantLimits } from '../../src/gate/grant.ts';
+import type { GrantLimits } from '../../src/gate/approvals/grant.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { bodies, CONFIG, changed, fixtureSpecs, must, stage, testRun, yes } from './sessions.ts';

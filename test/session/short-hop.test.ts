@@ -4,7 +4,7 @@ import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { lead, stage, testRun } from './sessions.ts';
 
-const SEEDS = ['001', '002'].map((name) => [name, `test/fixtures/specs/${name}`] as const);
+const EDN_SETS = ['001', '002'].map((name) => [name, `test/fixtures/specs/${name}`] as const);
 const wire = (text: string) => JSON.parse(text) as Parameters<Session['hop']>[0];
 
 /** A session under these specs, in a mode in which everything may be done, in the peripheral. */
@@ -25,8 +25,8 @@ async function inside(specs: string, peripheral: 'explore' | 'edit' | 'test', ve
   return session;
 }
 
-describe.each([['the shipped specs', 'default'] as const, ...SEEDS])(
-  'the seeds’ JSON form of a hop under %s',
+describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
+  'the short form of a hop under %s',
   (_, specs) => {
     it('takes the exit that the reason names', async () => {
       const session = await inside(specs, 'explore');

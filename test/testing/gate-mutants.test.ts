@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { depth } from '../depth.ts';
 
@@ -51,11 +51,11 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   [
     'an exit opens its targets',
-    'decide-visit.ts',
+    'find-edge.ts',
     'const edge = edges.find((candidate) => candidate.exit === exit);',
     'const edge = edges[0];',
   ],
-  ['a stated exit needs a reason', 'decide-visit.ts', 'edge.implies === null && !isText(request.reason)', 'false'],
+  ['a stated exit needs a reason', 'decide-visit.ts', 'edge.implies === null && !hasText(request.reason)', 'false'],
   [
     'an exit implies its value',
     'requirements/requirement.ts',
@@ -114,13 +114,23 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['a summary is given', 'decide-mode.ts', 'if (transition.summary &&', 'if (false &&'],
   ['a mode is approved', 'decide-mode.ts', 'if (transition.approval) {', 'if (false) {'],
   ['a reset is the operator’s', 'decide-mode.ts', "how === 'reset' && request.by !== 'operator'", 'false'],
-  ['an approval is for one session', 'approval.ts', 'if (grant.sessionId !== wanted.sessionId)', 'if (false)'],
-  ['an approval is for one thing', 'approval.ts', 'if (grant.requestHash !== wanted.requestHash)', 'if (false)'],
-  ['an approval is over some day', 'approval.ts', 'if (now >= grant.expiresAt)', 'if (false)'],
-  ['an approval is valid once', 'approval.ts', 'if (usedNonces.includes(grant.nonce))', 'if (false)'],
+  [
+    'an approval is for one session',
+    'approvals/approval.ts',
+    'if (grant.sessionId !== wanted.sessionId)',
+    'if (false)',
+  ],
+  [
+    'an approval is for one thing',
+    'approvals/approval.ts',
+    'if (grant.requestHash !== wanted.requestHash)',
+    'if (false)',
+  ],
+  ['an approval is over some day', 'approvals/approval.ts', 'if (now >= grant.expiresAt)', 'if (false)'],
+  ['an approval is valid once', 'approvals/approval.ts', 'if (usedNonces.includes(grant.nonce))', 'if (false)'],
   [
     'an approval is judged',
-    'decide-visit.ts',
+    'approvals/check-approval.ts',
     "return problem ? deny(context, 'approval-invalid'",
     "return false ? deny(context, 'approval-invalid'",
   ],
@@ -188,7 +198,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   [
     'a mode lets only some peripherals be entered',
-    'decide-visit.ts',
+    'refuse-visit.ts',
     'if (!allowed || allowed.includes(target.id)) return null;',
     'return null;',
   ],
@@ -299,6 +309,6 @@ describe('the generated tests', () => {
 /** The file that holds a rule: the one where it was last seen, or where it has moved to. */
 function whereIs(from: string, usual: string): string | undefined {
   const files = readdirSync('src/gate', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  files.sort((a, b) => Number(basename(b) === usual) - Number(basename(a) === usual));
+  files.sort((a, b) => Number(b.endsWith(usual)) - Number(a.endsWith(usual)));
   return files.find((file) => readFileSync(join('src/gate', file), 'utf8').includes(from));
 }

@@ -1,5 +1,5 @@
 import type { Available, Denial } from '../../gate/denial.ts';
-import type { GrantLimits } from '../../gate/grant.ts';
+import type { GrantLimits } from '../../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/status.ts';
@@ -30,7 +30,7 @@ export type Control = (typeof CONTROLS)[number];
 
 export interface AgentCall {
   readonly name: string;
-  /** The arguments as the model gave them, unchecked. `hop` also accepts the seeds' wire form. */
+  /** The model's arguments, unchecked. `hop` also accepts the short form `{"hop": …, "reason": …}`. */
   readonly input: unknown;
   readonly signal?: AbortSignal;
   /** The client's id of the call; the transcript records the call under it. */

@@ -1,5 +1,5 @@
 import { plural, visible } from '../../base/text.ts';
-import { approvalRows } from '../../gate/approval-rows.ts';
+import { approvalRows } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
 /** The parts of the question besides the request itself. */

@@ -1,4 +1,4 @@
-import type { GrantLimits } from '../../gate/grant.ts';
+import type { GrantLimits } from '../../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall, AgentSession } from '../core/agent-session.ts';
 import type { McpReading } from './reading.ts';

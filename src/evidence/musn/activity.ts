@@ -4,7 +4,7 @@ import { bodyOf } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
 import { instantOf } from './entry-form.ts';
 
-/** An event of the activity log, with the keys of the seeds. */
+/** An event of MUSN's activity log (MUSN is the Clojure system from which hopgate's first specs came). */
 export interface ActivityEvent {
   readonly 'event/type': string;
   readonly at: string;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Json } from '../spec/types.ts';
+import type { Json } from '../../spec/types.ts';
 
 /**
  * The subject of an approval: one hop, one mode transition, one step of a tool (`to`) in a peripheral (`from`), or

@@ -1,3 +1,6 @@
+import type { Denial } from '../denial.ts';
+import { deny } from '../deny.ts';
+import type { GateContext, Refusal } from '../request.ts';
 import {
   type ApprovalAction,
   type ApprovalGrant,
@@ -5,10 +8,7 @@ import {
   approvalHash,
   approvalProblem,
 } from './approval.ts';
-import type { Denial } from './denial.ts';
-import { deny } from './deny.ts';
 import { coveringGrant, grantProblem } from './grant.ts';
-import type { GateContext, Refusal } from './request.ts';
 
 /**
  * Checks the approval that came with a request, or returns the one that is missing; null if the approval is valid.

@@ -1,10 +1,10 @@
 import canonicalize from 'canonicalize';
-import { isObject } from '../base/json.ts';
-import { writePathProblem } from '../spec/paths.ts';
-import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
-import type { Json } from '../spec/types.ts';
+import { isObject } from '../../base/json.ts';
+import { writePathProblem } from '../../spec/paths.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import type { Json } from '../../spec/types.ts';
+import { unwritable } from '../scope/writable.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
-import { unwritable } from './scope/writable.ts';
 
 /** The limits of a grant. It ends at the first one that is reached. */
 export interface GrantLimits {

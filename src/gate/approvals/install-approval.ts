@@ -1,5 +1,5 @@
-import type { Json, ProjectConfig } from '../spec/types.ts';
-import type { Arguments } from './arguments.ts';
+import type { Json, ProjectConfig } from '../../spec/types.ts';
+import type { Arguments } from '../arguments.ts';
 
 /**
  * The parts of an install that a person approves: the commands that may run, with their hosts and whether scripts run,

@@ -3,14 +3,14 @@ import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
-import type { ApprovalAction, ApprovalGrant } from '../approval.ts';
-import { checkApproval } from '../check-approval.ts';
+import type { ApprovalAction, ApprovalGrant } from '../approvals/approval.ts';
+import { checkApproval } from '../approvals/check-approval.ts';
 import { transferContext } from '../context.ts';
 import { decideStep } from '../decide-step.ts';
-import { backpackOf } from '../decide-visit.ts';
+
 import type { Denial } from '../denial.ts';
 import { deny } from '../deny.ts';
-import { prospectiveFruit } from '../fruit.ts';
+import { backpackOf, prospectiveFruit } from '../fruit.ts';
 import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
 import { requirementFacts } from '../requirements/facts.ts';

@@ -1,6 +1,6 @@
 import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
-import { APPROVAL_VERSION, type ApprovalGrant } from '../../gate/approval.ts';
-import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../../gate/grant.ts';
+import { APPROVAL_VERSION, type ApprovalGrant } from '../../gate/approvals/approval.ts';
+import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
 import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';

@@ -1,7 +1,7 @@
 import type { Request } from '../../gate/request.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { asJson, asPrincipal, asText } from '../as-json.ts';
-import { type HopOptions, readHop, type SeedHop } from '../seed-hop.ts';
+import { type HopOptions, readHop, type ShortHop } from '../short-hop.ts';
 
 /** A call of a tool. */
 export interface StepCall {
@@ -22,7 +22,7 @@ export interface ModeOptions {
  * Builds the gate's request for a hop; everything that the caller passed is converted to plain JSON. `fields`: the
  * fruit fields of the peripheral being left.
  */
-export function hopRequest(hop: HopOptions | SeedHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
+export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
   const options = readHop(hop, fields);
   const { exit, fruit } = options;
   return {
@@ -35,7 +35,7 @@ export function hopRequest(hop: HopOptions | SeedHop, fields: readonly string[])
   };
 }
 
-/** A stated fruit as plain JSON. The seeds' field names may end in a question mark: `ready-to-test?`. */
+/** A stated fruit as plain JSON. Field names from EDN may end in a question mark: `ready-to-test?`. */
 export function asFruit(fruit: unknown): { readonly [field: string]: Json } {
   const plain = asJson(fruit) as { readonly [field: string]: Json };
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) return plain;

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
-import { isGrantLimits } from '../../gate/grant.ts';
+import { isGrantLimits } from '../../gate/approvals/grant.ts';
 import type { Approver } from '../../ports/approver.ts';
 
 type Answer = Awaited<ReturnType<Approver['approve']>>;

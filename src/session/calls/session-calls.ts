@@ -3,7 +3,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import { type StepPlan, withWritePaths } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { deny } from '../../gate/deny.ts';
-import type { GrantView } from '../../gate/grant.ts';
+import type { GrantView } from '../../gate/approvals/grant.ts';
 import type { GateContext, Request } from '../../gate/request.ts';
 import { isObserved } from '../../gate/scope/observe-only.ts';
 import type { TreeNow } from '../../gate/scope/tree.ts';

@@ -4,7 +4,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Json, Principal } from '../../spec/types.ts';
 import { asJson, asPrincipal, asText } from '../as-json.ts';
 import type { HopResult, StartResult, StopResult } from '../results.ts';
-import type { HopOptions, SeedHop } from '../seed-hop.ts';
+import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { statusOf } from '../status.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
 import { hopBodies, startBody, stopBody } from './move-bodies.ts';
@@ -60,7 +60,7 @@ export async function stopVisit(
 /** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
 export async function hop(
   calls: SessionCalls,
-  to: HopOptions | SeedHop,
+  to: HopOptions | ShortHop,
   approver?: Approver | null,
 ): Promise<HopResult> {
   const request = hopRequestFor(calls, to);
@@ -102,7 +102,7 @@ export async function hop(
 /** The gate's request for a hop from the present peripheral. */
 export function hopRequestFor(
   { writer, parts }: SessionCalls,
-  hop: HopOptions | SeedHop,
+  hop: HopOptions | ShortHop,
 ): Extract<Request, { kind: 'hop' }> {
   const { visit } = writer.state.facts;
   const { peripherals } = parts.compiled.specs;

@@ -3,7 +3,7 @@ import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Mode } from '../../spec/types.ts';
 import { asText } from '../as-json.ts';
-import type { HopOptions, SeedHop } from '../seed-hop.ts';
+import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { type DelegateOptions, delegateRequest } from './delegate.ts';
 import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './move-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
@@ -12,7 +12,7 @@ import { treeFor } from './working-tree.ts';
 
 /** A move that may lack an approval. */
 export type WantedMove =
-  | { readonly hop: HopOptions | SeedHop }
+  | { readonly hop: HopOptions | ShortHop }
   | { readonly mode: ModeOptions }
   | { readonly step: StepCall }
   | { readonly delegate: DelegateOptions };

@@ -2,7 +2,7 @@ import { CLOSED, OUTSIDE } from '../../compile/special-states.ts';
 import type { SpecTables } from '../../compile/tables.ts';
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
-import type { GrantView } from '../../gate/grant.ts';
+import type { GrantView } from '../../gate/approvals/grant.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
 import type { PatternStatus } from '../../gate/view.ts';
 import type { Json, Mode } from '../../spec/types.ts';

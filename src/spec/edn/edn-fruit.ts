@@ -1,5 +1,5 @@
-/** The fruit of the five peripherals of the seeds, in the authored form, because their EDN does not define it. */
-export const SEED_FRUIT: { readonly [peripheral: string]: { readonly [field: string]: object } } = {
+/** The fruit of the five original peripherals, in the form of YAML, because their EDN does not define it. */
+export const EDN_FRUIT: { readonly [peripheral: string]: { readonly [field: string]: object } } = {
   explore: {
     found: { observed: 'list' },
     'target-files': { observed: 'list', from: 'found' },
@@ -26,8 +26,8 @@ export const SEED_FRUIT: { readonly [peripheral: string]: { readonly [field: str
   },
 };
 
-/** The purpose of each of the seeds' five peripherals, in their words. */
-export const SEED_PURPOSE: { readonly [peripheral: string]: string } = {
+/** The purpose of each of the five original peripherals. */
+export const EDN_PURPOSE: { readonly [peripheral: string]: string } = {
   explore: 'Understand the codebase, find relevant files, research.',
   edit: 'Make changes to code.',
   test: 'Verify that the changes work.',

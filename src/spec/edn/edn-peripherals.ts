@@ -1,9 +1,9 @@
 import type { SpecIssue } from '../check/issues.ts';
 import type { SourceDocument, SpecSource } from '../load/source-document.ts';
+import { EDN_FRUIT, EDN_PURPOSE } from './edn-fruit.ts';
 import type { EdnNode, EdnProblem } from './edn-node.ts';
 import { ednToPlain } from './edn-to-plain.ts';
 import { readEdn } from './read-edn.ts';
-import { SEED_FRUIT, SEED_PURPOSE } from './seed-fruit.ts';
 
 /** One map of an EDN file as plain data, with its key. */
 export interface EdnForm {
@@ -38,7 +38,7 @@ export function ednForms({ file, text }: SpecSource, path: string): { forms: rea
 }
 
 /**
- * Reads the peripherals of an EDN file in any dialect of the seeds: `{:peripherals {…}}`, a bare map or a collection of
+ * Reads the peripherals of an EDN file in any known dialect: `{:peripherals {…}}`, a bare map or a collection of
  * peripherals, or one peripheral; keys as `:peripheral/id` or `:id`. Each comes out in the authored form of a
  * `peripherals/<id>.yaml`.
  */
@@ -98,11 +98,11 @@ function isKeyword(node: EdnNode, text: string): boolean {
   return node.kind === 'keyword' && node.text === text;
 }
 
-/** Adds what the seeds omit: the id, from the key, and for their five peripherals fruit and purpose. */
+/** Adds what EDN omits: the id, from the key; fruit and purpose of the five original peripherals. */
 function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';
-  const fruit = Object.hasOwn(SEED_FRUIT, known) ? { fruit: SEED_FRUIT[known] } : {};
-  const purpose = Object.hasOwn(SEED_PURPOSE, known) ? SEED_PURPOSE[known] : `Work in ${known || 'it'}.`;
+  const fruit = Object.hasOwn(EDN_FRUIT, known) ? { fruit: EDN_FRUIT[known] } : {};
+  const purpose = Object.hasOwn(EDN_PURPOSE, known) ? EDN_PURPOSE[known] : `Work in ${known || 'it'}.`;
   return { purpose, ...fruit, exit: [], ...value, ...(id === undefined ? {} : { id }) };
 }

@@ -1,6 +1,6 @@
 import { auditedFruit } from '../../audit/rules/observations.ts';
 import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.ts';
-import type { ApprovalGrant } from '../../gate/approval.ts';
+import type { ApprovalGrant } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';
 import type { Move } from '../plan/moves.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import type { HopOptions, SeedHop } from '../../../session/seed-hop.ts';
+import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import type { Session } from '../../../session/session.ts';
 import { type ModeLeg, modeWay } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
@@ -15,16 +15,16 @@ export const argumentsOf = (input: unknown): ModelArguments =>
     : {};
 
 /**
- * The hop that a model asks for, in hopgate's form or in the seeds' `{"hop": …, "reason": …}`. Only reads fields that
+ * The hop that a model requests, in the full form or the short one, `{"hop": …, "reason": …}`. Only reads fields that
  * an agent may set: the requester's identity is never taken from its text.
  */
-export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | SeedHop {
+export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | ShortHop {
   const said = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
   return (
     hop === undefined || hop === null
       ? { ...said, to: to ?? '', ...(fruit === undefined || fruit === null ? {} : { fruit }) }
       : { ...said, hop, ...(summary === undefined || summary === null ? {} : { summary }) }
-  ) as HopOptions | SeedHop;
+  ) as HopOptions | ShortHop;
 }
 
 /** The changes of mode to a hop's field `mode`: legs from the present mode, or a leg that the gate refuses. */
@@ -43,7 +43,7 @@ export function modesOfHop(fields: ModelArguments, { specs, state }: Session): r
 export async function modesBeforeHop(
   fields: ModelArguments,
   session: Session,
-  hop: HopOptions | SeedHop = hopOf(fields),
+  hop: HopOptions | ShortHop = hopOf(fields),
 ): Promise<ReturnType<typeof modesOfHop>> {
   const modes = modesOfHop(fields, session);
   const last = modes.at(-1);

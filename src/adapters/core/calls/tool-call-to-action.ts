@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { shellWord } from '../../../base/text.ts';
 import { locatePath } from '../../../gate/scope/paths.ts';
-import type { HopOptions, SeedHop } from '../../../session/seed-hop.ts';
+import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { own } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';
 import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
@@ -41,7 +41,7 @@ export interface ActionStep extends ToolCallOfOurs {
 /** The meaning of a client's tool call. The union is closed: any other call is `unmapped` and must be denied. */
 export type ClientAction =
   | { readonly kind: 'steps'; readonly steps: readonly ActionStep[] }
-  | { readonly kind: 'hop'; readonly hop: HopOptions | SeedHop }
+  | { readonly kind: 'hop'; readonly hop: HopOptions | ShortHop }
   | { readonly kind: 'mode'; readonly mode: ModeArguments }
   /** hopgate is asked about the session. */
   | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelArguments }

@@ -10,7 +10,7 @@ export interface JsonMove {
 const FENCE = /^ {0,3}```[ \t]*([\w-]*)[ \t]*\n([\s\S]*?)^ {0,3}```[ \t]*$/gm;
 
 /**
- * Reads a call from an agent's text: the seeds' `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args":
+ * Reads a call from an agent's text: `{"hop": "edit", "reason": …}`, `{"mode": …}`, or `{"tool": …, "args":
  * {…}}` (also with `name`, `arguments` or `input`, or as a chat API's `{"function": {…}}`). It must be the whole
  * message, or its only fenced block, and strict JSON. null if there is none.
  */

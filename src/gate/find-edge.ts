@@ -1,0 +1,77 @@
+import { isBlank } from '../base/text.ts';
+import { edgesFrom } from '../spec/edges-from.ts';
+import type { Edge } from '../spec/types.ts';
+import { deny } from './deny.ts';
+import type { Fruit } from './fruit.ts';
+import type { GateContext, HopRequest, Refusal } from './request.ts';
+import { requirementFacts } from './requirements/facts.ts';
+import { unmet } from './requirements/requirement.ts';
+import { edgeRequirements } from './requirements/requirements.ts';
+import { shortestWay } from './ways/shortest-way.ts';
+
+/** Finds the edge of a hop request. If it names no exit, the exit is inferred; see {@link inferEdge}. */
+export function findEdge(context: GateContext, request: HopRequest, from: string, fruit: Fruit): Edge | Refusal {
+  const { specs, view } = context;
+  const { to, exit } = request;
+  const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
+  const candidates = edges.map((edge) => edge.exit);
+  const notAllowed = () =>
+    deny(
+      context,
+      'hop-not-allowed',
+      { from, to, exit: exit ?? null },
+      shortestWay(specs, view, (peripheral) => peripheral === to),
+    );
+  if (edges.length === 0) return notAllowed();
+  if (exit === undefined) {
+    const inferred = inferEdge(context, request, edges, fruit);
+    const why = 'several exits lead there; name one';
+    return inferred ?? deny(context, 'exit-not-met', { exit: null, from, to, why, candidates });
+  }
+  const edge = edges.find((candidate) => candidate.exit === exit);
+  if (edge) return edge;
+  const known = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
+  if (known) return notAllowed();
+  return deny(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
+}
+
+/**
+ * Infers the exit of a hop that names none, from the exits that hold now (from all, if none holds): the one that the
+ * reason names ("found target file": `found-target`), for the operator `user-request`, `hop-<target>`, the only one.
+ */
+function inferEdge(
+  { specs, view }: GateContext,
+  { to, reason, by }: HopRequest,
+  edges: readonly Edge[],
+  fruit: Fruit,
+): Edge | undefined {
+  const holding = edges.filter((edge) => {
+    const { exit } = edgeRequirements(specs, edge);
+    return unmet(exit, requirementFacts(specs, view, exit, { by, fruit })).length === 0;
+  });
+  const pool = holding.length === 0 ? edges : holding;
+  const said = wordsOf(reason);
+  const named = pool.filter(({ exit }) => said.includes(wordsOf(exit)));
+  // "tests pass" names `tests-pass` and `pass`: the longer name counts.
+  const best = named.filter(({ exit }) => named.every((other) => wordsOf(exit).includes(wordsOf(other.exit))));
+  const called = (name: string) => pool.find(({ exit }) => exit === name);
+  if (best.length === 1) return best[0];
+  return (
+    (by === 'operator' ? called('user-request') : undefined) ??
+    called(`hop-${to}`) ??
+    (pool.length === 1 ? pool[0] : undefined)
+  );
+}
+
+/** The words of a text, each between spaces: ` found target file `. */
+const wordsOf = (text: unknown): string =>
+  ` ${
+    hasText(text)
+      ? (text
+          .toLowerCase()
+          .match(/[a-z0-9]+/g)
+          ?.join(' ') ?? '')
+      : ''
+  } `;
+
+export const hasText = (value: unknown): value is string => typeof value === 'string' && !isBlank(value);

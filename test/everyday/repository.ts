@@ -55,8 +55,9 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
     fs.writeFileSync(join(root, path), content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
   }
   for (const line of ['git init -q -b main', ...one.prepare, 'git add -A', 'git commit -qm first']) mustRun(line);
+  // An address like those of real remotes: pip takes a path for one of the disk and looks for it there.
   mustRun(
-    `git init -q --bare ${folder}/remote.git && git remote add origin ../remote.git && git push -q -u origin main`,
+    `git init -q --bare ${folder}/remote.git && git remote add origin file://${folder}/remote.git && git push -q -u origin main`,
   );
   const main = join(import.meta.dirname, '../../src/cli/main.ts');
   execFileSync(process.execPath, [main, 'init', '--root', root], { env, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -26,7 +26,7 @@ const HOST = String.raw`[\w.-]+(?::\d+)?`;
 const PATH = String.raw`[\w.~+][\w./~+-]*`;
 /** An address without a password or token: no user for https, no query. */
 const ADDRESS = new RegExp(
-  `^(?:https?://${HOST}/${PATH}|ssh://(?:[\\w.-]+@)?${HOST}/${PATH}|[\\w.-]+@[\\w.-]+:/?${PATH}|/?${PATH})$`,
+  `^(?:(?:https?|git)://${HOST}/${PATH}|file:///${PATH}|ssh://(?:[\\w.-]+@)?${HOST}/${PATH}|[\\w.-]+@[\\w.-]+:/?${PATH}|/?${PATH})$`,
 );
 
 /** The settings of remotes and branches with which git compares a branch with the one it follows, and of submodules. */

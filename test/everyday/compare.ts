@@ -73,11 +73,12 @@ export function compareRuns(
   if (lost.length === 0) return { kind: 'same', why: '' };
   if (failure) return { kind: 'refused', why: failure };
   const dropped = (fields['dropped'] as readonly { readonly path: string }[] | undefined) ?? [];
+  const caches = (fields['droppedCaches'] as readonly string[] | undefined) ?? [];
+  const named = [...dropped.map(({ path }) => path.replace(/\/$/, '')), ...caches];
   const isSaid = (path: string) =>
     path.startsWith('git: ')
       ? fields['git'] !== undefined || dropped.length > 0
-      : typeof fields['droppedInAll'] === 'number' ||
-        dropped.some(({ path: at }) => path === at || path.startsWith(`${at.replace(/\/$/, '')}/`));
+      : typeof fields['droppedInAll'] === 'number' || named.some((at) => path === at || path.startsWith(`${at}/`));
   const unnamed = lost.filter((path) => !isSaid(path));
   const silent = unnamed.filter((path) => !mayLose(path));
   if (silent.length > 0) return differs(`the tree differs silently: ${silent.slice(0, 5).join(', ')}`);

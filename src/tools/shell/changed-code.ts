@@ -23,8 +23,11 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
   return withoutIgnored(context, changed);
 }
 
-/** Names of caches, which nobody expects to be kept. */
-const CACHE = /(?:^|\/)(?:__pycache__|\.[\w-]*cache|[^/]+\.(?:pyc|tsbuildinfo))$/;
+/** The cache of a tool in which a path lies, which nobody expects to be kept; null for other paths. */
+export const cacheOf = (path: string): string | null =>
+  /^(?:.*?\/)??(?:__pycache__|\.[\w-]*cache|\.(?:vite|turbo|swc|gradle)|[^/]+\.(?:pyc|tsbuildinfo))(?=\/|$)/.exec(
+    path,
+  )?.[0] ?? null;
 
 /**
  * All files, links and folders that a command made, changed or deleted on its overlay, without caches, what git
@@ -38,7 +41,7 @@ export async function discardedFiles(
   const changed = realChanges(context, view).filter(
     (change) =>
       ['file', 'folder', 'link', 'delete', 'permissions'].includes(change.kind) &&
-      !CACHE.test(change.path) &&
+      cacheOf(change.path) === null &&
       !isOfGit(change.path) &&
       !isCover(change, masked),
   );

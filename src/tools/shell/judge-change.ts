@@ -34,6 +34,8 @@ const CANNOT = {
   'too-deep': 'its path is longer than the system allows',
   permissions: 'changed permissions of a folder are not kept',
 } as const;
+/** The first words of the reason for a deletion that was not kept. */
+export const DELETED = 'deleted, but';
 const SET_ID = 0o6000;
 /** The size of an overlay. Files with holes count with their apparent size, because a copy may fill the holes. */
 const MOST_BYTES = 1 << 30;
@@ -102,12 +104,12 @@ export function judgeChanges(
   const remove = (path: string): boolean => {
     const why = outside(path);
     if (why !== null) {
-      dropped.push({ path, why: `deleted, but ${why}` });
+      dropped.push({ path, why: `${DELETED} ${why}` });
       return false;
     }
     const place = join(grant.root, path);
     if (isTooDeep(place)) {
-      dropped.push({ path, why: `deleted, but ${CANNOT['too-deep']}` });
+      dropped.push({ path, why: `${DELETED} ${CANNOT['too-deep']}` });
       return false;
     }
     const stats = lstatSync(place, { throwIfNoEntry: false });

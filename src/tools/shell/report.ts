@@ -7,15 +7,28 @@ import type { ObservedEffects } from '../../ports/effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
+import { cacheOf } from './changed-code.ts';
 import { commandJson } from './command-json.ts';
 import type { ShellContext } from './context.ts';
-import type { Dropped } from './judge-change.ts';
+import { DELETED, type Dropped } from './judge-change.ts';
 
 /** Maximum number of listed changes; more come from a build, and such a list helps no reader. */
 const MAX_DROPPED = 100;
 
-/** The fields of a result for changes that were not kept; none if there are none. */
-export function notKept(dropped: readonly Dropped[]): { readonly [key: string]: Json } {
+/**
+ * The fields of a result for changes that were not kept; none if there are none. What tools wrote to their caches is
+ * no reason for a warning, and each cache is named once.
+ */
+export function notKept(all: readonly Dropped[]): { readonly [key: string]: Json } {
+  const cache = ({ path, why }: Dropped) => (why.startsWith(DELETED) ? null : cacheOf(path));
+  const caches = [...new Set(all.map(cache))].filter((each) => each !== null);
+  return {
+    ...warningOf(all.filter((each) => cache(each) === null)),
+    ...(caches.length > 0 ? { droppedCaches: caches.slice(0, MAX_DROPPED) } : {}),
+  };
+}
+
+function warningOf(dropped: readonly Dropped[]): { readonly [key: string]: Json } {
   if (dropped.length === 0) return {};
   const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
     ([why, all]) => `${namesOf(all.map(({ path }) => path))} (${why})`,

@@ -13,6 +13,24 @@ export const visibleLines = (text: string): string =>
     .map((line) => visible(line.replaceAll('\t', '    ')))
     .join('\n');
 
+/** Codes of a terminal's colours (SGR). */
+const COLOURS = /\u001b\[[\d;:]*m/g;
+/** Weights and colours of letters. None hides the text, as the code for that or a ground of the same colour would. */
+const HARMLESS = /^\u001b\[(?:;|(?:[0-479]|2[2-479]|3[1-79]|9[1-7])(?=[;m]))*m$/;
+
+/** A program's output as plain text: without colours, and with spaces instead of tabs. */
+export const plainOutput = (output: string): string => output.replaceAll(COLOURS, '').replaceAll('\t', '    ');
+
+/** {@link visible} for a line that a program printed. Tabs are kept, and the colours up to its end. */
+export function visibleOutput(line: string, inColour: boolean): string {
+  const shown = line.split(/(\u001b\[[\d;:]*m|\t)/).map((part, at) => {
+    if (at % 2 === 0) return visible(part);
+    return part === '\t' || (inColour && HARMLESS.test(part)) ? part : '';
+  });
+  const hasColours = shown.some((part) => part.startsWith('\u001b'));
+  return shown.join('') + (hasColours ? '\u001b[0m' : '');
+}
+
 /** Characters that JSON does not escape, and that a terminal may interpret or hide. */
 const UNESCAPED =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;

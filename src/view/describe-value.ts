@@ -1,5 +1,5 @@
 import { fieldsOf, isObject } from '../base/json.ts';
-import { excerpt, plural } from '../base/text.ts';
+import { excerpt, plainOutput, plural } from '../base/text.ts';
 import { fewerTestsIn } from '../evidence/findings.ts';
 import type { Json } from '../spec/types.ts';
 import { inShort } from './in-short.ts';
@@ -15,7 +15,8 @@ export function lastLines(value: Json): readonly string[] {
   const { exit, verdict, stdout, stderr } = fieldsOf(value);
   const hasRun = typeof exit === 'number' || exit === null;
   if (!hasRun || (exit === 0 && (verdict === undefined || verdict === 'pass'))) return [];
-  const of = (printed: Json | undefined) => (typeof printed === 'string' ? printed.trimEnd().split('\n') : []);
+  const of = (printed: Json | undefined) =>
+    typeof printed === 'string' ? plainOutput(printed).trimEnd().split('\n') : [];
   const all = [...of(stdout), ...of(stderr)].filter((line) => line.trim() !== '');
   return all.slice(-LAST_LINES);
 }
@@ -96,7 +97,7 @@ function matchOf(match: Json): string {
 
 /** The output of a command; a long output is stored in a blob. */
 const output = (printed: Json): string =>
-  typeof printed === 'string' ? shortValue(printed.trim(), 120) : describeValue(printed);
+  typeof printed === 'string' ? shortValue(plainOutput(printed.trim()), 120) : describeValue(printed);
 
 function eachRun(run: Json): string {
   const { command, verdict } = fieldsOf(run);

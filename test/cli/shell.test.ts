@@ -205,9 +205,9 @@ describe('the output of a command', () => {
     const { out } = await typed(
       'mode diagnose',
       'start explore',
-      String.raw`bash-readonly printf 'a\tb\n\tc\033[31md\n'`,
+      String.raw`bash-readonly printf 'a\tb\n\tc\033[31md\033[6n\n'`,
     );
-    expect(out).toContain('a\tb\n\tc\\u{1b}[31md\n');
+    expect(out).toContain('a\tb\n\tcd\\u{1b}[6n\n');
   });
 });
 

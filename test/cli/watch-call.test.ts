@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { visibleOutput } from '../../src/base/text.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { watchCall } from '../../src/cli/run/watch-call.ts';
 import { lastLines } from '../../src/view/describe-value.ts';
@@ -55,6 +56,24 @@ it('the end of a call prints the output that was not shown in full', async () =>
   expect(call.end()).toBe(false);
 });
 
+// Colours that could hide text (the code for that, grounds, and black) and all other codes of terminals stay out.
+it.each([
+  ['\u001b[1;31mred\u001b[0m', '\u001b[1;31mred\u001b[0m\u001b[0m', 'red'],
+  ['\u001b[92ma\tb', '\u001b[92ma\tb\u001b[0m', 'a\tb'],
+  ['\u001b[8mhidden\u001b[m', 'hidden\u001b[m\u001b[0m', 'hidden'],
+  ['\u001b[30;40mdark\u001b[38;5;0mer', 'darker', 'darker'],
+  ['\u001b[31;8mx', 'x', 'x'],
+  ['\u001b[311mx', 'x', 'x'],
+  ['\u001b[\u001b[8m8mx', ...Array<string>(2).fill('\\u{1b}[8mx')],
+  [
+    '\u001b[2J\u001b]0;t\u0007\u001b[3\u202e1m',
+    ...Array<string>(2).fill('\\u{1b}[2J\\u{1b}]0;t\\u{7}\\u{1b}[3\\u{202e}1m'),
+  ],
+])('%j is printed as %j in colour', (line, inColour, plain) => {
+  expect(visibleOutput(line, true)).toBe(inColour);
+  expect(visibleOutput(line, false)).toBe(plain);
+});
+
 it('a call is cancelled once', () => {
   const call = watchCall(terminal(true).io, 'x');
   expect([call.cancel(), call.signal.aborted, call.cancel()]).toEqual([true, true, false]);
@@ -66,6 +85,7 @@ it.each([
   [{ exit: 0, verdict: 'fail', stdout: 'a\n\nb\n', stderr: '' }, ['a', 'b']],
   [{ exit: 1, stdout: 'x\n'.repeat(20), stderr: 'last' }, [...Array(9).fill('x'), 'last']],
   [{ exit: 1, stdout: { blob: 'a', bytes: 1 }, stderr: 'e' }, ['e']],
+  [{ exit: 1, stdout: '\u001b[1m\u001b[31mFAIL\u001b[39m\ta\u001b[22m\u001b[2J' }, ['FAIL    a\u001b[2J']],
   [{ path: 'a', text: 'b' }, []],
   ['text', []],
 ])('%j has the last lines %j', (result, lines) => expect(lastLines(result)).toEqual(lines));

@@ -1,4 +1,4 @@
-import { excerpt, visible } from '../../base/text.ts';
+import { excerpt, visibleOutput } from '../../base/text.ts';
 import type { CallWatch } from '../../ports/tool-backend.ts';
 import { type Io, note, paint } from '../io.ts';
 
@@ -35,7 +35,7 @@ export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : ELS
   const draw = () => {
     if (io.json) return;
     if (!io.isTty) return note(io, `${what} has been running for ${seconds()} s`);
-    const lines = waiting.splice(0).map((line) => `${paint(io, 'dim', `  │ ${visible(line)}`)}\n`);
+    const lines = waiting.splice(0).map((line) => `${paint(io, 'dim', '  │ ')}${visibleOutput(line, io.color)}\n`);
     const state = controller.signal.aborted ? 'ending it' : 'Ctrl-C cancels it';
     io.stderr.write(
       `${ERASE}${lines.join('')}${paint(io, 'dim', `  … ${excerpt(what, 50)}, ${seconds()} s (${state})`)}`,

@@ -1,6 +1,6 @@
 import { argumentsOf, modesBeforeHop } from '../../adapters/core/calls/controls.ts';
 import { describeShipping, situation } from '../../adapters/core/situation.ts';
-import { excerpt, plural, shorten, visible } from '../../base/text.ts';
+import { excerpt, plural, shorten, visible, visibleOutput } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
@@ -169,10 +169,10 @@ function show(io: Io, result: Result, wasShown: boolean): void {
   if ('wouldRefuse' in result && result.wouldRefuse)
     print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', inPromptWords));
   for (const output of wasShown ? [text] : [text, stdout, stderr])
-    if (typeof output === 'string' && output !== '') print(io, lines(output));
+    if (typeof output === 'string' && output !== '') print(io, lines(io, output));
   for (const match of Array.isArray(matches) ? matches : []) {
     const { path, line: number, text: found } = match as { path: string; line: number; text: string };
-    print(io, `${visible(path)}:${number}: ${lines(shorten(found, 200))}`);
+    print(io, `${visible(path)}:${number}: ${lines(io, shorten(found, 200))}`);
   }
   if (Array.isArray(files) && !Array.isArray(matches)) print(io, files.map((file) => visible(String(file))).join('\n'));
   if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
@@ -197,14 +197,13 @@ const inPromptWords = (text: string): string =>
 const withoutOutput = (result: object): object =>
   'result' in result ? { ...result, result: { ...(result.result as object), stdout: '', stderr: '' } } : result;
 
-/** Escapes printed text but keeps its line breaks and tabs. */
-const lines = (text: string): string =>
+/** Escapes printed text but keeps its line breaks and colours. */
+const lines = (io: Io, text: string): string =>
   text
-    .replaceAll('\r\n', '\n')
-    .replace(/\n$/, '')
-    .split(/([\n\t])/)
-    .map((part) => (part === '\n' || part === '\t' ? part : visible(part)))
-    .join('');
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map((line) => visibleOutput(line, io.color))
+    .join('\n');
 
 function status(io: Io, session: Session): void {
   const here = session.available();

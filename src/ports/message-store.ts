@@ -101,7 +101,7 @@ export interface MessageStore {
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
   wait(wait: Wait): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;
-  /** The waits that end after `now` (epoch milliseconds). */
+  /** The waits that end after `now` (epoch milliseconds), without those of processes that have certainly ended. */
   waits(now: number): Promise<readonly Wait[]>;
   /** Replaces the waits of the senders of another machine. Their ids end with `@` and its name. */
   putWaits(node: string, waits: readonly Wait[]): Promise<void>;

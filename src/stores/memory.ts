@@ -97,15 +97,20 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     if (!erased) tables.folds.set(sessionId, structuredClone(fold));
   };
 
+  const messages = memoryMessages(clock);
+
   return {
     name: NAME,
-    messages: memoryMessages(clock),
+    messages,
 
     async acquire(sessionId, holder, ttl) {
       return write(sessionId, (now) => {
         const { lease, note } = judgeLease(view, now, sessionId, holder, ttl);
         leases.set(sessionId, lease);
-        if (note !== null) notes.unshift(takeoverNote(note, sessionId, now));
+        if (note !== null) {
+          notes.unshift(takeoverNote(note, sessionId, now));
+          messages.endWaitsOf(`session:${sessionId}`);
+        }
         return { sessionId, holder, until: lease.until };
       });
     },

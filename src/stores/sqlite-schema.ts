@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseStored, type StoredBytes } from '../evidence/chain.ts';
 import { entryWriter } from './entry-writer.ts';
-import { DDL_MESSAGES, DDL_NODES } from './messages/sqlite.ts';
+import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite.ts';
 import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 
 /** Schema version, stored in `user_version`. */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 /** "hpgt": identifies hopgate's files to `file` and to hopgate. */
 const APPLICATION_ID = 0x68706774;
 
@@ -287,6 +287,7 @@ function migrate(db: Database): void {
     if (version < 5) db.exec(DDL_MESSAGES);
     if (version < 6) db.exec(DDL_SIGNED_LEASES);
     if (version < 7) db.exec(DDL_NODES);
+    if (version < 8) db.exec(DDL_WAIT_HOLDERS);
     if (version < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
   } catch (error) {

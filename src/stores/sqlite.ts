@@ -188,7 +188,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       leasing(sessionId, (now) => {
         const { lease, note } = judgeLease(ours, now, sessionId, holder, ttl);
         putLease(sessionId, lease);
-        if (note !== null) insertNote(takeoverNote(note, sessionId, now));
+        if (note !== null) {
+          insertNote(takeoverNote(note, sessionId, now));
+          sql.dropSessionWaits.run(sessionId);
+        }
         return { sessionId, holder, until: lease.until };
       }),
 

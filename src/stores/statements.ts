@@ -36,6 +36,7 @@ export const STORE_SQL = {
   label: 'UPDATE sessions SET name = iif(?2, ?3, name), archived = coalesce(?4, archived) WHERE session_id = ?1',
   lease: 'SELECT holder, until, ttl FROM leases WHERE session_id = ?',
   putLease: 'INSERT OR REPLACE INTO leases (session_id, holder, until, ttl, digest) VALUES (?, ?, ?, ?, ?)',
+  dropSessionWaits: "DELETE FROM waits WHERE waiter = 'session:' || ?",
   dropLease: 'DELETE FROM leases WHERE session_id = ? AND holder = ?',
   fold: 'SELECT seq, hash, text, digest FROM folds WHERE session_id = ?',
   erased: 'SELECT 1 FROM entries WHERE session_id = ? AND body IS NULL LIMIT 1',

@@ -90,6 +90,18 @@ export function describeMessageStore(
       expect(await wait('5', 'y', 'x')).toBeNull();
     });
 
+    it('ends the waits of a session whose lease another writer takes over, and no other', async () => {
+      const until = Date.now() + 60_000;
+      const { store } = under;
+      await store.acquire('a', 'w-1', 1);
+      await messages.wait({ id: '1', waiter: 'session:a', target: 'session:b', until });
+      await messages.wait({ id: '2', waiter: 'session:aa', target: 'session:b', until });
+      const open = async () => (await messages.waits(0)).map(({ id }) => id);
+      await store.acquire('a', 'w-1', 1);
+      expect(await open()).toEqual(['1', '2']);
+      await expect.poll(() => store.acquire('a', 'w-2', 1).then(open, () => []), { timeout: 20_000 }).toEqual(['2']);
+    });
+
     it('knows the operator and every added person', async () => {
       await messages.addPerson('joe');
       await messages.addPerson('joe');

@@ -33,7 +33,7 @@ export const COLUMNS: { readonly [column: string]: Row } = {
   ...columns('messages', 'nth', { found: [], note: 'the messages are in order of `seq`' }),
   ...columns('receipts', 'nth sender message state', { found: ['store'] }),
   ...columns('receipts', 'at', { found: [], note: 'the entries that record a receipt have a time of their own' }),
-  ...columns('waits', 'id waiter target until', { found: [], note: 'a wait is no evidence; it ends by itself' }),
+  ...columns('waits', 'id waiter target until holder', { found: [], note: 'a wait is no evidence; it ends by itself' }),
   ...columns('people', 'name', { found: [], note: 'the list of addresses is no evidence' }),
   ...columns('nodes', 'name', { found: [], note: 'the list of addresses is no evidence' }),
   ...columns('notes', 'rowid at code session_id message', {

@@ -274,7 +274,7 @@ describe('the store’s file', () => {
     const db = new DatabaseSync(file);
     db.exec('PRAGMA user_version = 99');
     db.close();
-    expect(() => sqliteStore(file)).toThrow(/a newer hopgate wrote it \(schema 99, this one knows 7\); upgrade/);
+    expect(() => sqliteStore(file)).toThrow(/a newer hopgate wrote it \(schema 99, this one knows 8\); upgrade/);
   });
 
   it('of another program is refused and left unchanged', () => {

@@ -4,7 +4,7 @@ import type { Message, MessageStore, Receipt, Wait } from '../../ports/message-s
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 
 /** Inboxes in memory: the reference implementation of `test/contracts/message-store.ts`. */
-export function memoryMessages(clock: Clock): MessageStore {
+export function memoryMessages(clock: Clock): MessageStore & { endWaitsOf(waiter: string): void } {
   const messages = new Map<string, Message>();
   const receipts: (Receipt & { readonly sender: string })[] = [];
   const waits = new Map<string, Wait>();
@@ -51,6 +51,9 @@ export function memoryMessages(clock: Clock): MessageStore {
     },
     async endWait(id) {
       waits.delete(id);
+    },
+    endWaitsOf(waiter) {
+      for (const wait of waits.values()) if (wait.waiter === waiter) waits.delete(wait.id);
     },
     waits: async (now) => [...waits.values()].filter(({ until }) => until > now),
     async putWaits(node, fresh) {

@@ -2,6 +2,7 @@ import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { MailPlace, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Database } from '../node-sqlite.ts';
+import { isGone, processHolder } from '../process-holder.ts';
 import { statementsOf } from '../statements.ts';
 
 export const DDL_MESSAGES = `
@@ -34,6 +35,9 @@ export const DDL_MESSAGES = `
   INSERT INTO people VALUES ('operator');
 `;
 
+/** The process that waits, so that others see its end. */
+export const DDL_WAIT_HOLDERS = "ALTER TABLE waits ADD COLUMN holder TEXT NOT NULL DEFAULT '';";
+
 export const DDL_NODES = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
 
 const COLUMNS = 'id, seq, kind, act, sender AS "from", author, recipient AS "to", text, ref, sent_at AS sentAt, state';
@@ -50,10 +54,9 @@ const SQL = {
   receipts: 'SELECT nth, message, state, at FROM receipts WHERE sender = ? AND nth > ? ORDER BY nth',
   news: `SELECT EXISTS (SELECT 1 FROM messages WHERE recipient = ?1 AND seq > ?2)
     OR EXISTS (SELECT 1 FROM receipts WHERE sender = ?1 AND nth > ?3) AS news`,
-  waits: 'SELECT id, waiter, target, until FROM waits',
-  addWait: 'INSERT OR REPLACE INTO waits VALUES (?, ?, ?, ?)',
+  waits: 'SELECT id, waiter, target, until, holder FROM waits WHERE until > ?',
+  addWait: 'INSERT OR REPLACE INTO waits (id, waiter, target, until, holder) VALUES (?, ?, ?, ?, ?)',
   dropWait: 'DELETE FROM waits WHERE id = ?1 OR until <= ?2',
-  openWaits: 'SELECT id, waiter, target, until FROM waits WHERE until > ?',
   dropWaitsOf: 'DELETE FROM waits WHERE substr(id, -length(?1)) = ?1',
   nodes: 'SELECT name FROM nodes ORDER BY name',
   addNode: 'INSERT OR IGNORE INTO nodes VALUES (?)',
@@ -79,6 +82,9 @@ export function sqliteMessages(
   const sql = statementsOf(db, SQL);
   const row = (found: unknown): Message | null => (found ? ({ ...(found as Message) } as Message) : null);
   const rows = (found: readonly unknown[]) => found.map((each) => row(each)!);
+  /** The waits that have not ended. That of a process that has ended is over, too. */
+  const openWaits = (now: number): readonly Wait[] =>
+    sql.waits.all(now).flatMap(({ holder, ...wait }) => (isGone(String(holder)) ? [] : [wait as unknown as Wait]));
   return {
     send: (draft) =>
       write((now) => {
@@ -107,19 +113,19 @@ export function sqliteMessages(
     hasNews: async (address, { seq, receipt }) => read(() => sql.news.get(address, seq, receipt)?.['news'] === 1),
     wait: (wait) =>
       write((now) => {
-        const circle = circleOfWaits(sql.waits.all() as unknown as Wait[], wait, now);
-        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until);
+        const circle = circleOfWaits(openWaits(now), wait, now);
+        if (circle === null) sql.addWait.run(wait.id, wait.waiter, wait.target, wait.until, processHolder(''));
         return circle;
       }),
     endWait: (id) =>
       write((now) => {
         sql.dropWait.run(id, now);
       }),
-    waits: async (now) => read(() => sql.openWaits.all(now).map((each) => ({ ...each }) as unknown as Wait)),
+    waits: async (now) => read(() => openWaits(now)),
     putWaits: (node, waits) =>
       write(() => {
         sql.dropWaitsOf.run(`@${node}`);
-        for (const { id, waiter, target, until } of waits) sql.addWait.run(id, waiter, target, until);
+        for (const { id, waiter, target, until } of waits) sql.addWait.run(id, waiter, target, until, '');
       }),
     nodes: async () => read(() => sql.nodes.all().map(({ name }) => String(name))),
     addNode: (name) =>

@@ -113,8 +113,9 @@ export interface EvidenceStore {
 
   /**
    * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder, ends the
-   * waits that it left, and notes that in the operator log. Throws `session-busy` (and notes it) while another holder's lease is valid. A lease that
-   * lasts longer than one can be asked for (a clock was ahead) is shortened to its `ttl` then.
+   * waits that it left, and notes that in the operator log. Throws `session-busy` (and notes it) while another holder's
+   * lease is valid. A lease that lasts longer than one can be asked for (a clock was ahead) is shortened to its `ttl`
+   * then.
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;

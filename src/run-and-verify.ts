@@ -13,8 +13,8 @@ import { countingIds } from './testing/doubles/counting-ids.ts';
 import { TRIAL_CONFIG } from './testing/model/model-config.ts';
 import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
-import { request } from './testing/plan/request.ts';
 import { searchRoute } from './testing/plan/search.ts';
+import { sendRequest } from './testing/plan/send-request.ts';
 
 type Fields = { readonly [field: string]: Json };
 
@@ -96,7 +96,7 @@ export async function runAndVerify(
     options,
   )) {
     lead.report = report ?? null;
-    const moved = await request(session, asked);
+    const moved = await sendRequest(session, asked);
     lead.report = null;
     if (!moved.ok) return finish(moved.denial, null);
   }

@@ -126,7 +126,7 @@ export async function settingOf(specs: SpecSet | string, options: TestSpecsOptio
   const run = {
     agent: options.agent ?? agentOf(loaded),
     provoked: new Set<string>(),
-    onTaken: coverage.add,
+    onMove: coverage.add,
     ...(options.backends ? { backends: options.backends } : {}),
   };
   return { pinned: { specs: loaded, config: { ...trialConfig(loaded), ...options.config } }, run, coverage };

@@ -6,9 +6,9 @@ import type { Space } from './space.ts';
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
 export function notesOn(specs: SpecSet, space: Space): SpecWarning[] {
   const places = new Set(space.nodes.map(({ state }) => state.place));
-  const shut = new Map(specs.edges.map((edge) => [edge, space.shut(edge)]));
+  const blocked = new Map(specs.edges.map((edge) => [edge, space.blockedBy(edge)]));
   const dead = specs.edges.flatMap((edge): SpecWarning[] => {
-    const why = shut.get(edge) ?? null;
+    const why = blocked.get(edge) ?? null;
     if (why === null || !places.has(edge.from) || !places.has(edge.to)) return [];
     const path = `peripherals.${edge.from}.exit.${edge.exit}`;
     const message = `${edge.exit} never opens ${edge.to}: ${why}`;
@@ -18,14 +18,14 @@ export function notesOn(specs: SpecSet, space: Space): SpecWarning[] {
   });
   const useless = [...places].flatMap((from) =>
     (from === null ? [] : delegationEdges(specs, from)).flatMap((edge): SpecWarning[] => {
-      const why = space.shut(edge);
+      const why = space.blockedBy(edge);
       if (why === null) return [];
       const message = `no sub-agent can ever start in ${edge.to}: ${why}`;
       const path = `peripherals.${edge.from}.delegates`;
       return [{ code: 'useless-delegate', path, message, suggestion: `take ${edge.to} out, or change the rule` }];
     }),
   );
-  const open = specs.edges.filter((edge) => shut.get(edge) === null);
+  const open = specs.edges.filter((edge) => blocked.get(edge) === null);
   return [...dead, ...useless, ...lostModes(specs, space), ...operatorOnly(specs, space, open)];
 }
 
@@ -61,10 +61,10 @@ function operatorOnly(specs: SpecSet, space: Space, open: readonly Edge[]): Spec
       message: `only the operator can ${what} ${id}`,
       suggestion: null,
     });
-    const ways = out.get(id) ?? [];
+    const exits = out.get(id) ?? [];
     return [
       ...(!started.has(id) && (into.get(id) ?? []).every(isOperators) ? [note('enter', 'entry')] : []),
-      ...(ways.length > 0 && ways.every(isOperators) ? [note('hop out of', 'exit')] : []),
+      ...(exits.length > 0 && exits.every(isOperators) ? [note('hop out of', 'exit')] : []),
     ];
   });
 }

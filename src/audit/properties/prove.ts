@@ -5,7 +5,7 @@ import { type AbstractMove, type AbstractState, canChange, canShip } from './abs
 import { notesOn } from './notes.ts';
 import { keyOf, type Node, pathTo, type Space, type SpaceFor, spacesOf } from './space.ts';
 
-/** The result for one property. `path`: a shortest sequence of moves that breaks it; null if not about sequences. */
+/** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */
 export interface Proof {
   /** `reachable`, `way-back`, `bound`, `apart`, or the property as its author wrote it. */
   readonly property: string;
@@ -15,7 +15,7 @@ export interface Proof {
 }
 
 const succeeded = (property: string): Proof => ({ property, holds: true, message: null, path: null });
-const broken = (property: string, message: string, path: readonly string[] | null = null): Proof => ({
+const failed = (property: string, message: string, path: readonly string[] | null = null): Proof => ({
   property,
   holds: false,
   message,
@@ -24,7 +24,7 @@ const broken = (property: string, message: string, path: readonly string[] | nul
 
 /**
  * Proves the built-in properties of a spec set, and those that it states itself, over every possible session; each
- * broken one has a shortest counterexample. Pure.
+ * false one has a shortest counterexample. Pure.
  *
  * @example proveProperties(specs).filter(({ holds }) => !holds)
  */
@@ -38,51 +38,51 @@ export function examineSpecs(specs: SpecSet): {
   const spaceFor = spacesOf(specs);
   const space = spaceFor([]);
   const proofs = [
-    ...reachable(specs, space),
-    ...wayBack(specs, space),
-    ...bound(specs),
-    ...apart(specs),
-    ...(specs.properties ?? []).map((property) => prove(specs, spaceFor, property)),
+    ...proveReachable(specs, space),
+    ...proveWayBack(specs, space),
+    ...proveBound(specs),
+    ...proveApart(specs),
+    ...(specs.properties ?? []).map((property) => proveStated(specs, spaceFor, property)),
   ];
   return { proofs, notes: notesOn(specs, space) };
 }
 
-function reachable(specs: SpecSet, space: Space): Proof[] {
+function proveReachable(specs: SpecSet, space: Space): Proof[] {
   const places = new Set(
     space.nodes.flatMap(({ state }) => [state.place, ...space.delegations(state).map(({ to }) => to.place)]),
   );
-  const lost = Object.keys(specs.peripherals).filter((id) => !places.has(id));
-  return lost.length === 0
+  const unreached = Object.keys(specs.peripherals).filter((id) => !places.has(id));
+  return unreached.length === 0
     ? [succeeded('reachable')]
-    : lost.map((id) =>
-        broken('reachable', `no session can reach ${id}: ${shutWays(specs, space, [id]) || 'nothing leads there'}`),
+    : unreached.map((id) =>
+        failed('reachable', `no session can reach ${id}: ${blockedEdges(specs, space, [id]) || 'nothing leads there'}`),
       );
 }
 
 const SHOWN = 3;
 
 /** Describes the edges to these places that can never be taken, with reasons; empty if there are none. */
-function shutWays({ edges }: SpecSet, space: Space, places: readonly string[]): string {
-  const shut = edges.flatMap((edge) => {
-    const why = places.includes(edge.to) ? space.shut(edge) : null;
+function blockedEdges({ edges }: SpecSet, space: Space, places: readonly string[]): string {
+  const blocked = edges.flatMap((edge) => {
+    const why = places.includes(edge.to) ? space.blockedBy(edge) : null;
     return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} is shut (${why})`];
   });
-  const more = shut.length > SHOWN ? `, and ${shut.length - SHOWN} more` : '';
-  return `${shut.slice(0, SHOWN).join(', ')}${more}`;
+  const more = blocked.length > SHOWN ? `, and ${blocked.length - SHOWN} more` : '';
+  return `${blocked.slice(0, SHOWN).join(', ')}${more}`;
 }
 
 /** Proves that a reflecting peripheral stays reachable from everywhere; without one, that every place can be left. */
-function wayBack(specs: SpecSet, space: Space): Proof[] {
-  const homes = Object.values(specs.peripherals).filter(looksBack);
-  if (homes.length > 0) {
-    const names = homes.map(({ id }) => id);
-    const stuck = space.withoutWay(({ place }) => place !== null && names.includes(place));
-    return [stuck ? noWay('way-back', stuck, names, shutWays(specs, space, names)) : succeeded('way-back')];
+function proveWayBack(specs: SpecSet, space: Space): Proof[] {
+  const reflecting = Object.values(specs.peripherals).filter(looksBack);
+  if (reflecting.length > 0) {
+    const names = reflecting.map(({ id }) => id);
+    const stuck = space.firstUnableToReach(({ place }) => place !== null && names.includes(place));
+    return [stuck ? cannotReach('way-back', stuck, names, blockedEdges(specs, space, names)) : succeeded('way-back')];
   }
   const dead = space.nodes.find(({ state }) => state.place !== null && !canLeave(space, state));
   return [
     dead
-      ? broken('way-back', `${dead.state.place} is a dead end: no hop out of it can ever be taken`, pathTo(dead))
+      ? failed('way-back', `${dead.state.place} is a dead end: no hop out of it can ever be taken`, pathTo(dead))
       : succeeded('way-back'),
   ];
 }
@@ -103,37 +103,39 @@ function canLeave(space: Space, from: AbstractState): boolean {
   return false;
 }
 
-const noWay = (property: string, stuck: Node, to: readonly string[], shut: string): Proof =>
-  broken(
+const cannotReach = (property: string, stuck: Node, to: readonly string[], blocked: string): Proof =>
+  failed(
     property,
-    `from ${stuck.state.place} no hops lead to ${to.join(' or ')}${shut === '' ? '' : `: ${shut}`}`,
+    `from ${stuck.state.place} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
     pathTo(stuck),
   );
 
-function bound({ peripherals }: SpecSet): Proof[] {
+function proveBound({ peripherals }: SpecSet): Proof[] {
   const open = Object.values(peripherals).flatMap(({ id, exits }) =>
     exits.filter((exit) => !exit.bound && !exit.name.startsWith('hop-')).map(({ name }) => `${id}.${name}`),
   );
   return open.length === 0
     ? [succeeded('bound')]
-    : open.map((exit) => broken('bound', `the exit ${exit} is bound to no destination`));
+    : open.map((exit) => failed('bound', `the exit ${exit} is bound to no destination`));
 }
 
-function apart(specs: SpecSet): Proof[] {
-  const both = Object.values(specs.peripherals).filter((spec) => canChange(specs, spec) && canShip(specs, spec));
+function proveApart(specs: SpecSet): Proof[] {
+  const changesAndShips = Object.values(specs.peripherals).filter(
+    (spec) => canChange(specs, spec) && canShip(specs, spec),
+  );
   const tools = Object.values(specs.peripherals).filter(
     (spec) =>
       canChange(specs, spec) &&
       spec.tools.some((id) => ['bash-git', 'bash-deploy'].includes(id)) &&
-      !both.includes(spec),
+      !changesAndShips.includes(spec),
   );
-  const found = [...both, ...tools];
+  const found = [...changesAndShips, ...tools];
   return found.length === 0
     ? [succeeded('apart')]
-    : found.map(({ id }) => broken('apart', `${id} both changes code and ships it`));
+    : found.map(({ id }) => failed('apart', `${id} both changes code and ships it`));
 }
 
-function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
+function proveStated(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
   const { text } = property;
   const space = spaceFor([]);
   switch (property.kind) {
@@ -149,26 +151,26 @@ function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
         return within === 'own' && there && (what === 'change' ? canChange : canShip)(specs, there);
       });
       if (!can && worker)
-        return broken(text, `${peripheral} can ${what}: it starts sub-agents in ${worker.to}, within their own limits`);
+        return failed(text, `${peripheral} can ${what}: it starts sub-agents in ${worker.to}, within their own limits`);
       return can
-        ? broken(text, `${peripheral} can ${what}: it has ${tools}, and the scope ${spec.scope.name}`)
+        ? failed(text, `${peripheral} can ${what}: it has ${tools}, and the scope ${spec.scope.name}`)
         : succeeded(text);
     }
     case 'eventually': {
-      const stuck = space.withoutWay(({ place }) => place === property.peripheral);
+      const stuck = space.firstUnableToReach(({ place }) => place === property.peripheral);
       const to = [property.peripheral];
-      return stuck ? noWay(text, stuck, to, shutWays(specs, space, to)) : succeeded(text);
+      return stuck ? cannotReach(text, stuck, to, blockedEdges(specs, space, to)) : succeeded(text);
     }
     case 'before': {
       const { first, then } = property;
       const without = space.explore((_, { to }) => !isAt(first, to));
-      const message = `${nameOf(then)} can be reached without ${nameOf(first)} before`;
+      const message = `${placeName(then)} can be reached without ${placeName(first)} before`;
       const node = without.find(({ state }) => isAt(then, state) && !isAt(first, state));
-      if (node) return broken(text, message, pathTo(node));
+      if (node) return failed(text, message, pathTo(node));
       for (const each of without) {
         if (isAt(first, each.state)) continue;
         const started = space.delegations(each.state).find(({ to }) => then.kind === 'peripheral' && isAt(then, to));
-        if (started) return broken(text, message, pathTo(each, started));
+        if (started) return failed(text, message, pathTo(each, started));
       }
       return succeeded(text);
     }
@@ -182,7 +184,7 @@ function prove(specs: SpecSet, spaceFor: SpaceFor, property: Property): Proof {
 const isAt = (where: PropertyPlace, { place, mode }: AbstractState): boolean =>
   where.kind === 'mode' ? mode === where.mode : place === where.peripheral;
 
-const nameOf = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
+const placeName = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
 function neverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'never-enter' }>): Proof {
   const { target, without, text } = property;
@@ -197,7 +199,7 @@ function neverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'nev
     for (const node of nodes) {
       for (const move of [...space.moves(node.state), ...space.delegations(node.state)]) {
         if (!enters(node.state, move) || holds(atom, node.state, move)) continue;
-        return broken(text, `${nameOf(target)} can be entered without ${atomName(atom)}`, pathTo(node, move));
+        return failed(text, `${placeName(target)} can be entered without ${atomName(atom)}`, pathTo(node, move));
       }
     }
   }
@@ -244,7 +246,7 @@ function exclusive(specs: SpecSet, space: Space, { of, names, text }: Extract<Pr
       ({ tools }) => names.filter((name) => tools.includes(name)).length > 1,
     );
     return both
-      ? broken(text, `${both.id} has ${names.filter((name) => both.tools.includes(name)).join(' and ')}`)
+      ? failed(text, `${both.id} has ${names.filter((name) => both.tools.includes(name)).join(' and ')}`)
       : succeeded(text);
   }
   for (const node of space.nodes) {
@@ -252,7 +254,7 @@ function exclusive(specs: SpecSet, space: Space, { of, names, text }: Extract<Pr
     if (place === null || !names.includes(place)) continue;
     for (const move of space.moves(node.state)) {
       if (move.kind !== 'hop' || move.to.place === place || !names.includes(move.to.place ?? '')) continue;
-      return broken(text, `a hop leads from ${place} to ${move.to.place}`, pathTo(node, move));
+      return failed(text, `a hop leads from ${place} to ${move.to.place}`, pathTo(node, move));
     }
   }
   return succeeded(text);

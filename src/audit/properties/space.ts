@@ -1,7 +1,7 @@
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import { type AbstractMove, AbstractSessions, type AbstractState, agentsIn, testers } from './abstract-session.ts';
 
-/** A reachable state and a shortest way to it. */
+/** A reachable state and a shortest path to it. */
 export interface Node {
   readonly state: AbstractState;
   readonly before: Node | null;
@@ -92,7 +92,7 @@ export class Space {
    * Returns the reason why an edge can never be taken; null if it can. The reason is what blocks it in every state at
    * its source; if no single requirement does, the requirements that never hold together.
    */
-  shut(edge: Edge): string | null {
+  blockedBy(edge: Edge): string | null {
     this.#byPlace ??= Map.groupBy(this.nodes, ({ state }) => state.place);
     const nodes = this.#byPlace.get(edge.from) ?? [];
     if (nodes.length === 0) return `no session reaches ${edge.from}`;
@@ -108,7 +108,7 @@ export class Space {
   }
 
   /** The first node from which no hops, steps and mode changes lead to a state that `wanted` accepts. */
-  withoutWay(wanted: (state: AbstractState) => boolean): Node | null {
+  firstUnableToReach(wanted: (state: AbstractState) => boolean): Node | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];
     for (const { state } of this.nodes) {

@@ -47,23 +47,23 @@ async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<strin
 function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
   const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;
-  const due = scopeNow(now);
-  const reported: Json = {
+  const expectedScope = scopeNow(now);
+  const actual: Json = {
     root,
     peripheral,
     scope: scope as never,
     readableFiles: readableFiles as never,
     unsafeNoSandbox,
   };
-  const files = due.read === 'session-log' ? [...now.files] : null;
-  const right: Json = {
+  const files = expectedScope.read === 'session-log' ? [...now.files] : null;
+  const expected: Json = {
     root: now.root,
     peripheral: now.visit?.peripheral ?? null,
-    scope: due as never,
+    scope: expectedScope as never,
     readableFiles: files,
     unsafeNoSandbox: false,
   };
-  return sameJson(reported, right)
+  return sameJson(actual, expected)
     ? null
-    : `a tool was granted ${JSON.stringify(reported)} where it is ${JSON.stringify(right)}`;
+    : `a tool was granted ${JSON.stringify(actual)} where it is ${JSON.stringify(expected)}`;
 }

@@ -6,8 +6,8 @@ import type { Json } from '../../spec/types.ts';
 
 /** The answer that the spec requires, and the different one of the session. */
 export interface Difference {
-  readonly due: string;
-  readonly said: string;
+  readonly expected: string;
+  readonly actual: string;
 }
 
 type Facts = { readonly [name: string]: Json };
@@ -16,7 +16,7 @@ type Facts = { readonly [name: string]: Json };
 export function compareState({ specs }: Pinned, state: AuditState, status: SessionStatus): Difference | null {
   const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
-  const due: Facts = {
+  const expected: Facts = {
     sessionId: state.sessionId,
     agent: state.agent,
     mode: state.mode,
@@ -35,7 +35,7 @@ export function compareState({ specs }: Pinned, state: AuditState, status: Sessi
     // Context and fruit never change a session's identity.
     who: { 'session-id': state.sessionId, author: state.agent },
   };
-  const said: Facts = {
+  const actual: Facts = {
     sessionId: status.sessionId,
     agent: status.agent,
     mode: status.mode,
@@ -50,7 +50,7 @@ export function compareState({ specs }: Pinned, state: AuditState, status: Sessi
     here: status.here as Json,
     who: { 'session-id': status.backpack['session-id'] ?? null, author: status.backpack['author'] ?? null },
   };
-  const name = Object.keys(due).find((fact) => !sameJson(due[fact], said[fact]));
+  const name = Object.keys(expected).find((fact) => !sameJson(expected[fact], actual[fact]));
   if (name === undefined) return null;
-  return { due: `${name}: ${JSON.stringify(due[name])}`, said: `${name}: ${JSON.stringify(said[name])}` };
+  return { expected: `${name}: ${JSON.stringify(expected[name])}`, actual: `${name}: ${JSON.stringify(actual[name])}` };
 }

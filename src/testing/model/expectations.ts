@@ -1,12 +1,15 @@
 import { firstProblem } from '../../audit/rules/problems.ts';
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
+import { offerProblem } from '../plan/check-available.ts';
 import type { Move } from '../plan/moves.ts';
-import { dryRun } from '../plan/request.ts';
+import { dryRun } from '../plan/send-request.ts';
 import type { Difference } from './compare-state.ts';
 
 /** The refusal that a session must answer a move with; null if it must allow the move. */
@@ -31,8 +34,8 @@ export class Expectations {
 
   /** The refusal that the spec requires for a move. An expired approval, and a refusal by a tool, come last. */
   refusal({ asked, report, approvalMinutes }: Move, state: AuditState): ExpectedRefusal {
-    const want = firstProblem(state, asked, this.#now());
-    if (want) return want;
+    const problem = firstProblem(state, asked, this.#now());
+    if (problem) return problem;
     if (approvalMinutes === 0 && this.#wantsApproval(asked, state))
       return { code: 'approval-invalid', constraint: 'an approval that has not expired' };
     const outcome = asked.kind === 'step' && !this.#isTheirs(asked.tool) && report?.outcome;
@@ -47,19 +50,44 @@ export class Expectations {
   /** Null if a dry run gives the same answer as the move itself, including events since the last entry. */
   async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<Difference | null> {
     if (asked.kind === 'step') {
-      const due = firstProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
-      const said = session.why(asked);
-      if ((said?.code ?? 'it would be allowed') === due) return null;
-      return { due: `asked beforehand: ${due}`, said: said ? `${said.code}: ${said.message}` : 'it would be allowed' };
+      const expected = firstProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
+      const actual = session.why(asked);
+      if ((actual?.code ?? 'it would be allowed') === expected) return null;
+      return {
+        expected: `dry run: ${expected}`,
+        actual: actual ? `${actual.code}: ${actual.message}` : 'it would be allowed',
+      };
     }
     if (!('approves' in asked) || wait) return null;
-    const wants = this.#wantsApproval(asked, state);
-    const said = await dryRun(session, asked);
-    if ((said !== null) === wants) return null;
+    const needsApproval = this.#wantsApproval(asked, state);
+    const actual = await dryRun(session, asked);
+    if ((actual !== null) === needsApproval) return null;
     return {
-      due: `asked beforehand: ${wants ? 'it wants an approval' : 'only an approval is missing'}`,
-      said: said ? 'it wants one' : 'it wants none',
+      expected: `dry run: it needs ${needsApproval ? 'an' : 'no'} approval`,
+      actual: actual ? 'it needs one' : 'it needs none',
     };
+  }
+
+  /** The difference between a session's answer to a move and the expected refusal; null if there is none. */
+  answerProblem(
+    move: Move,
+    refusal: ExpectedRefusal,
+    denial: Denial | null,
+    state: AuditState,
+    last: Entry | null,
+  ): Difference | null {
+    if (!refusal) {
+      if (!denial || this.mayRefuse(move, denial)) return null;
+      return { expected: 'it is allowed', actual: `it was refused: ${denial.code}: ${denial.message}` };
+    }
+    const expected = `${refusal.code} (${refusal.constraint})`;
+    if (!denial) return { expected: `it is refused: ${expected}`, actual: 'it was allowed' };
+    if (denial.code !== refusal.code) return { expected, actual: `${denial.code}: ${denial.message}` };
+    const body = last && bodyOf(last.body);
+    if (refusal.code !== 'session-closed' && (body?.event !== 'denial' || body.code !== refusal.code))
+      return { expected: 'the refusal is recorded', actual: `the last entry records ${body?.event ?? 'nothing'}` };
+    const offer = offerProblem(this.#parts.pinned, state, move.asked, denial);
+    return offer === null ? null : { expected: 'the refusal names the available actions', actual: offer };
   }
 
   #wantsApproval(asked: AuditRequest, state: AuditState): boolean {

@@ -14,17 +14,16 @@ import { LEASE_MS } from '../../session/writer.ts';
 import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
 import { type Death, Died, MortalProcess } from '../doubles/mortal-store.ts';
-import { offerProblem } from '../plan/check-available.ts';
-import { type Move, SEEN } from '../plan/moves.ts';
+import { DEFAULT_REPORT, type Move } from '../plan/moves.ts';
 import { predict } from '../plan/predict.ts';
-import { request } from '../plan/request.ts';
+import { sendRequest } from '../plan/send-request.ts';
 import { compareState } from './compare-state.ts';
 import { Expectations, type ExpectedRefusal } from './expectations.ts';
 import { forgeApprovals } from './forge-approvals.ts';
 import type { ModelClock } from './model-clock.ts';
 
 /** One move, the refusal that the spec demands, and the session's answer. */
-export interface Taken {
+export interface MoveResult {
   readonly move: Move;
   readonly before: AuditState;
   readonly refusal: ExpectedRefusal;
@@ -44,7 +43,7 @@ export interface ModelRunOptions {
   readonly root: string;
   /** Replace the canned tools, for the tools that they serve. */
   readonly backends?: readonly ToolBackend[];
-  readonly onTaken?: (taken: Taken) => void;
+  readonly onMove?: (result: MoveResult) => void;
 }
 
 /**
@@ -56,7 +55,7 @@ export class ModelRun {
   readonly #options: ModelRunOptions;
   readonly #expectations: Expectations;
   readonly #ids = countingIds();
-  readonly #way: string[] = [];
+  readonly #trace: string[] = [];
   #process: MortalProcess;
   #session: Session | null = null;
   #state: AuditState;
@@ -82,8 +81,8 @@ export class ModelRun {
   }
 
   /** Descriptions of the moves so far. */
-  get way(): readonly string[] {
-    return this.#way;
+  get trace(): readonly string[] {
+    return this.#trace;
   }
 
   async open(): Promise<this> {
@@ -102,55 +101,55 @@ export class ModelRun {
   }
 
   /** Makes a move in the session. Throws {@link ModelRunFailure} if the session and the spec disagree. */
-  async make(move: Move): Promise<Taken> {
-    this.#way.push(move.name);
+  async make(move: Move): Promise<MoveResult> {
+    this.#trace.push(move.name);
     this.#advanceClock(move);
-    const differs = await this.#expectations.dryRunProblem(this.session, move, this.#state);
-    if (differs) this.#fail(move, differs.due, differs.said);
+    const difference = await this.#expectations.dryRunProblem(this.session, move, this.#state);
+    if (difference) this.#fail(move, difference.expected, difference.actual);
     if (move.wait) await this.#settle();
     const before = this.#state;
-    const want = this.#expectations.refusal(move, this.#state);
+    const expected = this.#expectations.refusal(move, this.#state);
     const denial = await this.#request(move);
     await this.#read();
     // A closed session is released, so later requests come from a process that opens it again.
     if (this.#state.closed && !before.closed) await this.resume();
-    this.#compare(move, want, denial);
-    const taken = { move, before, refusal: want, denial };
-    this.#options.onTaken?.(taken);
-    return taken;
+    this.#compare(move, expected, denial);
+    const result = { move, before, refusal: expected, denial };
+    this.#options.onMove?.(result);
+    return result;
   }
 
   /** Makes two moves at the same time. The session must run them one after the other. */
-  async takeBoth(first: Move, second: Move): Promise<void> {
-    this.#way.push(`${first.name} and ${second.name} at once`);
-    const wants = [
+  async makeBoth(first: Move, second: Move): Promise<void> {
+    this.#trace.push(`${first.name} and ${second.name} at once`);
+    const expectations = [
       this.#expectations.refusal(first, this.#state),
       this.#expectations.refusal(second, predict(this.#options.pinned, this.#state, first)),
     ] as const;
     const answers = await Promise.all([this.#request(first), this.#request(second)]);
     await this.#read();
-    for (const [index, want] of wants.entries()) {
+    for (const [index, refusal] of expectations.entries()) {
       const move = [first, second][index]!;
       const denial = answers[index] ?? null;
-      if (!want && denial && this.#expectations.mayRefuse(move, denial)) continue;
-      const got = denial?.code ?? 'allowed';
-      const due = want?.code ?? 'allowed';
-      if (got !== due) this.#fail(move, due, got);
+      if (!refusal && denial && this.#expectations.mayRefuse(move, denial)) continue;
+      const actual = denial?.code ?? 'allowed';
+      const expected = refusal?.code ?? 'allowed';
+      if (actual !== expected) this.#fail(move, expected, actual);
     }
     this.#compareState(second);
   }
 
   /** Asks the gate for a move that only lacks an approval, with approvals for other requests. */
   forgeApproval(move: Move): void {
-    this.#way.push(`${move.name} by approvals for something else`);
+    this.#trace.push(`${move.name} by approvals for something else`);
     const problem = forgeApprovals(this.#options.pinned, this.#state, move);
     if (problem) this.#fail(move, 'only an approval for exactly this is taken', problem);
   }
 
   /** Lets another program act on the session, and reads the entries that it left. */
-  async withSession(name: string, play: (session: Session) => Promise<void>): Promise<void> {
-    this.#way.push(name);
-    await play(this.session);
+  async withSession(name: string, act: (session: Session) => Promise<void>): Promise<void> {
+    this.#trace.push(name);
+    await act(this.session);
     await this.#read();
     this.#compareState({ name, asked: { kind: 'close' } });
   }
@@ -159,24 +158,24 @@ export class ModelRun {
    * Makes a move and dies at its first append, before or after it is durable. Then another process resumes the session.
    * If the move was not recorded, it is made again.
    */
-  async takeAndDie(move: Move, death: Death): Promise<void> {
+  async makeAndCrash(move: Move, death: Death): Promise<void> {
     this.#advanceClock(move);
     if (move.wait) await this.#settle();
     const before = this.#state;
     const head = this.#seq;
     this.#process.dieAt(death);
-    const survived = await this.#request(move).then(
+    const answered = await this.#request(move).then(
       () => true,
       (error) => {
         if (error instanceof Died) return false;
         throw error;
       },
     );
-    this.#way.push(`${move.name} (killed ${death} it was on record)`);
+    this.#trace.push(`${move.name} (killed ${death} it was on record)`);
     await this.resume();
-    if (survived) this.#fail(move, 'the writer should have died', 'it answered');
+    if (answered) this.#fail(move, 'the writer dies', 'it answered');
     if (death === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);
-    if (death === 'after' && this.#seq === head) this.#fail(move, 'what was durable is there', 'it is gone');
+    if (death === 'after' && this.#seq === head) this.#fail(move, 'the durable entry is kept', 'it is gone');
     const steps = this.#state.steps > before.steps;
     const done = death === 'after' && (move.asked.kind !== 'step' || steps);
     if (!done) await this.make({ ...move, wait: 0 });
@@ -201,13 +200,13 @@ export class ModelRun {
     const [damage] = chain;
     if (damage)
       throw new ModelRunFailure(
-        `${this.#way.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
+        `${this.#trace.join(' → ')}\n  the chain is broken at entry ${damage.seq} (${damage.rule}): ${damage.message}`,
       );
     const { violations } = audit;
     const [first] = violations;
     if (first)
       throw new ModelRunFailure(
-        `${this.#way.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
+        `${this.#trace.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
       );
     await this.session.detach().catch((error) => {
       if (!(error instanceof Died)) throw error;
@@ -226,7 +225,7 @@ export class ModelRun {
 
   async #request(move: Move): Promise<Denial | null> {
     this.#move = move;
-    const result = await request(this.session, move.asked);
+    const result = await sendRequest(this.session, move.asked);
     if (this.#complaint) this.#fail(move, 'the tool is called as it should be', this.#complaint);
     return result.ok ? null : result.denial;
   }
@@ -245,34 +244,21 @@ export class ModelRun {
     this.#state = state;
   }
 
-  #compare(move: Move, want: ExpectedRefusal, denial: Denial | null): void {
-    if (!want) {
-      if (denial && this.#expectations.mayRefuse(move, denial)) return this.#compareState(move);
-      if (denial) this.#fail(move, 'it is allowed', `it was refused: ${denial.code}: ${denial.message}`);
-      return this.#compareState(move);
-    }
-    if (!denial) return this.#fail(move, `it is refused: ${want.code} (${want.constraint})`, 'it was allowed');
-    if (denial.code !== want.code)
-      return this.#fail(move, `${want.code} (${want.constraint})`, `${denial.code}: ${denial.message}`);
-    if (want.code !== 'session-closed') {
-      const body = this.#last && bodyOf(this.#last.body);
-      if (body?.event !== 'denial' || body.code !== want.code)
-        this.#fail(move, 'the refusal is on record', `the last entry records ${body?.event ?? 'nothing'}`);
-    }
-    const empty = offerProblem(this.#options.pinned, this.#state, move.asked, denial);
-    if (empty) this.#fail(move, 'the refusal says what can be done instead', empty);
-    return this.#compareState(move);
+  #compare(move: Move, refusal: ExpectedRefusal, denial: Denial | null): void {
+    const problem = this.#expectations.answerProblem(move, refusal, denial, this.#state, this.#last);
+    if (problem) this.#fail(move, problem.expected, problem.actual);
+    this.#compareState(move);
   }
 
   /** Checks that the session's status matches its evidence. */
   #compareState(move: Move): void {
     const problem = compareState(this.#options.pinned, this.#state, this.session.state);
-    if (problem) this.#fail(move, problem.due, problem.said);
+    if (problem) this.#fail(move, problem.expected, problem.actual);
   }
 
-  #fail(move: Move, want: string, got: string): never {
+  #fail(move: Move, expected: string, actual: string): never {
     throw new ModelRunFailure(
-      `${this.#way.join(' → ')}\n  asked     ${JSON.stringify(move.asked)}\n  expected  ${want}\n  but       ${got}`,
+      `${this.#trace.join(' → ')}\n  request   ${JSON.stringify(move.asked)}\n  expected  ${expected}\n  actual    ${actual}`,
     );
   }
 
@@ -298,7 +284,7 @@ export class ModelRun {
         for await (const { entry } of store.entries(this.session.id, { from: this.#seq + 1 })) last = entry;
         return last;
       },
-      report: () => (this.#move?.breaks ? null : (this.#move?.report ?? SEEN)),
+      report: () => (this.#move?.breaks ? null : (this.#move?.report ?? DEFAULT_REPORT)),
       complain: (problem) => {
         this.#complaint = problem;
       },

@@ -11,12 +11,12 @@ import type { Move } from '../plan/moves.ts';
 import { negativeCases } from '../plan/negative-cases.ts';
 import { type PlannedCase, place } from '../plan/planned-case.ts';
 import { ModelClock } from './model-clock.ts';
-import { ModelRun, ModelRunFailure, type Taken } from './model-run.ts';
+import { ModelRun, ModelRunFailure, type MoveResult } from './model-run.ts';
 
 export interface RunCaseOptions {
   readonly agent: string;
   readonly backends?: readonly ToolBackend[];
-  readonly onTaken?: (taken: Taken) => void;
+  readonly onMove?: (taken: MoveResult) => void;
   /** Places and modes whose negative cases were already tried; shared between the walks of one run. */
   readonly provoked: Set<string>;
 }
@@ -26,20 +26,20 @@ const ROOT = '/repository';
 /** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
 export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
   const clock = new ModelClock();
-  const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  const run = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) {
-    if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
-    await takePlanned(trial, move, planned);
+    if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
+    await makePlanned(run, move, planned);
   }
-  if (planned.provoke === 'end') await provoke(pinned, trial, 'whole');
-  if (planned.provoke === 'all') await provokeOnce(pinned, trial, options.provoked);
-  for (const move of planned.tries ?? []) await trial.make(move);
+  if (planned.provoke === 'end') await provoke(pinned, run, 'whole');
+  if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
+  for (const move of planned.tries ?? []) await run.make(move);
   for (const move of planned.forges ?? []) {
-    trial.forgeApproval(move);
-    await trial.make({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
+    run.forgeApproval(move);
+    await run.make({ ...move, name: `${move.name} by an expired approval`, approvalMinutes: 0 });
   }
-  if (planned.both) await trial.takeBoth(...planned.both);
-  await trial.finish();
+  if (planned.both) await run.makeBoth(...planned.both);
+  await run.finish();
 }
 
 /** Executes a case on SQLite with a writer that dies in every call, before or after the append is durable. */
@@ -53,10 +53,10 @@ export async function runCaseWithDeaths(
   const clock = new ModelClock();
   const store = sqliteStore(join(folder, 'evidence.db'), { clock });
   try {
-    const trial = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
+    const run = await new ModelRun({ ...options, pinned, store, clock, root: ROOT }).open();
     for (const [index, move] of planned.moves.entries())
-      await trial.takeAndDie(move, (index + turn) % 2 === 0 ? 'before' : 'after');
-    await trial.finish();
+      await run.makeAndCrash(move, (index + turn) % 2 === 0 ? 'before' : 'after');
+    await run.finish();
   } finally {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -71,36 +71,36 @@ export async function runCaseWithAgent(
   options: RunCaseOptions,
 ): Promise<void> {
   const clock = new ModelClock();
-  const trial = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
-  for (const move of planned.moves) await takePlanned(trial, move, planned);
-  await trial.withSession('the agent plays', play);
-  await trial.finish();
+  const run = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
+  for (const move of planned.moves) await makePlanned(run, move, planned);
+  await run.withSession('the agent plays', play);
+  await run.finish();
 }
 
-async function takePlanned(trial: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {
-  const { refusal } = await trial.make(move);
+async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): Promise<void> {
+  const { refusal } = await run.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
   throw new ModelRunFailure(
-    `${trial.way.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
+    `${run.trace.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
   );
 }
 
-async function provokeOnce(pinned: Pinned, trial: ModelRun, provoked: Set<string>): Promise<void> {
-  const { mode } = trial.state;
-  const where = `${place(trial.state)} ${mode}`;
+async function provokeOnce(pinned: Pinned, run: ModelRun, provoked: Set<string>): Promise<void> {
+  const { mode } = run.state;
+  const where = `${place(run.state)} ${mode}`;
   if (provoked.has(where)) return;
   provoked.add(where);
-  await provoke(pinned, trial, provoked.size <= SAMPLED ? 'sample' : 'edges');
+  await provoke(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
 /** The number of places of a large spec set in which rules that are the same everywhere are tried too. */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state, and lawful steps that do not leave it. */
-async function provoke(pinned: Pinned, trial: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
-  for (const move of negativeCases(pinned, trial.state, how)) {
-    const { state } = trial;
+async function provoke(pinned: Pinned, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
+  for (const move of negativeCases(pinned, run.state, how)) {
+    const { state } = run;
     const refused = firstProblem(state, move.asked) !== null;
-    if (refused || (how === 'whole' && move.asked.kind === 'step')) await trial.make(move);
+    if (refused || (how === 'whole' && move.asked.kind === 'step')) await run.make(move);
   }
 }

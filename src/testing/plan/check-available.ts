@@ -40,7 +40,7 @@ function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState)
   };
 }
 
-const said = ({ peripheral, mode, tools, hops, modes }: Available): Offer => ({
+const asOffer = ({ peripheral, mode, tools, hops, modes }: Available): Offer => ({
   peripheral,
   mode,
   tools,
@@ -52,30 +52,30 @@ const sorted = (offer: Offer): string =>
   JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
 
 /**
- * Checks the available actions and the way in a refusal: returns an action that is wrong or missing, or a leg that does
- * not exist; null if all are right.
+ * Checks the available actions and the path in a refusal. Returns an action that is wrong or missing, or a leg that
+ * does not exist; null if all are right.
  */
 export function offerProblem(pinned: Pinned, state: AuditState, asked: AuditRequest, denial: Denial): string | null {
-  const due = sorted(offered(pinned, state));
-  const reported = sorted(said(denial.available));
-  if (due !== reported) return `it offers ${reported}, but the spec has ${due}`;
-  return wayProblem(pinned, state, asked, denial);
+  const expected = sorted(offered(pinned, state));
+  const actual = sorted(asOffer(denial.available));
+  if (actual !== expected) return `it offers ${actual}, but the spec has ${expected}`;
+  return pathProblem(pinned, state, asked, denial);
 }
 
-function wayProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, { code, way }: Denial): string | null {
+function pathProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, { code, way }: Denial): string | null {
   const here = state.visit?.peripheral ?? null;
   const wanted = goal(specs, asked);
   if (here === null || wanted === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
   const shortest = hopsTo(specs, here, wanted);
-  if (way === null) return shortest === null ? null : `it knows no way, where ${shortest} hops lead there`;
+  if (way === null) return shortest === null ? null : `it names no path, but ${shortest} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
     if (from !== at || !edgesFrom(specs, at).some((edge) => edge.exit === exit && edge.to === to))
-      return `its way takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
+      return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
-  if (!wanted(at)) return `its way ends in ${at}`;
-  return way.length === shortest ? null : `its way has ${way.length} hops, where ${shortest} would do`;
+  if (!wanted(at)) return `its path ends in ${at}`;
+  return way.length === shortest ? null : `its path has ${way.length} hops, but ${shortest} suffice`;
 }
 
 /** The peripherals in which a refused request would be in place; null if there is none. */

@@ -1,5 +1,5 @@
 import type { SpecSet } from '../../spec/types.ts';
-import type { Taken } from '../model/model-run.ts';
+import type { MoveResult } from '../model/model-run.ts';
 import { coveredBy, place } from './planned-case.ts';
 
 export interface CoverageRow {
@@ -28,7 +28,7 @@ export class Coverage {
   }
 
   /** Call it with every move that was made. */
-  readonly add = ({ move, before, refusal }: Taken): void => {
+  readonly add = ({ move, before, refusal }: MoveResult): void => {
     this.requests += 1;
     this.#taken.add(`state ${place(before)}`);
     if (!refusal) {

@@ -26,7 +26,7 @@ export interface Move {
 }
 
 /** The default answer of a canned tool. */
-export const SEEN: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
+export const DEFAULT_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
 
 const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
@@ -165,7 +165,8 @@ function reportsOf({ specs }: Pinned, { observes = {}, state }: ToolSpec): reado
     valuesFor(type, rulesOf(specs))
       .slice(0, MOST_REPORTS)
       .map(
-        (value) => [`${field}=${JSON.stringify(value)}`, { ...SEEN, observed: { [field]: value }, ...kept }] as const,
+        (value) =>
+          [`${field}=${JSON.stringify(value)}`, { ...DEFAULT_REPORT, observed: { [field]: value }, ...kept }] as const,
       ),
   );
 }

@@ -8,13 +8,13 @@ import { contextFor, fruitNow, withoutState } from '../../audit/rules/visit.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
-import { type Move, SEEN } from './moves.ts';
+import { DEFAULT_REPORT, type Move } from './moves.ts';
 
 /** Predicts the state after a lawful move, or after one that is meant to be refused. Pure. */
 export function predict(pinned: Pinned, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyState(state);
   if (refused) take(next, REFUSAL);
-  else takeMove(pinned, next, asked, report ?? SEEN);
+  else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
   return next;
 }
 

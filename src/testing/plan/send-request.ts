@@ -6,7 +6,7 @@ import type { Session } from '../../session/session.ts';
 
 type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
 
-export async function request(session: Session, asked: AuditRequest): Promise<Answer> {
+export async function sendRequest(session: Session, asked: AuditRequest): Promise<Answer> {
   switch (asked.kind) {
     case 'start':
       return session.start(asked.peripheral, asked);

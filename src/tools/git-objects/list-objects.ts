@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { readIfAny } from '../../base/files.ts';
+import { excerpt } from '../../base/text.ts';
 import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
 import { gitLayout } from '../git/layouts.ts';
 import type { Repository } from '../git/repository.ts';
@@ -16,6 +17,19 @@ export interface ObjectList {
   readonly masked: ReadonlySet<string>;
   /** Unreachable objects, whose former paths are unknown. */
   readonly unreached: ReadonlySet<string>;
+}
+
+/** The reason why git could not list or copy the objects, in one line. */
+export interface GitFailure {
+  readonly problem: string;
+}
+
+/** Git's last message, or the limit that ended it. */
+export function gitFailure({ exit, stderr, truncated, timedOut }: CommandResult): GitFailure {
+  if (timedOut) return { problem: `git needed more than ${LIST_SECONDS} seconds` };
+  if (truncated && exit === 0) return { problem: 'the list of its objects is too long' };
+  const message = stderr.trimEnd().split('\n').at(-1) ?? '';
+  return { problem: message === '' ? `git ended with exit code ${exit}` : excerpt(message, 200) };
 }
 
 /** Maximum size of a list; it is exceeded at about two million objects. */
@@ -89,14 +103,14 @@ export function sandboxedGit(
 
 export type SandboxedGit = ReturnType<typeof sandboxedGit>;
 
-/** Lists a repository's objects; null if git cannot, or there are too many. */
+/** Lists a repository's objects. */
 export async function listObjects(
   git: SandboxedGit,
   folder: GitFolder,
   masked: (relPath: string) => boolean,
-): Promise<ObjectList | null> {
+): Promise<ObjectList | GitFailure> {
   const listed = await git(LIST, { stdin: headsOf(folder) });
-  if (listed.exit !== 0 || listed.truncated) return null;
+  if (listed.exit !== 0 || listed.truncated) return gitFailure(listed);
   const isMasked = (path: string) => folder.prefixes.some((prefix) => masked(prefix + path));
   const [open, atMasked, nowhere] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const [blobs, unreached] = [new Set<string>(), new Set<string>()];

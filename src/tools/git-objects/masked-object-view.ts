@@ -15,7 +15,7 @@ import { deflateSync } from 'node:zlib';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
-import type { ObjectList, SandboxedGit } from './list-objects.ts';
+import { type GitFailure, gitFailure, type ObjectList, type SandboxedGit } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
 import type { Stored } from './stored.ts';
 
@@ -71,9 +71,9 @@ export interface ViewRequest {
  * and grep still work and find masked files empty, as they are in the sandbox's work tree, because git does not verify
  * an object's hash when it reads it.
  *
- * Packs without such objects are mounted unchanged, the others are rewritten. Null if git failed.
+ * Packs without such objects are mounted unchanged, the others are rewritten.
  */
-export async function buildView(request: ViewRequest): Promise<ObjectView | null> {
+export async function buildView(request: ViewRequest): Promise<ObjectView | GitFailure> {
   const { objects, list, folder, before, borrows } = request;
   const { open, masked } = list;
   const { kept, rewritten } = sortPacks(request);
@@ -87,7 +87,8 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | null
   if (repacked !== null && before?.repacked === repacked) linkPacks(before.folder, folder);
   else {
     const wanted = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
-    if (wanted.length > 0 && !(await pack(request, wanted))) return null;
+    const failure = wanted.length > 0 ? await pack(request, wanted) : null;
+    if (failure) return failure;
   }
   const placed = mountedFiles(request, kept);
   for (const { path } of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
@@ -170,14 +171,14 @@ class ViewFolder {
   }
 }
 
-/** Writes these objects as a new pack of the view; false if git failed. */
-async function pack({ git, objects, folder }: ViewRequest, names: readonly string[]): Promise<boolean> {
-  const { exit } = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
+/** Writes these objects as a new pack of the view. Returns git's failure, or null. */
+async function pack({ git, objects, folder }: ViewRequest, names: readonly string[]): Promise<GitFailure | null> {
+  const packed = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
     stdin: names.map((name) => `${name}\n`).join(''),
     mounts: [{ kind: 'writable', source: folder, target: INSIDE }],
     env: { GIT_OBJECT_DIRECTORY: INSIDE, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
   });
-  return exit === 0;
+  return packed.exit === 0 ? null : gitFailure(packed);
 }
 
 /** Links the rewritten packs of another view into this one. An empty file is the mount point of a kept pack. */

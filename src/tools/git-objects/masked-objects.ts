@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
+import { excerpt } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { hiddenFolder } from '../sandbox/mounts/temp-folder.ts';
@@ -10,7 +11,7 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { COPIES, coverOf } from './cover-copies.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
-import { listObjects, sandboxedGit } from './list-objects.ts';
+import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './masked-object-view.ts';
 import { alternatesOf, linkedFrom, realWithin, stored } from './stored.ts';
 
@@ -28,6 +29,8 @@ export interface MaskedObjects {
   readonly mounts: readonly Mount[];
   /** Folders whose objects are all hidden, because the masked ones are unknown. Root-relative, or absolute outside. */
   readonly closed: readonly string[];
+  /** The reason for each of `closed`. */
+  readonly problems: readonly string[];
 }
 
 interface ShownObjects extends ObjectView {
@@ -35,9 +38,14 @@ interface ShownObjects extends ObjectView {
   readonly elsewhere: readonly string[];
 }
 
+/** The objects that are shown: a view, all of them, or none, because git failed. */
+type Shown = ShownObjects | 'all' | GitFailure;
+const isView = (shown: Shown | null | undefined): shown is ShownObjects =>
+  typeof shown === 'object' && shown !== null && !('problem' in shown);
+
 interface Known {
   stamp: string;
-  view: Promise<ShownObjects | 'all' | 'closed'>;
+  view: Promise<Shown>;
   readonly folders: string[];
 }
 
@@ -52,9 +60,10 @@ const known = new WeakMap<Sandbox, Map<string, Known>>();
  */
 export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequest): Promise<MaskedObjects> {
   const { root, masks } = request;
-  if (masks.length === 0) return { mounts: [], closed: [] };
+  if (masks.length === 0) return { mounts: [], closed: [], problems: [] };
   const mounts: Mount[] = [];
   const closed: string[] = [];
+  const problems: string[] = [];
   const folders = gitFolders(root, request.scan);
   const lent = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
@@ -67,15 +76,18 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
     const objects = join(folder.commonDir, 'objects');
     if (isReplaced(folder.commonDir)) continue;
     const view = await viewOf(sandbox, request, folder, seen);
-    if (view !== 'all') replaced.push(objects);
     if (view === 'all') for (const path of elsewhere(objects)) lent.add(path);
-    if (view === 'closed') {
-      mounts.push(...cover(objects));
-      closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
-    } else if (view !== 'all') mounts.push(...view.mounts);
-    if (view !== 'all')
-      for (const path of view === 'closed' ? elsewhere(objects) : view.elsewhere)
+    else {
+      replaced.push(objects);
+      if (isView(view)) mounts.push(...view.mounts);
+      else {
+        mounts.push(...cover(objects));
+        closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
+        problems.push(view.problem);
+      }
+      for (const path of isView(view) ? view.elsewhere : elsewhere(objects))
         if (!shown().includes(path)) mounts.push(...cover(path));
+    }
     const copies = placesOf(folder).flatMap((place) => COPIES.flatMap((name) => cover(join(place, name))));
     mounts.push(...copies);
     replaced.push(...copies.map(({ target }) => target));
@@ -85,8 +97,9 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   for (const { path, place } of stores.filter((each) => !lent.has(each.place) && !isReplaced(each.place))) {
     mounts.push({ kind: 'empty-folder', target: place });
     closed.push(path);
+    problems.push('these objects belong to no repository');
   }
-  return { mounts, closed };
+  return { mounts, closed, problems };
 }
 
 const elsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
@@ -104,13 +117,13 @@ async function viewOf(
   const before = all.get(key);
   if (before?.stamp === stamp) {
     const view = await before.view;
-    if (typeof view === 'string' || isWhole(view)) return view;
+    if (!isView(view) || isWhole(view)) return view;
     if (all.get(key) !== before) return viewOf(sandbox, request, folder, seen);
   }
   const now: Known = {
     stamp,
     folders: before?.folders ?? [],
-    view: Promise.resolve('closed'),
+    view: Promise.resolve({ problem: 'its objects were not read yet' }),
   };
   now.view = makeView(sandbox, request, folder, seen, now, before?.view ?? null);
   all.set(key, now);
@@ -118,7 +131,7 @@ async function viewOf(
   const forget = () => {
     if (all.get(key) === now) now.stamp = '';
   };
-  now.view.then((found) => found === 'closed' && forget(), forget);
+  now.view.then((found) => typeof found === 'object' && !isView(found) && forget(), forget);
   return now.view;
 }
 
@@ -129,22 +142,22 @@ async function makeView(
   seen: readonly string[],
   now: Known,
   last: Known['view'] | null,
-): Promise<ShownObjects | 'all' | 'closed'> {
+): Promise<Shown> {
   const before = await last?.catch(() => null);
   let made: string | null = null;
   try {
     const git = sandboxedGit(sandbox, root, toolchains, folder);
     const objects = realWithin(seen, join(folder.commonDir, 'objects'));
-    if (objects === null) return 'closed';
+    if (objects === null) return { problem: 'its objects are in a folder outside of the repository' };
     const list = await listObjects(git, folder, maskMatcher(masks));
-    if (list === null) return 'closed';
+    if ('problem' in list) return list;
     const files = stored(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = hiddenFolder();
-    const earlier = typeof before === 'object' && before && isWhole(before) ? before : null;
+    const earlier = isView(before) && isWhole(before) ? before : null;
     const borrows = alternatesOf(objects).length > 0;
     const view = await buildView({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
-    if (view === null) return 'closed';
+    if ('problem' in view) return view;
     const found = { ...view, elsewhere: elsewhere(objects) };
     now.folders.push(made);
     made = null;
@@ -152,7 +165,8 @@ async function makeView(
       rmSync(old, { recursive: true, force: true });
     return found;
   } catch (error) {
-    if (error instanceof SandboxError || (error as NodeJS.ErrnoException).code !== undefined) return 'closed';
+    if (error instanceof SandboxError || (error as NodeJS.ErrnoException).code !== undefined)
+      return { problem: excerpt((error as Error).message, 200) };
     throw error;
   } finally {
     if (made !== null) rmSync(made, { recursive: true, force: true });

@@ -131,7 +131,7 @@ const NO_RETRIES = {
 export interface CallTree extends TreeRequest, Covered {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
-  /** Fields for the result: `withoutObjects` lists the repositories whose objects the command does not see, if any. */
+  /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */
   readonly said: { readonly [key: string]: Json };
 }
 
@@ -150,8 +150,10 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
   const unixSockets = availability.ok && availability.unixSockets;
   const objects = availability.ok
     ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
-    : { mounts: [], closed: [] };
-  const said: CallTree['said'] = objects.closed.length > 0 ? { withoutObjects: [...objects.closed] } : {};
+    : { mounts: [], closed: [], problems: [] };
+  const { closed, problems } = objects;
+  const said: CallTree['said'] =
+    closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
   const repository = findRepository(root);
   const gitConfig = isStop(repository) ? '' : personConfig(repository, env);
   const shown = { objects: objects.mounts, gitConfig, said };

@@ -341,6 +341,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(`${result.stdout}${result.stderr}`).not.toContain('SECRET');
     expect(result.stdout).toBe('-new\n');
     expect(result.withoutObjects).toEqual(['.git']);
+    expect(result.objectProblems).toEqual([expect.stringContaining(tree)]);
   });
 
   it.each(['bash-readonly', 'bash'])('for a comparison by git: %s', async (tool) => {

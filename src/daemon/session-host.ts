@@ -121,7 +121,8 @@ export class SessionHost {
   ): Promise<Denial | null> {
     const { parent = null, within = 'parent' } = this.sessions.files(root).owner(sessionId) ?? {};
     if (parent === null) return null;
-    const denial = await this.sessions.join(root, parent, async (session) => session.refusesBelow(call, within));
+    const { denialByParent } = await import('../session/sub-agent.ts');
+    const denial = await this.sessions.join(root, parent, async (session) => denialByParent(session, call, within));
     return denial && deniedByParent(denial);
   }
 

@@ -5,6 +5,7 @@ import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Session } from '../session/session.ts';
+import { hasDelegates } from '../session/sub-agent.ts';
 import type { ContextBlock } from '../spec/agency/agency-types.ts';
 import { own } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
@@ -58,8 +59,8 @@ async function isDelegated(
   const tools = own(agency.spec().peripherals, peripheral)?.tools ?? {};
   const acts = Object.values(tools).includes(true);
   const done = await useSession(services, id, 'a run of the agency', async (session) => {
-    if (!session.delegates || (await isRecorded(session, run, peripheral)))
-      return { ok: true as const, by: session.delegates };
+    const delegates = hasDelegates(session);
+    if (!delegates || (await isRecorded(session, run, peripheral))) return { ok: true as const, by: delegates };
     const made = await session.delegate({ to: peripheral, reason: `run of ${agent}`, agency: { run, acts } });
     return made.ok ? { ok: true as const, by: true } : made;
   });

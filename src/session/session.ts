@@ -1,16 +1,14 @@
 import type { Entry } from '../evidence/entry.ts';
+import type { GrantView } from '../gate/approvals/grant.ts';
 import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
-import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
-import type { GrantView } from '../gate/approvals/grant.ts';
 import { isObserved } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
-import { own } from '../spec/names.ts';
-import type { Delegate, Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
+import type { Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
 import { changeMode } from './calls/change-mode.ts';
 import { close } from './calls/close.ts';
@@ -20,7 +18,6 @@ import { operatorActs, recordNote } from './calls/operator-acts.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { step } from './calls/step.ts';
-import { type SubAgent, subAgent } from './calls/sub-agent.ts';
 import { hop, startVisit, stopVisit } from './calls/visit.ts';
 import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
 import { recordMessages, recordRead, unreadMessages } from './messages.ts';
@@ -47,6 +44,9 @@ export interface Answering {
   readonly approver?: Approver | null;
 }
 
+/** The calls of a session, for code of hopgate that needs more than the public interface. */
+export let internalsOf: (session: Session) => SessionCalls;
+
 /**
  * One agent's session: the loop of decide, record, act, transition. Calls are taken one at a time, in the order they
  * were made. Refusals are values; a thrown error means a broken environment (a full disk, a lost store).
@@ -54,6 +54,10 @@ export interface Answering {
 export class Session {
   readonly #calls: SessionCalls;
   readonly #native: NativeSteps;
+
+  static {
+    internalsOf = (session) => session.#calls;
+  }
 
   constructor(parts: SessionParts, writer: Writer) {
     this.#calls = new SessionCalls(parts, writer);
@@ -280,35 +284,6 @@ export class Session {
    */
   delegate(options: DelegateOptions, { approver }: Answering = {}): Promise<DelegateResult> {
     return this.#calls.serially(() => delegate(this.#calls, options, approver));
-  }
-
-  /**
-   * The refusal of a sub-agent's call by this session, which started it, as it is now; null if there is none.
-   *
-   * @param within the limits of the sub-agent: those of both peripherals, or its own
-   */
-  refusesBelow(call: StepCall, within: Delegate['within']): Denial | null {
-    return refusedAbove(this.#calls.context(), stepRequest(call), within);
-  }
-
-  /** True if the present peripheral says where its sub-agents and agents of the agency may start. */
-  get delegates(): boolean {
-    return own(this.specs.peripherals, this.state.peripheral ?? '')?.delegates !== undefined;
-  }
-
-  /** The peripheral that a sub-agent of this type asks for; null if it works in the present one. */
-  delegateAsked(type: string): string | null {
-    return delegateAsked(this.#calls.context(), type);
-  }
-
-  /**
-   * The beginning of a sub-agent's session: its pin, its peripheral, and the newest delegation to the peripheral that
-   * its type names; without one it works in the present peripheral.
-   *
-   * @param isTaken true for the id of a sub-agent's session that has begun
-   */
-  subAgent(type: string, isTaken: (session: string) => boolean): SubAgent {
-    return subAgent(this.#calls, type, isTaken);
   }
 
   /** Changes the mode along the gate. */

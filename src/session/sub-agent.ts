@@ -1,7 +1,11 @@
-import { delegateAsked } from '../../gate/delegation/decide-delegate.ts';
-import { type SubAgentPin, subAgentPin } from '../../gate/delegation/sub-agent-pin.ts';
-import type { Delegation } from '../state/state.ts';
-import type { SessionCalls } from './session-calls.ts';
+import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
+import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
+import type { Denial } from '../gate/denial.ts';
+import { own } from '../spec/names.ts';
+import type { Delegate } from '../spec/types.ts';
+import { type StepCall, stepRequest } from './calls/move-requests.ts';
+import { internalsOf, type Session } from './session.ts';
+import type { Delegation } from './state/state.ts';
 
 /** The beginning of a sub-agent's session. */
 export interface SubAgent {
@@ -12,8 +16,14 @@ export interface SubAgent {
   readonly pin: SubAgentPin;
 }
 
-/** The beginning of the session of a sub-agent of this type; see `Session.subAgent`. */
-export function subAgent(calls: SessionCalls, type: string, isTaken: (session: string) => boolean): SubAgent {
+/**
+ * The beginning of a sub-agent's session: its pin, its peripheral, and the newest delegation to the peripheral that its
+ * type names; without one it works in its parent's peripheral.
+ *
+ * @param isTaken true for the id of a sub-agent's session that has begun
+ */
+export function subAgent(parent: Session, type: string, isTaken: (session: string) => boolean): SubAgent {
+  const calls = internalsOf(parent);
   const { config, compiled } = calls.parts;
   const { mode, visit } = calls.view();
   const to = delegateAsked(calls.context(), type);
@@ -23,3 +33,19 @@ export function subAgent(calls: SessionCalls, type: string, isTaken: (session: s
   const pin = subAgentPin({ specs: compiled.specs, config, mode, peripheral: here }, delegation);
   return { delegation, peripheral: delegation?.to ?? here, pin };
 }
+
+/**
+ * The refusal of a sub-agent's call by the session that started it, as it is now; null if there is none.
+ *
+ * @param within the limits of the sub-agent: those of both peripherals, or its own
+ */
+export const denialByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
+  refusedAbove(internalsOf(parent).context(), stepRequest(call), within);
+
+/** The peripheral that a sub-agent of this type asks for; null if it works in its parent's. */
+export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
+  delegateAsked(internalsOf(parent).context(), type);
+
+/** True if the present peripheral says where its sub-agents and agents of the agency may start. */
+export const hasDelegates = ({ specs, state }: Session): boolean =>
+  own(specs.peripherals, state.peripheral ?? '')?.delegates !== undefined;

@@ -114,8 +114,9 @@ async function startSubAgent(at: HookCall<ClaudeToolEvent>): Promise<Decided | n
   const { input, tool } = event;
   const type = textOf(input['subagent_type']) ?? '';
   const reason = textOf(input['description']) ?? '';
+  const { peripheralOfSubAgent } = await import('../../session/sub-agent.ts');
   const started = await host.withSession(record, async (session) => {
-    const to = session.delegateAsked(type);
+    const to = peripheralOfSubAgent(session, type);
     return to === null ? null : session.delegate({ to, reason });
   });
   return started === null || started.ok ? null : refused(at, { tool, args: input }, started);

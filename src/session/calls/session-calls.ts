@@ -1,9 +1,9 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
+import type { GrantView } from '../../gate/approvals/grant.ts';
 import { type StepPlan, withWritePaths } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { deny } from '../../gate/deny.ts';
-import type { GrantView } from '../../gate/approvals/grant.ts';
 import type { GateContext, Request } from '../../gate/request.ts';
 import { isObserved } from '../../gate/scope/observe-only.ts';
 import type { TreeNow } from '../../gate/scope/tree.ts';
@@ -29,8 +29,7 @@ type Fields = { readonly [field: string]: Json };
 export class SessionCalls {
   readonly parts: SessionParts;
   readonly writer: Writer;
-  /** Native steps that ended while an acting one was still running. */
-  heldBack: Body[] = [];
+  #heldBack: readonly Body[] = [];
   /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
   readonly writable: ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
@@ -48,6 +47,19 @@ export class SessionCalls {
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
     this.observesTree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
+  }
+
+  /** Native steps that ended while an acting one was still running; they are recorded after its outcome. */
+  get heldBack(): readonly Body[] {
+    return this.#heldBack;
+  }
+
+  holdBack(step: Body): void {
+    this.#heldBack = [...this.#heldBack, step];
+  }
+
+  clearHeldBack(): void {
+    this.#heldBack = [];
   }
 
   /** Resolves when all calls so far are answered. */
@@ -83,7 +95,7 @@ export class SessionCalls {
   async detach(): Promise<void> {
     await this.idle;
     if (this.#detached) return;
-    if (this.heldBack.length > 0) await this.serially(async () => ({ ok: true as const }));
+    if (this.#heldBack.length > 0) await this.serially(async () => ({ ok: true as const }));
     this.#detached = true;
     await this.endBackground();
     await this.writer.release();

@@ -13,8 +13,8 @@ import type { SessionParts } from './session-parts.ts';
 interface Unsettled {
   readonly parts: SessionParts;
   readonly writer: Writer;
-  /** Native steps that ended while an acting one was still running. */
-  heldBack: Body[];
+  readonly heldBack: readonly Body[];
+  clearHeldBack(): void;
   context(): GateContext;
   endBackground(): Promise<void>;
   endForMode(mode: Mode): Promise<void>;
@@ -41,7 +41,7 @@ async function recordInterruption(session: Unsettled): Promise<void> {
     const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
     await session.writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...session.heldBack]);
   }
-  session.heldBack = [];
+  session.clearHeldBack();
 }
 
 async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> {

@@ -86,16 +86,15 @@ export class NativeSteps {
         const kept = await keepOutcome(store, asJson(outcome) as unknown as NativeOutcome);
         if (acts) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.heldBack];
-          this.#calls.heldBack = [];
+          this.#calls.clearHeldBack();
           const findings = effects === 'unobserved' ? [] : findingsIn(effects);
           return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
         const args = await keepArguments(store, plan.tool, this.#calls.gatesOf(plan), ticket.args);
         const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...refusalOf(plan) };
         if (facts.pending) {
-          // No entry may come between an intent and its outcome. This step is recorded after the outcome, at the latest
-          // when the session is released.
-          this.#calls.heldBack.push(step);
+          // No entry may come between an intent and its outcome.
+          this.#calls.holdBack(step);
           return { ok: true, recorded: true, evidence: [], findings: [] };
         }
         return { ok: true, recorded: true, evidence: await this.#calls.writer.append([step]), findings: [] };

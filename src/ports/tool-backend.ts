@@ -120,6 +120,7 @@ export interface NativeWatch {
 export interface TreePlace extends Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'> {
   /** Omitted if the shipped content is not needed. */
   readonly own?: Release['own'];
+  readonly changed?: Release['changed'];
   readonly agent: string;
   readonly signal: AbortSignal;
 }

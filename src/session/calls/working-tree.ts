@@ -13,14 +13,17 @@ export async function treeFor(
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<TreeNow | undefined> {
   if (!calls.observesTree || !needsTree(calls.context(), request)) return undefined;
-  return workingTree(calls, (await changedBySession(calls)).own);
+  return workingTree(calls, await changedBySession(calls));
 }
 
-/** The working tree; undefined if no backend observes it. `own`: the paths to ship, if a release is decided. */
-export async function workingTree(calls: SessionCalls, own?: Release['own']): Promise<TreeNow | undefined> {
+/** The working tree; undefined if no backend observes it. `mine`: the paths to ship, if a release is decided. */
+export async function workingTree(
+  calls: SessionCalls,
+  mine: Pick<Release, 'own' | 'changed'> | null = null,
+): Promise<TreeNow | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
-  const place = { root, config: calls.writable, unsafeNoSandbox, agent, signal, ...(own ? { own } : {}) };
+  const place = { root, config: calls.writable, unsafeNoSandbox, agent, signal, ...mine };
   return calls.writer.during(async () => calls.observesTree?.(place));
 }
 

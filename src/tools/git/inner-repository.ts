@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import type { Grant, ToolReport } from '../../ports/tool-backend.ts';
 
@@ -21,8 +21,9 @@ export function withInnerRepositories(report: ToolReport, { root, release }: Gra
   if (outcome.status !== 'ok') return report;
   const result = fieldsOf(outcome.result);
   if (!ABOUT_CHANGES.includes(String(result['sub']))) return report;
-  const folders = new Set((release?.changed ?? []).map((path) => dirname(path)));
-  const inner = new Set([...folders].map((folder) => innerRepository(root, folder)).filter((at) => at !== null));
+  const inner = new Set(
+    (release?.changed ?? []).map((path) => innerRepository(root, path)).filter((at) => at !== null),
+  );
   if (inner.size === 0) return report;
   const elsewhere = [...inner].map(
     (folder) =>

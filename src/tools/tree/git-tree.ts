@@ -160,13 +160,18 @@ export async function gitTree(
 /** The paths of a session's own changes that it may ship; other changes are not touched. */
 export type Own = (path: string) => boolean;
 
-/** The content that a commit of the session's own changes, and a push after it, would ship. */
+/**
+ * The content that a commit of the session's own changes, and a push after it, would ship.
+ *
+ * @param apart the session's changes in repositories inside the root, of which git here sees nothing
+ */
 export async function gitShips(
   git: TreeGit,
   { config }: Pick<Grant, 'config'>,
   repository: Repository,
   tree: GitTree,
   own: Own,
+  apart: readonly string[] = [],
 ): Promise<ShipsSeen | TreeProblem> {
   const mine = tree.changes.filter((change) => !change.filtered && own(change.path));
   const shipping = config.git;
@@ -186,7 +191,7 @@ export async function gitShips(
   }));
   const target = config.git && pushTarget(repository, config.git, parseConfig(`${settings.join('\0')}\0`));
   const files = mine.map(({ path }) => path);
-  const left = tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path);
+  const left = [...tree.changes.filter((change) => !mine.includes(change)).map(({ path }) => path), ...apart];
   return {
     id,
     onto,

@@ -1,6 +1,7 @@
 import type { TreeNow } from '../../gate/scope/tree.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import type { TreePlace } from '../../ports/tool-backend.ts';
 import { personsOf, showPerson } from '../git/author.ts';
+import { innerRepository } from '../git/inner-repository.ts';
 import { findRepository } from '../git/repository.ts';
 import { trailerFor } from '../git/trailer.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
@@ -18,7 +19,7 @@ import { gitShips, gitTree, mayShip, type Own, treeGit, treeSeen } from './git-t
  */
 export async function observeTree(
   sandbox: Sandbox,
-  place: Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'>,
+  place: Omit<TreePlace, 'own' | 'agent' | 'signal'>,
   signal: AbortSignal,
   own?: Own,
   by: { readonly agent: string; readonly env: NodeJS.ProcessEnv } = { agent: '', env: process.env },
@@ -36,7 +37,8 @@ export async function observeTree(
     const tree = await gitTree(git, place);
     if ('problem' in tree || !own) return 'problem' in tree ? tree : { ...treeSeen(tree), ships: null };
     const may = mayShip(place);
-    const ships = await gitShips(git, place, repository, tree, (path) => own(path) && may(path));
+    const apart = (place.changed ?? []).filter((path) => innerRepository(place.root, path) !== null);
+    const ships = await gitShips(git, place, repository, tree, (path) => own(path) && may(path), apart);
     if ('problem' in ships) return ships;
     const { commits } = place.config;
     const person = personsOf(repository, by.env)?.author;

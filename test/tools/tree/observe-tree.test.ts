@@ -11,7 +11,8 @@ vi.setConfig({ testTimeout: 120_000 });
 const sandbox = await detectSandbox();
 
 async function treeOf(root: string, options: { own?: string[]; config?: Partial<ProjectConfig>; bare?: boolean } = {}) {
-  const place = { root, config: config(options.config), unsafeNoSandbox: options.bare === true };
+  const changed = options.own ?? [];
+  const place = { root, config: config(options.config), unsafeNoSandbox: options.bare === true, changed };
   const own = options.own && ((path: string) => options.own!.includes(path));
   const box = options.bare ? noSandbox : sandbox;
   const seen = await observeTree(box, place, new AbortController().signal, own);
@@ -146,6 +147,15 @@ describe('the tree of a repository', () => {
     git(root, 'init', '-q', 'nested');
     put(root, 'nested/y', 'y\n');
     expect(Object.keys((await treeOf(root)).changed!)).toEqual(['sub']);
+  });
+
+  it('lists the session’s files in a repository inside it as left, because they do not ship from here', async () => {
+    const { root } = repository();
+    put(root, 'vendor/lib/src/x.c', 'one\n');
+    git(join(root, 'vendor/lib'), 'init', '-q');
+    put(root, 'src/a.txt', 'new\n');
+    const { ships } = await treeOf(root, { own: ['src/a.txt', 'vendor/lib/src/x.c', 'src/gone.txt'] });
+    expect(ships).toMatchObject({ files: ['src/a.txt'], left: ['vendor/lib/src/x.c'], moreLeft: 0 });
   });
 
   it('is separate in a linked work tree', async () => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
+import { openEvidenceFile } from './open-evidence.ts';
 import { revokedBy } from './operator/revoked-grants.ts';
 import type { ApprovalRequest, Approver } from './ports/approver.ts';
 import type { Clock } from './ports/clock.ts';
@@ -10,14 +11,13 @@ import type { Ids } from './ports/ids.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
 import { realRoot } from './project/root.ts';
-import { ensureStateDir, stateDir } from './project/state-dir.ts';
+import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
 import { createSession, type NewSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import { suggest } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { processHolder } from './stores/process-holder.ts';
-import { sqliteStore } from './stores/sqlite.ts';
 import { timeOrderedId } from './stores/time-ordered.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 
@@ -182,8 +182,8 @@ async function openStore(
     throw new Error(
       `hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node, or open with store: 'memory'`,
     );
-  const file = store ?? join(ensureStateDir(root, process.env), 'evidence.db');
-  return { store: sqliteStore(file, { clock }), owned: true };
+  const file = store ?? evidenceFileIn(ensureStateDir(root, process.env));
+  return { store: openEvidenceFile(file, 'create', { clock }), owned: true };
 }
 
 /** Parsing specs takes longer than the rest of opening a session, so its code is loaded only for a new session. */

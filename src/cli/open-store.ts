@@ -1,13 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import { ensureStateDir, stateDir } from '../project/state-dir.ts';
+import { evidenceFile } from '../project/state-dir.ts';
 import { nearest } from '../spec/names.ts';
-import { sqliteStore } from '../stores/sqlite.ts';
 import { CliError, type Io } from './io.ts';
-
-/** The path of a root's evidence file. */
-export const evidenceFile = (root: string, env: Io['env']): string => join(stateDir(root, env), 'evidence.db');
 
 /**
  * Opens a root's evidence for `use`, and closes it afterwards. Returns `none` if no session has been opened yet. A
@@ -25,7 +21,7 @@ export async function withStore<T>(
   const file = evidenceFile(root, env);
   if (!existsSync(file)) return none;
   if (access === 'write') return withNewStore(root, env, use);
-  return closedAfter(openStore(file), use);
+  return closedAfter(openEvidenceFile(file, 'read'), use);
 }
 
 /** Opens a root's evidence for `use`, and closes it afterwards. Creates it if no session has been opened yet. */
@@ -34,32 +30,14 @@ export async function withNewStore<T>(
   env: Io['env'],
   use: (store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
-  return closedAfter(createStore(root, env), use);
+  return closedAfter(openEvidence(root, env, 'create'), use);
 }
-
-/** Opens a root's evidence, and creates it if no session has been opened yet. The caller closes it. */
-export function createStore(root: string, env: Io['env']): EvidenceStore {
-  ensureStateDir(root, env);
-  return sqliteStore(evidenceFile(root, env));
-}
-
-/** Opens an evidence file that exists, to read it. The caller closes it. */
-export const openStore = (file: string): EvidenceStore => sqliteStore(file, { readOnly: !isWritable(file) });
 
 export async function closedAfter<T>(store: EvidenceStore, use: (store: EvidenceStore) => Promise<T>): Promise<T> {
   try {
     return await use(store);
   } finally {
     await store.close();
-  }
-}
-
-function isWritable(file: string): boolean {
-  try {
-    for (const path of [file, dirname(file)]) accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
 

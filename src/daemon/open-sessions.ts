@@ -1,11 +1,9 @@
-import { join } from 'node:path';
 import type { Env } from '../base/state-home.ts';
+import { openEvidence } from '../open-evidence.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
-import { ensureStateDir } from '../project/state-dir.ts';
 import type { Session } from '../session/session.ts';
 import { isBusy } from '../stores/node-sqlite.ts';
-import { sqliteStore } from '../stores/sqlite.ts';
 
 /** Interval of attempts for a session that another process writes, in milliseconds. */
 const RETRY_MS = 20;
@@ -58,10 +56,7 @@ export class OpenSessions {
     const open = this.#stores.get(root);
     if (open) return open;
     const { env, checkpointPages } = this.#options;
-    const store = sqliteStore(
-      join(ensureStateDir(root, env), 'evidence.db'),
-      checkpointPages === undefined ? {} : { checkpointPages },
-    );
+    const store = openEvidence(root, env, 'create', checkpointPages === undefined ? {} : { checkpointPages });
     this.#stores.set(root, store);
     return store;
   }

@@ -1,5 +1,4 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
 import { fieldsOf } from '../base/json.ts';
 import type { Env } from '../base/state-home.ts';
 import { compileTables } from '../compile/tables.ts';
@@ -7,7 +6,7 @@ import { pendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { ProjectError } from '../project/project-error.ts';
 import { repositoryOf } from '../project/root.ts';
-import { stateDir } from '../project/state-dir.ts';
+import { evidenceFile, stateDir } from '../project/state-dir.ts';
 import { getPin, type Pin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/fold.ts';
 import { keptState } from '../session/state/kept-state.ts';
@@ -89,7 +88,7 @@ function chosen(all: readonly SessionSummary[], query: StatusQuery, env: Env): S
 /** True if a root has evidence. Creates nothing. A folder that contains the state folder cannot be a root. */
 export function hasEvidence(root: string, env: Env): boolean {
   try {
-    return existsSync(join(stateDir(root, env), 'evidence.db'));
+    return existsSync(evidenceFile(root, env));
   } catch (error) {
     if (error instanceof ProjectError && error.code === 'state-dir-inside-root') return false;
     throw error;

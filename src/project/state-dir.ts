@@ -55,6 +55,12 @@ export function ensureStateDir(root: string, env: Env): string {
   return dir;
 }
 
+/** The file with the evidence of the repository that has this state folder. */
+export const evidenceFileIn = (dir: string): string => join(dir, 'evidence.db');
+
+/** The file with a repository's evidence; it may not exist yet. */
+export const evidenceFile = (root: string, env: Env): string => evidenceFileIn(stateDir(root, env));
+
 /** Works as `mkdir -p`. Node's own recursive mkdir never returns for a folder under `/proc` (24.21). */
 function makeFolders(dir: string): void {
   if (existsSync(dir)) return;

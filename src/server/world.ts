@@ -3,10 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Env, stateHome } from '../base/state-home.ts';
 import { bodyOf } from '../evidence/bodies.ts';
+import { openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { evidenceFileIn } from '../project/state-dir.ts';
 import { getPin, type Pin } from '../session/pin.ts';
 import { type Arrivals, arrivalsOf } from '../stores/arrivals.ts';
-import { sqliteStore } from '../stores/sqlite.ts';
 import { ApiError, unknownSession } from './api-error.ts';
 
 export interface RepositoryEvidence {
@@ -54,10 +55,10 @@ export class World {
 
   #add(key: string): void {
     const stateDir = join(this.#home, key);
-    const file = join(stateDir, 'evidence.db');
+    const file = evidenceFileIn(stateDir);
     if (this.#open.has(key) || !existsSync(file)) return;
     try {
-      const store = sqliteStore(file);
+      const store = openEvidenceFile(file, 'create');
       this.#open.set(key, { key, stateDir, store, arrivals: arrivalsOf(file) });
     } catch {
       // A file that another version wrote, or that is damaged, must not hide the other repositories.

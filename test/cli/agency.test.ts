@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/base/process.ts';
-import { evidenceFile } from '../../src/cli/open-store.ts';
+import { evidenceFile } from '../../src/project/state-dir.ts';
 import { nodeSqlite } from '../../src/stores/node-sqlite.ts';
 import { agencyWith, countingAgent, folder, INPUTS } from '../agency/kit.ts';
 import { until } from '../server/kit.ts';

@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local.ts';
 import { recordTranscript } from '../../src/adapters/core/transcript/transcript.ts';
 import { transcriptPath, transcriptTo } from '../../src/adapters/core/transcript/transcript-file.ts';
-import { evidenceFile } from '../../src/cli/open-store.ts';
 import { openSession } from '../../src/open-session.ts';
-import { ensureStateDir } from '../../src/project/state-dir.ts';
+import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
 import { type Machine, machine } from './run.ts';
 
 async function open({ root, env }: Machine) {

@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { evidenceFile } from '../../src/cli/open-store.ts';
+import { evidenceFile } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { SERVER } from '../server-name.ts';
 import { ClaudeWorld, own, runToEnd } from './claude-world.ts';

@@ -1,5 +1,5 @@
-import type { Available, Denial } from '../../gate/denial.ts';
 import type { GrantLimits } from '../../gate/approvals/grant.ts';
+import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { SessionStatus } from '../../session/status.ts';

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { plural, shellWord, visible } from '../../base/text.ts';
+import { openEvidence } from '../../open-evidence.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
+import { evidenceFile } from '../../project/state-dir.ts';
 import { runScenario, type ScenarioOutcome } from '../../session/run-scenario.ts';
 import type { Session } from '../../session/session.ts';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
@@ -15,7 +17,6 @@ import { waitingApprover } from '../approve/wait-approval.ts';
 import { namedSpecs } from '../chosen-specs.ts';
 import { untilInterrupted, watchIf } from '../inspect/watch.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
-import { createStore, evidenceFile } from '../open-store.ts';
 import { examples, rootOf } from '../options.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator.ts';
@@ -78,7 +79,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
   const specs = named === null ? place.specs : await loadSpecs(namedSpecs(io, named));
   checkApproved(options.approve ?? [], specs);
   const watch = await watchIf(io, options.inspect);
-  const store = createStore(place.root, io.env);
+  const store = openEvidence(place.root, io.env, 'create');
   const session = await openSession({
     root: place.root,
     agent: scenario.agent,

@@ -6,14 +6,14 @@ import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/tra
 import { openSession } from '../../open-session.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { openProject } from '../../project/open-project.ts';
-import { ensureStateDir } from '../../project/state-dir.ts';
+import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { CliError, type Io, usageError } from '../io.ts';
-import { evidenceFile, findSession, withStore } from '../open-store.ts';
+import { findSession, withStore } from '../open-store.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 
 export interface Wanted {

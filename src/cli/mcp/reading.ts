@@ -3,15 +3,15 @@ import { describeConstraints } from '../../adapters/core/describe-constraints.ts
 import type { McpReading } from '../../adapters/mcp/reading.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { projectThread } from '../../evidence/threads.ts';
+import { openEvidence } from '../../open-evidence.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
 import { own } from '../../spec/names.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { sqliteStore } from '../../stores/sqlite.ts';
 import { outline } from '../../view/outline.ts';
 import { readPin } from '../chosen-sessions.ts';
 import type { Io } from '../io.ts';
-import { evidenceFile, findSession, withStore } from '../open-store.ts';
+import { findSession, withStore } from '../open-store.ts';
 import { renderText } from '../thread/render-text.ts';
 
 const COLUMNS = 120;
@@ -23,7 +23,7 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
   // Kept open, because it is read four times a second.
   let inboxes: EvidenceStore | null = null;
   const messages = () => {
-    inboxes ??= sqliteStore(evidenceFile(root, io.env), { readOnly: true });
+    inboxes ??= openEvidence(root, io.env, 'read', { readOnly: true });
     return inboxes.messages;
   };
   const spec = async (): Promise<SpecSet> => (await pin()).specs;

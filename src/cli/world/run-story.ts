@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
@@ -8,14 +7,14 @@ import { type RecordedSession, recordTranscript } from '../../adapters/core/tran
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
+import { openEvidenceFile } from '../../open-evidence.ts';
 import { openSession } from '../../open-session.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import { ensureStateDir } from '../../project/state-dir.ts';
+import { ensureStateDir, evidenceFileIn } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { loadCatalogue } from '../../spec/load/load-specs.ts';
 import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
-import { sqliteStore } from '../../stores/sqlite.ts';
 import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
 import type { Io } from '../io.ts';
@@ -59,7 +58,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
   if (server) tell(`A world is served at ${server.address}.`);
   const address = server?.address ?? '';
   const folder = ensureStateDir(root, env);
-  const store = sqliteStore(join(folder, 'evidence.db'));
+  const store = openEvidenceFile(evidenceFileIn(folder), 'create');
   const knows = `The ${hint}.`;
   const others: Somebody[] = [];
   try {

@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/json.ts';
-import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import type { Session } from '../../../session/session.ts';
+import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { type ModeLeg, modeWay } from '../../../spec/mode-way.ts';
 import type { Json, Mode } from '../../../spec/types.ts';
 

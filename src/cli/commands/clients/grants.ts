@@ -5,12 +5,13 @@ import { stateHome } from '../../../base/state-home.ts';
 import { excerpt } from '../../../base/text.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
 import { describeLimits, grantOver } from '../../../gate/approvals/grant.ts';
+import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
-import { stateDir } from '../../../project/state-dir.ts';
+import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
 import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearest } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
-import { closedAfter, openStore } from '../../open-store.ts';
+import { closedAfter } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -82,9 +83,9 @@ async function revoke(io: Io, options: Options): Promise<void> {
 async function listed(io: Io, options: Options): Promise<readonly Listed[]> {
   const all: Listed[] = [];
   for (const dir of foldersOf(io, options)) {
-    const file = join(dir, 'evidence.db');
+    const file = evidenceFileIn(dir);
     if (!existsSync(file)) continue;
-    for (const one of await closedAfter(openStore(file), grantsIn)) {
+    for (const one of await closedAfter(openEvidenceFile(file, 'read'), grantsIn)) {
       const by = revokedBy(dir, one.grant.id);
       const over = grantOver(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
       all.push({ ...one, stateDir: dir, over });

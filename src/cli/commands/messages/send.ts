@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import { openEvidence } from '../../../open-evidence.ts';
 import { openSession } from '../../../open-session.ts';
-import { ensureStateDir } from '../../../project/state-dir.ts';
 import { socialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
-import { sqliteStore } from '../../../stores/sqlite.ts';
 import { CliError, type Io, print, printJson, usageError } from '../../io.ts';
 import { asOption, type PersonOptions, withInboxes } from '../../messages/person.ts';
-import { evidenceFile } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options extends PersonOptions {
@@ -73,10 +71,7 @@ function payloadOf(text: string, json: string | undefined): Json {
 
 async function withServices<T>(io: Io, options: Options, use: (services: SocialServices) => Promise<T>): Promise<T> {
   const root = rootOf(io, options);
-  if (options.to === undefined) {
-    ensureStateDir(root, io.env);
-    await sqliteStore(evidenceFile(root, io.env)).close();
-  }
+  if (options.to === undefined) await openEvidence(root, io.env, 'create').close();
   return withInboxes(io, options, (messages, store) =>
     use({
       store,

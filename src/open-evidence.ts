@@ -1,0 +1,40 @@
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Env } from './base/state-home.ts';
+import type { EvidenceStore } from './ports/evidence-store.ts';
+import { ensureStateDir, evidenceFile } from './project/state-dir.ts';
+import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';
+
+/**
+ * Opens the evidence of a repository. All programs of hopgate open their evidence here; the caller closes it.
+ *
+ * @param access `create`: makes the state folder and the file if they are missing. `read`: the file must exist; its
+ *   folder need not be writable.
+ */
+export function openEvidence(
+  root: string,
+  env: Env,
+  access: 'create' | 'read',
+  options?: SqliteStoreOptions,
+): EvidenceStore {
+  if (access === 'create') ensureStateDir(root, env);
+  return openEvidenceFile(evidenceFile(root, env), access, options);
+}
+
+/** {@link openEvidence} for a file that is already known. */
+export function openEvidenceFile(
+  file: string,
+  access: 'create' | 'read',
+  options: SqliteStoreOptions = {},
+): EvidenceStore {
+  return sqliteStore(file, access === 'read' ? { readOnly: !isWritable(file), ...options } : options);
+}
+
+function isWritable(file: string): boolean {
+  try {
+    for (const path of [file, dirname(file)]) accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -84,6 +84,11 @@ export const randomIds: Ids = {
   next: (kind) => (kind === 'writer' ? processHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
 
+/** Ids of which that of the session is given. */
+export const withSession = (session: string): Ids => ({
+  next: (kind) => (kind === 'session' ? session : randomIds.next(kind)),
+});
+
 /**
  * Opens a session: one agent, one repository, one spec set, from start to close.
  *

@@ -160,7 +160,7 @@ export class OpenSessions {
     const session = await openSession({
       ...opening,
       store: this.store(opening.root),
-      ids: { next: (kind) => (kind === 'writer' ? writer : randomIds.next(kind)) },
+      ids: { next: (kind) => (kind === 'writer' ? writer : (opening.ids ?? randomIds).next(kind)) },
       ...(backends ? { backends } : {}),
       telemetry,
     });

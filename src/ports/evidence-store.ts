@@ -110,6 +110,8 @@ export interface EvidenceStore {
   readonly name: string;
   /** The inboxes of the sessions and of people. A store may omit them; then nobody can ring or whistle. */
   readonly messages?: MessageStore;
+  /** True after a failure of the disk: the store only reads until it is opened again. */
+  readonly failed?: boolean;
 
   /**
    * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder, ends the

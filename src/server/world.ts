@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Env, stateHome } from '../base/state-home.ts';
 import { bodyOf } from '../evidence/bodies.ts';
-import { openEvidenceFile } from '../open-evidence.ts';
+import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
 import { getPin, type Pin } from '../session/pin.ts';
@@ -14,6 +14,7 @@ export interface RepositoryEvidence {
   /** The name of its state folder: the first 16 hex digits of the sha256 of its root. */
   readonly key: string;
   readonly stateDir: string;
+  /** Opened again after a failed write, which ends a store: later calls work again when the disk does. */
   readonly store: EvidenceStore;
   readonly arrivals: Arrivals;
 }
@@ -32,6 +33,7 @@ const MOST_PINS = 50;
 
 /** The evidence of every repository of this user, which all processes of the user write. */
 export class World {
+  readonly #env: Env;
   readonly #home: string;
   readonly #open = new Map<string, RepositoryEvidence>();
   readonly #places = new Map<string, RepositoryEvidence>();
@@ -40,6 +42,7 @@ export class World {
   #readAt = 0;
 
   constructor(env: Env) {
+    this.#env = env;
     this.#home = stateHome(env);
   }
 
@@ -58,8 +61,23 @@ export class World {
     const file = evidenceFileIn(stateDir);
     if (this.#open.has(key) || !existsSync(file)) return;
     try {
-      const store = openEvidenceFile(file, 'create');
-      this.#open.set(key, { key, stateDir, store, arrivals: arrivalsOf(file) });
+      let store = openEvidenceFile(file, 'create');
+      const reopened = (): EvidenceStore => {
+        try {
+          const next = openEvidenceFile(file, 'create');
+          void store.close();
+          return next;
+        } catch {
+          return store; // It still reads.
+        }
+      };
+      this.#open.set(key, {
+        ...{ key, stateDir, arrivals: arrivalsOf(file) },
+        get store() {
+          if (store.failed) store = reopened();
+          return store;
+        },
+      });
     } catch {
       // A file that another version wrote, or that is damaged, must not hide the other repositories.
     }
@@ -68,6 +86,13 @@ export class World {
   repositoriesOf(root: string | undefined): readonly RepositoryEvidence[] {
     const all = this.repositories();
     return root === undefined ? all : all.filter(({ key }) => key === keyOf(root));
+  }
+
+  /** The evidence of a repository that has none before its first session. @throws ProjectError, StoreError */
+  created(root: string): RepositoryEvidence {
+    void openEvidence(root, this.#env, 'create').close();
+    this.#readAt = 0;
+    return this.repositoriesOf(root)[0]!;
   }
 
   /** @throws ApiError `unknown-session` */

@@ -94,7 +94,10 @@ export class Writer {
     const lease = await store.acquire(facts.sessionId, this.#holder, LEASE_MS).catch((error) => {
       throw error instanceof StoreError && error.code === 'session-busy' ? lost(error) : error;
     });
-    if ((await store.head(facts.sessionId)).hash !== head.hash) throw lost();
+    if ((await store.head(facts.sessionId)).hash !== head.hash) {
+      await store.release(lease);
+      throw lost();
+    }
     this.#lease = lease;
     return lease;
   }

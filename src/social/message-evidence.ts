@@ -13,11 +13,10 @@ export async function socialOutcome(
   store: EvidenceStore,
   messages: MessageStore,
   id: string,
-  sent?: string,
 ): Promise<SocialOutcome | null> {
   const dispatched = await dispatchOf(store, id);
   if (!dispatched) return null;
-  const message = await messages.find(sent ?? dispatched.sent ?? id);
+  const message = await messages.find(id);
   if (!message) return { type: 'coordination-failed', valid: false, state: null };
   const type = dispatched.talk === 'action' ? 'task-submission' : 'coordination-complete';
   return { type, valid: true, state: message.state };
@@ -28,8 +27,6 @@ interface DispatchBody {
   readonly talk: Talk;
   readonly mode: Mode | null;
   readonly opened: boolean;
-  /** The id of the message in the inbox. */
-  readonly sent?: string;
 }
 
 /** The record of an event of a message; null if there is none. */
@@ -42,11 +39,8 @@ export async function recorded(
   return entries[0] ? fieldsOf(entries[0].entry.body) : null;
 }
 
-export async function dispatchOf(store: EvidenceStore, id: string): Promise<DispatchBody | null> {
-  const body = (await recorded(store, 'dispatch', id)) as DispatchBody | null;
-  const sent = (await recorded(store, 'outcome', id))?.['sent'];
-  return body && { ...body, ...(typeof sent === 'string' ? { sent } : {}) };
-}
+export const dispatchOf = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
+  (await recorded(store, 'dispatch', id)) as DispatchBody | null;
 
 /** The mode gate of a session's pinned spec. */
 export async function gateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {

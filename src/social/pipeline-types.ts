@@ -27,14 +27,14 @@ export interface Incoming {
 export interface SocialServices {
   readonly store: EvidenceStore;
   readonly messages: MessageStore;
-  /** Opens a session for a message to nobody, and returns its id; null if this surface cannot open one. */
-  readonly openSession: (() => Promise<string>) | null;
+  /** Opens the session of a message to nobody, with this id in this repository; null if the surface cannot. */
+  readonly opener: { readonly root: string; open(session: string): Promise<unknown> } | null;
   readonly now: () => number;
   /** Sends a message of an agent as a step of its session, so that the session's own gate decides it too. */
   readonly ringAs?: (
     session: string,
     draft: MessageDraft,
-  ) => Promise<{ readonly ok: true; readonly message: string } | { readonly ok: false; readonly denial: Denial }>;
+  ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly denial: Denial }>;
 }
 
 /** A kind of outcome: work was submitted, coordination arrived, or nothing arrived. */
@@ -86,12 +86,10 @@ export interface Travelling {
   readonly connection: Connection;
   readonly incoming: Incoming;
   from?: string;
-  sender?: string;
   classified?: Classified;
   to?: string;
   mode?: Mode | null;
   opened?: boolean;
   sent?: Message;
-  root?: string;
   outcome?: SocialOutcome;
 }

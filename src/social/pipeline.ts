@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
 import { checkPost, ring } from '../messages/post.ts';
+import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classify } from './classify.ts';
 import { dispatchOf, gateOf, record, recorded, recordedModeOf, socialOutcome } from './message-evidence.ts';
@@ -14,8 +15,10 @@ import {
   subjectOf,
   type Travelling,
 } from './pipeline-types.ts';
-import { type FailureCode, STAGES, type StageId } from './stages.ts';
+import { type FailureCode, STAGES, type StageId, STORE_FAILED } from './stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
+
+type Failure = Pick<StageFailure, 'code' | 'message' | 'remedy'>;
 
 class StageFailure extends Error {
   readonly code: FailureCode;
@@ -33,7 +36,8 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
 
 /**
  * Sends a message through presence, authenticate, mode, dispatch, validate and persist. Every message ends with a
- * receipt or with a failure, and both are evidence about {@link subjectOf} the message. Throws only if the store fails.
+ * receipt or with a failure, and both are evidence about {@link subjectOf} the message; only the failure `store-failed`
+ * is none, because the store did not take it.
  *
  * @example
  * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
@@ -66,23 +70,25 @@ async function pass(
   const at: Travelling = { connection, incoming };
   const subject = subjectOf(incoming.id);
   for (const { id: stage } of STAGES) {
+    const fail = ({ code, message: reason, remedy }: Failure): SocialFailure => ({
+      ...{ ok: false, message: incoming.id, stage, code, reason, remedy, to: at.to ?? null, subject },
+    });
     try {
-      await RUN[stage](at, services);
+      await RUN[stage](at, services).catch(async (error: unknown) => {
+        if (!(error instanceof StageFailure)) throw error;
+        const body = { ...fail(error), event: 'failure' };
+        await record(services, at, `failure-${randomUUID()}`, 'conclusion', body);
+        throw error;
+      });
     } catch (error) {
-      if (!(error instanceof StageFailure)) throw error;
-      const { code, message: reason, remedy } = error;
-      const failure = {
-        ok: false as const,
-        message: incoming.id,
-        stage,
+      if (error instanceof StageFailure) return fail(error);
+      const { code, message } = error as StoreError;
+      if (code !== STORE_FAILED) throw error;
+      return fail({
         code,
-        reason,
-        remedy,
-        to: at.to ?? null,
-        subject,
-      };
-      await record(services, at, `failure-${randomUUID()}`, 'conclusion', { ...failure, event: 'failure' });
-      return failure;
+        message,
+        remedy: 'Check the disk, then send it again with the same id: it is delivered once.',
+      });
     }
   }
   const { seq } = at.sent!;
@@ -161,7 +167,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
   const { talk, asks, by: classifiedBy } = at.classified!;
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const first = await dispatchOf(store, id);
-  const known = await messages.find(first?.sent ?? id);
+  const known = await messages.find(id);
   if (known && (known.text !== text || known.from !== at.from))
     throw new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
   if (known) {
@@ -175,9 +181,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     at.to = first.to;
     at.opened = first.opened;
   } else if (to === null) {
-    if (!services.openSession)
-      throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
-    at.to = `session:${await services.openSession()}`;
+    at.to = `session:${await openFor(at, services)}`;
     at.opened = true;
   }
   const act = talk === 'action' ? 'request' : 'assert';
@@ -213,15 +217,33 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     mode: at.mode ?? null,
     opened: at.opened === true,
   });
-  // Another process may have dispatched the same message meanwhile; its recipient is the only one.
+  // Another process may have dispatched a message with the same id meanwhile; its recipient is the only one.
   const kept = await dispatchOf(store, id);
-  if (kept && kept.to !== at.to) {
-    if (to !== null)
-      throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
-    at.to = kept.to;
-    at.mode = kept.mode;
-  }
-  at.sent = await deliver(at, services, { ...checked.draft, to: at.to });
+  if (kept?.to !== at.to)
+    throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
+  at.sent = await deliver(at, services, checked.draft);
+}
+
+/** Interval of attempts for a session that another process opens, in milliseconds. */
+const RETRY_MS = 20;
+/** The store's words for it. */
+const OPENED_ELSEWHERE: ReadonlySet<string> = new Set<StoreErrorCode>([
+  'session-busy',
+  'session-exists',
+  'lease-expired',
+  'chain-conflict',
+]);
+
+/** Opens the session of a message to nobody. Its id is the same in each process that sends the message. */
+async function openFor({ incoming, from }: Travelling, { store, opener }: SocialServices): Promise<string> {
+  if (!opener) throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
+  const session = `s-${hash('sha256', JSON.stringify([opener.root, from, incoming.id])).slice(0, 32)}`;
+  while ((await store.head(session)).seq < 0)
+    await opener.open(session).catch((error: unknown) => {
+      if (!(error instanceof StoreError) || !OPENED_ELSEWHERE.has(error.code)) throw error;
+      return new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    });
+  return session;
 }
 
 async function deliver(
@@ -233,12 +255,12 @@ async function deliver(
   const rung = await ringAs?.(connection.name, draft);
   if (!rung) throw new StageFailure('sender-refused', 'this surface sends for no session', 'Use the tool bell.');
   if (!rung.ok) throw new StageFailure('sender-refused', rung.denial.message, rung.denial.remedy);
-  return (await messages.find(rung.message))!;
+  return (await messages.find(draft.id))!;
 }
 
 /** S-validate: the outcome, from what is recorded about the message. */
 async function validate(at: Travelling, { store, messages }: SocialServices): Promise<void> {
-  const outcome = await socialOutcome(store, messages, at.incoming.id, at.sent!.id);
+  const outcome = await socialOutcome(store, messages, at.incoming.id);
   if (!outcome)
     throw new StageFailure('missing-evidence', 'nothing is recorded about the message', 'Run "hopgate doctor".');
   at.outcome = outcome;
@@ -252,7 +274,7 @@ async function persist(at: Travelling, services: SocialServices): Promise<void> 
     at,
     `outcome-${id}`,
     'conclusion',
-    { event: 'outcome', message: id, sent: at.sent!.id, ...at.outcome! },
+    { event: 'outcome', message: id, ...at.outcome! },
     `dispatch-${id}`,
   );
   if (!(await recorded(services.store, 'outcome', id)))

@@ -28,13 +28,16 @@ export const STAGES = [
   { id: 'persist', yields: 'a receipt', failures: ['not-kept'] },
 ] as const satisfies readonly SocialStage[];
 
+/** The failure of every stage whose store cannot be read or written. */
+export const STORE_FAILED = 'store-failed';
+
 export type StageId = (typeof STAGES)[number]['id'];
-export type FailureCode = (typeof STAGES)[number]['failures'][number];
+export type FailureCode = (typeof STAGES)[number]['failures'][number] | typeof STORE_FAILED;
 
 export function pipelineDiagram(): string {
   const lines = STAGES.flatMap(({ id, yields, failures }, at) => [
     `  ${id} --> ${STAGES[at + 1]?.id ?? 'receipt'} : ${yields}`,
-    `  ${id} --> failure : ${failures.join(', ')}`,
+    `  ${id} --> failure : ${[...failures, STORE_FAILED].join(', ')}`,
   ]);
   return [
     'stateDiagram-v2',

@@ -85,6 +85,11 @@ export class GroupCommit {
     });
   }
 
+  /** True after a disk failure. */
+  get failed(): boolean {
+    return this.#failure !== null;
+  }
+
   drained(): Promise<void> {
     return this.#scheduled ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }

@@ -179,6 +179,10 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   return {
     name: NAME,
 
+    get failed() {
+      return writer.failed;
+    },
+
     get messages() {
       messages ??= sqliteMessages(db, (work) => write(null, work), reading);
       return messages;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkGenerated } from '../../src/compile/generated-files.ts';
-import { openSession } from '../../src/open-session.ts';
-import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import { openSession, withSession } from '../../src/open-session.ts';
+import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.ts';
 import type { Session } from '../../src/session/session.ts';
 import { socialOutcome } from '../../src/social/message-evidence.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
@@ -21,7 +21,15 @@ let sender: Session;
 let recipient: Session;
 let specs: SpecSet;
 
-const open = (agent: string) => openSession({ root, agent, store, specs, approver: () => true });
+const open = (agent: string, id?: string) =>
+  openSession({
+    root,
+    agent,
+    store,
+    specs,
+    approver: () => true,
+    ...(id === undefined ? {} : { ids: withSession(id) }),
+  });
 
 beforeEach(async () => {
   store = memoryStore();
@@ -36,13 +44,8 @@ beforeEach(async () => {
     store,
     messages: store.messages!,
     now: Date.now,
-    openSession: async () => (await open('unassigned')).id,
-    ringAs: async (_, { to, text, act }) => {
-      const step = await sender.step({ tool: 'bell', args: { to, text, act } });
-      return step.ok
-        ? { ok: true, message: (step.result as { message: string }).message }
-        : { ok: false, denial: step.denial };
-    },
+    opener: { root, open: (id) => open('unassigned', id) },
+    ringAs: (_, { id: messageId, to, text, act }) => sender.step({ tool: 'bell', args: { to, text, act }, messageId }),
   };
 });
 afterEach(async () => {
@@ -205,6 +208,53 @@ it('a message whose delivery failed goes to the session that its dispatch opened
   expect(await store.sessions()).toHaveLength(sessions);
 });
 
+describe('a store that fails', () => {
+  /** The services with a store whose nth call fails. */
+  const failing = (nth: number): { services: SocialServices; called: () => number } => {
+    let calls = 0;
+    const watched = <T extends object>(of: T): T =>
+      new Proxy(of, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name, target);
+          if (typeof value !== 'function' || name === 'close') return value;
+          return (...args: unknown[]) => {
+            if (calls++ === nth) throw new StoreError('store-failed', 'cannot write: the disk is full');
+            return value.apply(target, args);
+          };
+        },
+      });
+    const messages = watched(store.messages!);
+    return { services: { ...services, store: watched(store), messages }, called: () => calls };
+  };
+
+  it.each([
+    ['a person', () => operator, () => `session:${recipient.id}`, 'Who owns the deploy?'],
+    ['a person to nobody', () => operator, () => null, 'Who owns the deploy?'],
+    ['an agent', () => connectionOf('agent'), () => `session:${recipient.id}`, 'Who owns the deploy?'],
+    ['a person whose message is refused', () => operator, () => `session:${recipient.id}`, 'Fix the login page.'],
+  ])('at any of its calls ends a message of %s with a failure; sent again, it arrives once', async (...row) => {
+    const [who, connection, to, payload] = row;
+    const stages = new Set<string>();
+    for (let nth = 0; ; nth++) {
+      const id = `m-${who.replaceAll(' ', '-')}-${nth}`;
+      const at = failing(nth);
+      const send = (through: SocialServices) => sendSocial(through, connection(), { id, to: to(), payload });
+      const failed = await send(at.services);
+      if (at.called() <= nth) break;
+      expect(failed).toMatchObject({ ok: false, code: 'store-failed', reason: 'cannot write: the disk is full' });
+      stages.add(failed.ok ? '' : failed.stage);
+      const again = await send(services);
+      expect(await send(services)).toMatchObject({ ok: again.ok, message: id });
+      if (!again.ok) expect(again.code).toBe('mode-forbids');
+      const found = (await store.messages!.inbox(again.to!)).filter((message) => message.id === id);
+      expect(found).toHaveLength(again.ok ? 1 : 0);
+    }
+    expect([...stages]).toEqual(
+      expect.arrayContaining(['dispatch', ...(payload.startsWith('Fix') ? [] : ['persist'])]),
+    );
+  });
+});
+
 describe('a message with the same id', () => {
   it('that is sent many times at once opens one session, and has one receipt', async () => {
     const results = await Promise.all(
@@ -221,27 +271,25 @@ describe('a message with the same id', () => {
     expect(await store.messages!.inbox(to)).toHaveLength(1);
   });
 
-  it('that another process dispatched meanwhile goes to the recipient of that dispatch', async () => {
-    const other = await open('unassigned');
-    const to = `session:${other.id}`;
-    const late = {
-      ...services,
-      openSession: async () => {
-        const talk = { talk: 'coordination', asks: 'coordinate', classifiedBy: 'statement' };
-        const body = { event: 'dispatch', message: 'm-late', from: 'person:operator', to, ...talk, mode: 'discuss' };
-        const place = { sessionId: other.id, peripheral: null, mode: null, author: 'operator' };
-        const about = { type: 'coordination', claim: 'goal', subject: { type: 'evidence', id: 'm-late' } } as const;
-        await store.appendEphemeral(other.id, [
-          {
-            ...{ id: 'dispatch-m-late', at: new Date().toISOString(), tags: ['social', 'dispatch'] },
-            ...{ ...place, ...about, body: { ...body, opened: true } },
-          },
-        ]);
-        return (await open('unassigned')).id;
-      },
+  it('whose session another process opens at the same time leaves no empty session', async () => {
+    const { opener } = services;
+    const before = (await store.sessions()).length;
+    let asked = 0;
+    const late = async (id: string) => {
+      // The other process holds the lease first, and then has opened the session.
+      if (asked++ === 0) throw new StoreError('session-busy', 'another process writes it');
+      await (await open('unassigned', id)).detach();
+      return open('unassigned', id);
     };
-    const receipt = await sendSocial(late, operator, { id: 'm-late', to: null, payload: 'Hi' });
-    expect(receipt).toMatchObject({ ok: true, to });
+    services = { ...services, opener: { ...opener!, open: late } };
+    const receipt = await sent('Hi', operator, null, 'm-late');
+    expect(receipt).toMatchObject({ ok: true, opened: true, mode: 'discuss' });
+    expect(await store.sessions()).toHaveLength(before + 1);
+    expect(asked).toBe(2);
+    // The lease that the late process took is free again.
+    const session = await openSession({ root, agent: 'unassigned', store, specs, session: receipt.to!.slice(8) });
+    expect(await session.attach()).toMatchObject({ ok: true });
+    await session.detach();
   });
 
   it('is found after a hundred other messages used its id', async () => {

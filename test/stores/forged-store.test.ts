@@ -55,7 +55,7 @@ beforeAll(async () => {
   ]);
   await messages!.addPerson('ann');
   await messages!.addNode('laptop');
-  const services = { store, messages: messages!, now: () => clock.now(), openSession: null };
+  const services = { store, messages: messages!, now: () => clock.now(), opener: null };
   const cli = { transport: 'cli', principal: 'operator', name: 'operator' } as const;
   await must(sendSocial(services, cli, { id: 'm-social', to: 'person:ann', payload: 'Who owns the deploy?' }));
   await must(on.session.step({ tool: 'bell', args: { to: 'operator', text: 'first' } }));

@@ -1,6 +1,7 @@
 import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
+import type { Ids } from '../../ports/ids.ts';
 import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
@@ -28,9 +29,10 @@ export class OwnedSessions {
   }
 
   /** Opens a session for a program that has no client, and returns its id. */
-  async open(root: string, agent: string): Promise<string> {
+  async open(root: string, agent: string, ids?: Ids): Promise<string> {
     const files = this.files(root);
-    const opening = { root, agent, approver: daemonApprover(files, root, this.#options.env) };
+    const approver = daemonApprover(files, root, this.#options.env);
+    const opening = { root, agent, approver, ...(ids ? { ids } : {}) };
     return (await this.#open(files, opening, null, async () => {})).sessionId;
   }
 

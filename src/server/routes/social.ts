@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { fieldsOf } from '../../base/json.ts';
+import { withSession } from '../../open-session.ts';
 import { realRoot } from '../../project/root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { Connection, Incoming, SocialServices } from '../../social/pipeline-types.ts';
-import { ApiError } from '../api-error.ts';
 import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
 import { MessagePath, PersonName } from '../messages/schemas.ts';
 import { type HttpRoute, route } from '../route.ts';
@@ -60,7 +59,7 @@ async function pass(
   messages: ReturnType<typeof inboxesOf>,
   connection: Connection,
   incoming: Incoming,
-  more: Pick<SocialServices, 'openSession' | 'ringAs'>,
+  more: Pick<SocialServices, 'opener' | 'ringAs'>,
 ) {
   const result = await sendSocial({ store, messages, now: Date.now, ...more }, connection, incoming);
   if (!result.ok) counters.denials++;
@@ -80,19 +79,14 @@ const send = route('POST /v1/send', {
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {
     const real = realRoot(root);
-    // A repository has no evidence before its first session.
-    const opened =
-      services.world.repositoriesOf(real).length === 0 ? await services.host.sessions.open(real, 'unassigned') : null;
-    const repository =
-      opened === null ? services.world.repositoriesOf(real)[0] : await services.world.repositoryOf(opened);
-    if (!repository) throw new ApiError('no-root', `there is no evidence of ${real}`, 'Open a session there first.');
+    const repository = services.world.repositoriesOf(real)[0] ?? services.world.created(real);
     return pass(
       services,
       repository,
       inboxesOf(repository),
       { transport: 'http', principal: 'operator', name: as },
       { id: id ?? `m-${randomUUID()}`, to: to ?? null, payload },
-      { openSession: async () => opened ?? services.host.sessions.open(real, 'unassigned') },
+      { opener: { root: real, open: (id) => services.host.sessions.open(real, 'unassigned', withSession(id)) } },
     );
   },
 });
@@ -110,15 +104,11 @@ const sendAsSession = route('POST /v1/sessions/{session}/send', {
     const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
     const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
     return pass(services, repository, inboxesOf(repository), connection, incoming, {
-      openSession: null,
-      ringAs: async (id, { to: address, text, act }) => {
-        const step = await useSession(services, id, 'a message', (at) =>
-          at.step({ tool: 'bell', args: { to: address, text, act } }),
-        );
-        return step.ok
-          ? { ok: true, message: String(fieldsOf(step.result)['message']) }
-          : { ok: false, denial: step.denial };
-      },
+      opener: null,
+      ringAs: (from, { id: messageId, to: address, text, act }) =>
+        useSession(services, from, 'a message', (at) =>
+          at.step({ tool: 'bell', args: { to: address, text, act }, messageId }),
+        ),
     });
   },
 });

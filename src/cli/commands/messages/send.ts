@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { openEvidence } from '../../../open-evidence.ts';
-import { openSession } from '../../../open-session.ts';
+import { openSession, withSession } from '../../../open-session.ts';
 import { socialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
@@ -77,10 +77,9 @@ async function withServices<T>(io: Io, options: Options, use: (services: SocialS
       store,
       messages,
       now: Date.now,
-      openSession: async () => {
-        const session = await openSession({ root, agent: 'unassigned', store });
-        await session.detach();
-        return session.id;
+      opener: {
+        root,
+        open: async (id) => (await openSession({ root, agent: 'unassigned', store, ids: withSession(id) })).detach(),
       },
     }),
   );

@@ -402,6 +402,23 @@ describe('the proposed hopgate.yaml', () => {
   });
 
   it.each([
+    ['npm test', 'npm test -- {args}'],
+    ['pnpm run test', 'pnpm run test {args}'],
+    ['yarn test', 'yarn test {args}'],
+    ['npm run test-all', 'npm run test-all'],
+    ['cargo test', 'cargo test {args}'],
+    ['mvn --offline --batch-mode test', 'mvn --offline --batch-mode test {args}'],
+    ['./gradlew --offline test', './gradlew --offline test {args}'],
+    ['bundle exec rake test', 'bundle exec rake test {args}'],
+    ['bats --tap test', 'bats --tap test {args}'],
+    ['make test', 'make test'],
+  ])('lets an agent run a part of the tests if %s takes words', (line, expected) => {
+    const test = [{ run: line.split(' '), report: 'none' as const, because: 'x' }];
+    const text = renderConfig({ edit: ['*.md'], test, deploy: [], git: null });
+    expect((parseDocument(text).toJSON() as { test: { run: string[] }[] }).test[0]?.run.join(' ')).toBe(expected);
+  });
+
+  it.each([
     ['everything', 20],
     ['little', 0],
   ])('follows prettier and yamllint if a repository uses %s', (_, count) => {

@@ -96,6 +96,8 @@ function plain(output: string): readonly string[] {
   return output
     .replaceAll(homedir(), '<home>')
     .replaceAll('/home/agent', '<home>')
+    // Before the times: a random name may look like one.
+    .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
     .replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
     .replaceAll(/\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|seconds?|secs?|s|m)\b/g, '<time>')
     .replaceAll(/\d+(?:\.\d+)? (?=\w+\/s\b)/g, '<rate> ')
@@ -104,7 +106,6 @@ function plain(output: string): readonly string[] {
     .replaceAll(/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d+ .*?\d{4}/g, '<date>')
     .replaceAll(/\b(?:[A-Z][a-z]{2}) +\d{1,2} (?=<clock>)/g, '<day> ')
     .replaceAll(/0x[0-9a-f]{4,}/g, '<address>')
-    .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
     .replaceAll(/\bsha256=[0-9a-f]{64}/g, '<hash>')
     .replaceAll(', estimated <time>', '')
     .replaceAll(/duration_ms:? \S+|\(cached\)/g, '<time>')

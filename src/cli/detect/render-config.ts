@@ -135,7 +135,7 @@ export function renderConfig(
 
 /** Test runners that take files or filters as further words. */
 const RUNNERS =
-  /^node .*--test\b|^(?:cargo|go|mix) test\b|(?:^|[ /])(?:pytest|unittest discover|vitest run|jest|mocha|rspec|phpunit)\b/;
+  /^node .*--test\b|^(?:cargo|go|mix|(?:pnpm|yarn|bun)(?: run)?) test\b|(?:^|[ /])(?:mvnw?|gradlew?|rake) (?:--\S+ )*(?:test|spec)\b|(?:^|[ /])(?:pytest|unittest discover|vitest run|jest|mocha|rspec|phpunit|bats)\b/;
 
 /** Lets an agent run a part of the tests. Such a run never counts as a pass. */
 const withArguments = (run: readonly string[]): readonly string[] => {

@@ -7,6 +7,7 @@ import type { OverlayView } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/outcome.ts';
 import type { ShellContext } from './context.ts';
 import { isCover, isOfGit } from './git/report-git.ts';
+import { DELETED, type Dropped } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 
 /**
@@ -60,17 +61,39 @@ function realChanges({ call }: ShellContext, view: OverlayView): Change[] {
 }
 
 async function withoutIgnored(context: ShellContext, changes: readonly Change[]): Promise<string[]> {
-  const { root, config } = context.call.grant;
   const paths = [...new Set(changes.map(({ path }) => path))];
+  const ignored = await ignoredOf(context, paths);
+  return paths.filter((path) => !ignored.has(path));
+}
+
+/** From this number on, changes that were not kept are gathered by folder. */
+const MANY = 6;
+
+/** Gathers many changes that were not kept: those in a folder that git ignores, such as a build's, count as one. */
+export async function gathered(context: ShellContext, dropped: readonly Dropped[]): Promise<readonly Dropped[]> {
+  if (dropped.length < MANY) return dropped;
+  const foldersOf = (path: string) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1));
+  const ignored = await ignoredOf(context, [...new Set(dropped.flatMap(({ path }) => foldersOf(path)))]);
+  const top = ({ path }: Dropped) =>
+    cacheOf(path) === null ? foldersOf(path).find((folder) => ignored.has(folder)) : undefined;
+  const tops = Map.groupBy(dropped, top);
+  return [...tops].flatMap(([folder, all]) =>
+    folder === undefined || all.length === 1
+      ? all
+      : [{ ...(all.find(({ why }) => !why.startsWith(DELETED)) ?? all[0]!), path: folder.slice(0, -1) }],
+  );
+}
+
+async function ignoredOf(context: ShellContext, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const { root, config } = context.call.grant;
   const repository = findRepository(root);
-  if (paths.length === 0 || isStop(repository)) return paths;
+  if (paths.length === 0 || isStop(repository)) return new Set();
   const git = sandboxedGit(context.sandbox, root, config.toolchains, repository);
   const { exit, stdout } = await git('"$@" check-ignore -z --stdin', {
     stdin: paths.map((path) => `${path}\0`).join(''),
   });
   // Exit status 1 means that none is ignored.
-  const ignored = new Set(exit === 0 ? stdout.split('\0') : []);
-  return paths.filter((path) => !ignored.has(path));
+  return new Set(exit === 0 ? stdout.split('\0') : []);
 }
 
 /** Written files larger than this count as changed without a comparison. */

@@ -13,6 +13,7 @@ import { editLayout } from '../sandbox/mounts/layouts.ts';
 import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
+import { gathered } from './changed-code.ts';
 import { shellCommand } from './command-argument.ts';
 import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
 import type { GitChanges } from './git/git-changes.ts';
@@ -57,7 +58,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
         tree.scan.protectedPaths,
         (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
       );
-      refused = judged.dropped;
+      refused = await gathered(context, judged.dropped);
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,

@@ -240,6 +240,20 @@ describe('bash keeps changes within the scope', () => {
 });
 
 describe('bash drops all other changes with a message', () => {
+  test('names a folder that git ignores once', async () => {
+    const root = scratch({ 'src/a': 'a', 'dist/1': 'x', '.gitignore': 'dist/\n' });
+    execFileSync('git', ['init', '-q'], { cwd: root });
+    const { result } = await shell(
+      root,
+      'mkdir dist/x lib; touch dist/{2,3,4,5} dist/x/{6,7} lib/{a,b}; rm dist/1; mkdir dist/.cache; touch dist/.cache/{a,b}',
+    );
+    expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['dist', 'lib']);
+    expect(why(result, 'dist')).toMatch(/^it is outside the scope/);
+    expect(result.droppedCaches).toEqual(['dist/.cache']);
+    const few = (await shell(root, 'touch dist/{2,3}')).result;
+    expect(few.dropped.map((drop: { path: string }) => drop.path)).toEqual(['dist/2', 'dist/3']);
+  });
+
   test('names each cache of a tool once, and without a warning', async () => {
     const root = scratch({
       'src/a': 'a',

@@ -137,11 +137,8 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const [shut] = unmet(gates, before).filter(({ kind }) => kind !== 'approval');
   if (shut) return conditionFailed(context, target, shut);
 
-  const carried = transferContext(target, {
-    ...view,
-    fruits: { ...view.fruits, [from]: fruit },
-    backpack: { ...view.backpack, ...backpackOf(fruit) },
-  });
+  const backpack = { ...view.backpack, ...backpackOf(fruit) };
+  const carried = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
   if (carried.missing.length > 0) return missingContext(context, target, carried.missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {

@@ -134,5 +134,6 @@ function isReframe({ specs }: Pinned, { moves, states }: Route<AuditState, Move>
   const exits = specs.peripherals[place(from)]?.exits ?? [];
   const hoped = exits.find(({ implies }) => implies !== null);
   const exit = exits.find(({ name }) => name === last.exit);
-  return hoped !== undefined && exit?.implies !== null && exit !== hoped && (from.visits[last.to] ?? 0) > 0;
+  const wasThere = states.slice(0, -2).some((state) => place(state) === last.to);
+  return hoped !== undefined && exit?.implies !== null && exit !== hoped && wasThere;
 }

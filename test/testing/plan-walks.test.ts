@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import * as lawfulness from '../../src/audit/rules/problems.ts';
+import { beginState } from '../../src/audit/rules/state.ts';
 import { compileTables } from '../../src/compile/tables.ts';
 import { putPin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
@@ -7,7 +8,9 @@ import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { planCases } from '../../src/testing/cases.ts';
 import { TRIAL_CONFIG, trialConfig } from '../../src/testing/model/model-config.ts';
+import type { Move } from '../../src/testing/plan/moves.ts';
 import { itemsOf } from '../../src/testing/plan/planned-case.ts';
+import { predict } from '../../src/testing/plan/predict.ts';
 import { specsOf } from './spec-sets.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
@@ -62,8 +65,8 @@ it('a chain is walked in a number of moves that grows with its length, not with 
   expect(walks.flatMap(({ moves }) => moves).length).toBeLessThan(4 * ids.length);
 });
 
-/** A hub with hops to many peripherals and back; the hub is entered at first, or only by the operator. */
-function star(leaves: number, byOperator: boolean) {
+/** A hub with hops to many peripherals and back. Sessions start in the hub, only by the operator, or everywhere. */
+function star(leaves: number, starts: 'hub' | 'operator' | 'everywhere') {
   const ids = Array.from({ length: leaves }, (_, at) => `p${at}`);
   const peripheral = (id: string, entry: readonly string[], exits: readonly string[]) => [
     `peripherals/${id}.yaml`,
@@ -74,28 +77,68 @@ function star(leaves: number, byOperator: boolean) {
     Object.fromEntries([
       peripheral(
         'hub',
-        byOperator ? ['user-request'] : ['default', ...back],
+        starts === 'operator' ? ['user-request'] : ['default', ...back],
         ids.map((id) => `  to-${id}: ${id}`),
       ),
-      ...ids.map((id) => peripheral(id, ['from-hub'], ['  back: hub'])),
+      ...ids.map((id) => {
+        const entry = starts === 'everywhere' ? ['default', 'from-hub'] : ['from-hub'];
+        return peripheral(id, entry, ['  back: hub']);
+      }),
     ]),
   );
 }
 
 it.each([
-  ['entered at first', false],
-  ['that only the operator enters', true],
-])('a hub %s is walked with a number of judgements that grows with its exits, not with the square', (_, byOperator) => {
-  const specs = star(200, byOperator);
-  const judged = vi.spyOn(lawfulness, 'firstProblem');
-  const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
-  const count = judged.mock.calls.length;
-  judged.mockRestore();
-  const walks = cases.filter(({ group }) => group === 'walks');
-  const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
-  expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
-  expect(count).toBeGreaterThan(specs.edges.length);
-  expect(count).toBeLessThan(15 * specs.edges.length);
+  ['entered at first', 'hub'],
+  ['that only the operator enters', 'operator'],
+  ['whose exits lead to starts', 'everywhere'],
+] as const)(
+  'a hub %s is walked with a number of judgements that grows with its exits, not with the square',
+  (_, starts) => {
+    const specs = star(200, starts);
+    const judged = vi.spyOn(lawfulness, 'firstProblem');
+    const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+    const count = judged.mock.calls.length;
+    judged.mockRestore();
+    const walks = cases.filter(({ group }) => group === 'walks');
+    const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
+    expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
+    const all = Object.keys(specs.peripherals).map((id) => `start ${id}`);
+    if (starts === 'everywhere') expect(all.filter((item) => !taken.has(item))).toEqual([]);
+    expect(count).toBeGreaterThan(specs.edges.length);
+    expect(count).toBeLessThan(15 * specs.edges.length);
+  },
+);
+
+it('a planned state holds the visits and fruits that rules read, and no others, however long the walk is', () => {
+  const place = (id: string, context: string, exit: string) => [
+    `peripherals/${id}.yaml`,
+    `id: ${id}\npurpose: A place.\ntools: []\nscope: conversation\nentry: [default, from-any]\ncontext: ${context}\nfruit: { note: { stated: string } }\nexit: ${exit}\n`,
+  ];
+  const places = [
+    place('a', '{}', '{ next: b }'),
+    place('b', '{ note: from-a }', '{ next: c }'),
+    place('c', '{}', '{ next: a }'),
+  ];
+  const held = (rule: string) => {
+    const conditions = { 'conditions.yaml': `conditions: { often: "${rule}" }\n` };
+    const specs = specsOf({ ...Object.fromEntries(places), ...conditions });
+    const pinned = { specs, config: trialConfig(specs) };
+    const walk = ['b', 'c', 'a', 'b'].map(
+      (to): Move => ({
+        name: to,
+        asked: { kind: 'hop', to, exit: 'next', reason: 'r', by: 'agent', fruit: { note: to }, approves: true },
+      }),
+    );
+    const start: Move = { name: 'a', asked: { kind: 'start', peripheral: 'a', by: 'agent' } };
+    const { visits, fruits } = [start, ...walk].reduce(
+      (state, move) => predict(pinned, state, move),
+      beginState(pinned, { agent: 'tester', sessionId: 'planned' }),
+    );
+    return { visits, fruits: Object.keys(fruits) };
+  };
+  expect(held('session.steps > 3')).toEqual({ visits: { b: 1 }, fruits: ['a'] });
+  expect(held('visits.b > 1')).toEqual({ visits: { a: 2, b: 2, c: 1 }, fruits: ['a'] });
 });
 
 it('the sessions of a spec set share its hash, its pin and its machines: a thousand walks do not compute them again', async () => {

@@ -68,10 +68,6 @@ export function delegatedContext(
   target: PeripheralSpec,
 ): { readonly context: Fields; readonly missing: readonly string[] } {
   const fruit = fruitNow(state, {});
-  const carried = {
-    sessionId: state.sessionId,
-    fruits: { ...state.fruits, [here.id]: fruit },
-    backpack: { ...state.backpack, ...filled(fruit) },
-  };
-  return contextFor(target, carried, {});
+  const backpack = { ...state.backpack, ...filled(fruit) };
+  return contextFor(target, { sessionId: state.sessionId, fruits: state.fruits, backpack }, {}, { [here.id]: fruit });
 }

@@ -92,12 +92,9 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   addEntryProblems(moment, target, found);
   const gates = gatesOn(pinned, source.id, to);
   for (const gate of gates) addGateProblem(moment, to, gate, found);
-  const carried = {
-    sessionId: state.sessionId,
-    fruits: { ...state.fruits, [source.id]: moment.fruit },
-    backpack: { ...moment.backpack, ...filled(moment.fruit) },
-  };
-  addContextProblems(target, contextFor(target, carried, {}).missing, found);
+  const backpack = { ...moment.backpack, ...filled(moment.fruit) };
+  const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
+  addContextProblems(target, contextFor(target, carried, {}, { [source.id]: moment.fruit }).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
   return found;
@@ -267,11 +264,15 @@ export function withoutState({ specs }: Pinned, given: Fields): Fields {
   return Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(state, field)));
 }
 
-/** The context that a visit begins with, and the fields that nothing fills. `given` is the caller's part. */
+/**
+ * The context that a visit begins with, and the fields that nothing fills. `given` is the caller's part; `latest` has
+ * the fruit of the visit that is left, which takes the place of older ones.
+ */
 export function contextFor(
   target: PeripheralSpec,
   { sessionId, backpack, fruits }: Pick<AuditState, 'sessionId' | 'backpack' | 'fruits'>,
   given: Fields,
+  latest: AuditState['fruits'] = {},
 ): { readonly context: Fields; readonly missing: readonly string[] } {
   const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
   const context: Record<string, Fields[string]> = { ...others };
@@ -281,7 +282,7 @@ export function contextFor(
       source.kind === 'session-log'
         ? { session: sessionId }
         : source.kind === 'fruit'
-          ? fruits[source.peripheral]?.[field]
+          ? (own(latest, source.peripheral) ?? own(fruits, source.peripheral))?.[field]
           : field === 'session-id'
             ? sessionId
             : backpack[field];

@@ -50,11 +50,8 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   if (closed) return closed;
   const [shut] = unmet(gates, facts).filter(({ kind }) => kind !== 'approval');
   if (shut) return conditionFailed(context, target, shut);
-  const { context: carried, missing } = transferContext(target, {
-    ...view,
-    fruits: { ...view.fruits, [from]: fruit },
-    backpack: { ...view.backpack, ...backpackOf(fruit) },
-  });
+  const backpack = { ...view.backpack, ...backpackOf(fruit) };
+  const { context: carried, missing } = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
   if (missing.length > 0) return missingContext(context, target, missing);
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {

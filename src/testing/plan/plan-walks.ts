@@ -12,6 +12,8 @@ const WALK = 60;
 const WAYS_BACK = 1500;
 /** Maximum number of states visited in the search for a way back. */
 const FAR = 2000;
+/** Maximum number of states visited in the search for a new edge. */
+const FURTHEST = 20_000;
 
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
@@ -31,11 +33,13 @@ export function walkCases(
     return [edge, ...more].some((item) => !covered.has(item)) || (left > 0 && isHop(move) && !tried.has(edge));
   };
   const graph = graphOf(model);
+  // Whatever is new becomes known in the course of the walks, never the reverse.
+  const spent = { joined: new Set<string>(), exact: new Set<string>() };
   let moves: Move[] = [];
   let at = model.initial;
   let trips = 0;
-  // The moves of the present walk up to its first new edge. A walk ends after twice as many, so that at most about half
-  // of all moves repeat a way: on a long chain their number grows with the chain, not with its square.
+  // The moves of the present walk up to its first new edge. A walk ends after four times as many, so that at most about
+  // a quarter of all moves repeat a way: on a long chain their number grows with the chain, not with its square.
   let approach = 0;
   const take = (route: Route<AuditState, Move>) => {
     route.moves.forEach((move, index) => {
@@ -57,8 +61,10 @@ export function walkCases(
     trips = 0;
   };
   for (;;) {
-    if (moves.length >= Math.max(WALK, 2 * approach)) finish();
-    const route = walked(model, at, searchRoute(graph, at, isNew)) ?? searchRoute(model, at, isNew);
+    if (moves.length >= Math.max(WALK, 4 * approach)) finish();
+    const route =
+      walked(model, at, searchRoute(graph, at, isNew, FURTHEST, spent.joined)) ??
+      searchRoute(model, at, isNew, FURTHEST, spent.exact);
     if (!route && moves.length === 0) break;
     if (!route) {
       finish();

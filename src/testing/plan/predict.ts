@@ -8,14 +8,39 @@ import { contextFor, fruitNow, withoutState } from '../../audit/rules/visit.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import type { SpecSet } from '../../spec/types.ts';
+import { rulesOf } from '../model/rules-of.ts';
 import { DEFAULT_REPORT, type Move } from './moves.ts';
 
-/** Predicts the state after a lawful move, or after one that is meant to be refused. Pure. */
+/**
+ * Predicts the state after a lawful move, or after one that is meant to be refused. Visits and fruits that no rule
+ * reads are left out, because each further move copies them. Pure.
+ */
 export function predict(pinned: Pinned, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyState(state);
   if (refused) take(next, REFUSAL);
   else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
+  const { visits, fruits } = readBy(pinned.specs);
+  const [last] = Object.keys(next.visits).slice(-1);
+  if (!visits && last !== undefined) next.visits = { [last]: 1 };
+  next.fruits = Object.fromEntries(Object.entries(next.fruits).filter(([id]) => fruits.has(id)));
   return next;
+}
+
+const known = new WeakMap<SpecSet, { readonly visits: boolean; readonly fruits: ReadonlySet<string> }>();
+
+/** The parts of a session's past that rules read: counts of visits, and the fruits of these peripherals. */
+function readBy(specs: SpecSet) {
+  const reads = known.get(specs) ?? {
+    visits: /\bvisits\b/.test(rulesOf(specs)),
+    fruits: new Set(
+      Object.values(specs.peripherals).flatMap(({ context }) =>
+        Object.values(context).flatMap(({ source }) => (source.kind === 'fruit' ? [source.peripheral] : [])),
+      ),
+    ),
+  };
+  known.set(specs, reads);
+  return reads;
 }
 
 const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };

@@ -2,20 +2,27 @@ import type { Model, Route } from '../model/model.ts';
 
 /**
  * The shortest route from a state to the first move that `wanted` accepts (the move is its last), breadth first; null
- * if there is none within `limit` states. Pure.
+ * if there is none within `limit` states.
+ *
+ * @param spent keys of states from which no wanted move can be reached; a search that finds none adds the states that
+ *   it visited. Only for a `wanted` that never accepts a move that it refused before.
  */
 export function searchRoute<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,
   from: State,
   wanted: (state: State, move: Move) => boolean,
   limit = 20_000,
+  spent = new Set<string>(),
 ): Route<State, Move> | null {
   interface Node {
     readonly state: State;
     readonly before: Node | null;
     readonly move: Move | null;
   }
-  const seen = new Set([model.key(from)]);
+  const start = model.key(from);
+  if (spent.has(start)) return null;
+  const seen = new Set([start]);
+  let cut = false;
   let frontier: Node[] = [{ state: from, before: null, move: null }];
   while (frontier.length > 0) {
     const next: Node[] = [];
@@ -29,13 +36,18 @@ export function searchRoute<State, Move extends { readonly name: string }>(
       for (const move of model.moves(node.state)) {
         const state = model.next(node.state, move);
         const key = model.key(state);
-        if (seen.has(key) || seen.size >= limit) continue;
+        if (seen.has(key) || spent.has(key)) continue;
+        if (seen.size >= limit) {
+          cut = true;
+          continue;
+        }
         seen.add(key);
         next.push({ state, before: node, move });
       }
     }
     frontier = next;
   }
+  if (!cut) for (const key of seen) spent.add(key);
   return null;
 
   function unwind(end: Node): Route<State, Move> {

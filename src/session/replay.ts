@@ -1,12 +1,14 @@
-import { isObject } from '../base/json.ts';
+import { fieldsOf } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
+import { argumentsApart, isElsewhere } from '../evidence/stored-apart.ts';
 import type { ApprovalGrant } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/tree.ts';
+import { own } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
 import type { Pin } from './pin.ts';
 import { applyEntry } from './state/fold.ts';
@@ -75,7 +77,7 @@ export async function replay(
     } else if (batch.length === 0) before = state;
     batch.push(stored);
     for (const { request: recorded, was } of requestsOf(body, batch)) {
-      const request = await inFull(recorded, getBlob);
+      const request = await inFull(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
       decisions += 1;
       const taken = takeAgain(changed, before, stored.entry, request, batch);
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
@@ -233,18 +235,26 @@ function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Reque
 
 type GetBlob = (hash: string) => Promise<Uint8Array | null>;
 
-/** A request with the large arguments that were stored as blobs; a missing one becomes the empty text. */
-async function inFull(request: Request, getBlob: GetBlob): Promise<Request> {
+/** A request with the arguments that were stored as blobs; a missing one becomes the empty text. */
+async function inFull(
+  request: Request,
+  denied: boolean,
+  { peripheral }: Entry,
+  { specs }: Pin,
+  getBlob: GetBlob,
+): Promise<Request> {
   if (request.kind !== 'step') return request;
-  const args = await read(request.args, getBlob);
-  if (!isObject(args)) return { ...request, args };
-  const pairs = Object.entries(args).map(async ([name, value]) => [name, await read(value, getBlob)] as const);
-  return { ...request, args: Object.fromEntries(await Promise.all(pairs)) };
+  const args = request.args as Json;
+  // The large arguments of a refused call are stored apart as a whole.
+  if (denied) return { ...request, args: isElsewhere(args) ? await read(args, getBlob) : args };
+  const given = fieldsOf(args);
+  const apart = argumentsApart(own(specs.tools, request.tool), own(specs.peripherals, peripheral ?? ''), given);
+  const pairs = apart.map(async (name) => [name, await read(given[name]!, getBlob)] as const);
+  return { ...request, args: { ...given, ...Object.fromEntries(await Promise.all(pairs)) } };
 }
 
-async function read(value: unknown, getBlob: GetBlob): Promise<unknown> {
-  if (!isObject(value) || typeof value['blob'] !== 'string' || !('bytes' in value)) return value;
-  const bytes = await getBlob(value['blob']);
+async function read(reference: Json, getBlob: GetBlob): Promise<Json> {
+  const bytes = await getBlob(String(fieldsOf(reference)['blob']));
   return bytes === null ? '' : JSON.parse(new TextDecoder().decode(bytes));
 }
 

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
+import { replay } from '../../src/session/replay.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
-import { bodies, denied, lead, must, stage, testRun } from './sessions.ts';
+import { bodies, denied, lead, must, specsOf, stage, testRun } from './sessions.ts';
 
 const cycle: Record<string, unknown> = { name: 'cycle' };
 cycle['self'] = cycle;
@@ -204,4 +205,44 @@ it('a value with the form of a reference to a blob is kept as a blob, so that it
   const getBlob = (hash: string) => store.getBlob(hash);
   const { chain, audit } = await verifySession(session.id, pinned, store.entries(session.id), { getBlob });
   expect([chain, audit.violations]).toEqual([[], []]);
+});
+
+it('a value with the form of a reference to a blob is judged as itself where nothing is stored apart', async () => {
+  const like = { blob: 'a'.repeat(64), bytes: 5 };
+  const tools = `tools:
+  put:
+    purpose: Stores a part of a file.
+    effect: act
+    parameters:
+      - { name: part, role: text, description: The part., schema: { type: object } }
+      - { name: note, role: text, description: For people., optional: true }
+    limits: { seconds: 5, output-bytes: 100 }
+    gates: [{ when: args.part.bytes == 5 }]
+  post:
+    purpose: Stores a part of a file too, with no rule.
+    effect: act
+    parameters:
+      - { name: blob, role: text, description: Its hash. }
+      - { name: bytes, role: text, description: Its length., schema: { type: integer } }
+    limits: { seconds: 5, output-bytes: 100 }
+`;
+  const desk = 'id: desk\npurpose: Store.\ntools: [put, post]\nscope: talk\nentry: [default]\nexit: [done]\n';
+  const scopes = 'scopes:\n  talk: { read: none, write: [], command: none, url: none }\n';
+  const specs = specsOf({ 'tools.yaml': tools, 'scopes.yaml': scopes, 'peripherals/desk.yaml': desk });
+  const { session, store } = await stage({ specs, results: { put: { done: true }, post: { done: true } } });
+  await must(session.start('desk'));
+  await must(session.step({ tool: 'put', args: { part: like } }));
+  await must(session.step({ tool: 'post', args: like }));
+  // A text is due, so the gate refuses this one; the audit must come to the same answer.
+  expect((await denied(session.step({ tool: 'put', args: { part: like, note: like } }))).denial.code).toBe(
+    'invalid-action',
+  );
+  const pinned = { specs: session.specs, config: session.config };
+  const { chain, audit } = await verifySession(session.id, pinned, store.entries(session.id), {
+    getBlob: (hash) => store.getBlob(hash),
+  });
+  expect([chain, audit.violations]).toEqual([[], []]);
+  const pin = { specs, config: session.config };
+  const { changes, drift } = await replay(pin, pin, session.id, store.entries(session.id));
+  expect([changes, drift]).toEqual([[], []]);
 });

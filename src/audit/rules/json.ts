@@ -4,17 +4,10 @@ import type { FruitType, Json } from '../../spec/types.ts';
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
 export { type Fields, fieldsOf, textOf } from '../../base/json.ts';
+export { isElsewhere } from '../../evidence/stored-apart.ts';
 
 /** True for the same JSON: the order of members does not matter. */
 export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
-
-/** True for the reference to a value that is stored as a blob. It also has the paths of a large list. */
-export function isElsewhere(value: Json | undefined): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { blob, bytes, paths: _, ...more } = value;
-  if (typeof blob !== 'string' || !Number.isInteger(bytes)) return false;
-  return /^[0-9a-f]{64}$/.test(blob) && Object.keys(more).length === 0;
-}
 
 /** True if a value has a fruit's type. */
 export function fits(value: Json, type: FruitType): boolean {

@@ -1,10 +1,19 @@
 import type { Json, Principal } from '../../spec/types.ts';
 import type { Fields } from './json.ts';
 
-/** A request to a session. `approves`: the approval that it may need is given. */
+/**
+ * A request to a session. `approves`: the approval that it may need is given. `apart`: the arguments that its evidence
+ * stores as blobs.
+ */
 export type AuditRequest =
   | { readonly kind: 'start'; readonly peripheral: string; readonly by: Principal; readonly context?: Fields }
-  | { readonly kind: 'step'; readonly tool: string; readonly args: Json; readonly approves?: boolean }
+  | {
+      readonly kind: 'step';
+      readonly tool: string;
+      readonly args: Json;
+      readonly approves?: boolean;
+      readonly apart?: readonly string[];
+    }
   | {
       readonly kind: 'hop';
       readonly to: string;

@@ -7,7 +7,7 @@ import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.
 import { fitsPattern } from './commands/branches.ts';
 import { commandReason } from './commands/judge-command.ts';
 import { addressReason } from './host-names.ts';
-import { type Fields, isElsewhere, show } from './json.ts';
+import { type Fields, show } from './json.ts';
 import { momentNow, ruleHolds } from './moment.ts';
 import { auditedFruit } from './observations.ts';
 import { isGrantedToWrite, liesIn, placeOf } from './paths.ts';
@@ -19,7 +19,7 @@ import type { AuditedVisit, AuditState } from './state.ts';
 /** A tool call: the peripheral's tools, limits, mode, arguments, and the scope's grant for each argument's role. */
 export function stepProblems(
   state: AuditState,
-  { tool: id, args, approves = false }: RequestOf<'step'>,
+  { tool: id, args, approves = false, apart = [] }: RequestOf<'step'>,
   now: number,
 ): readonly RuleProblem[] {
   const { visit, mode } = state;
@@ -56,7 +56,7 @@ export function stepProblems(
     found.push(problem('invalid-action', 'argument', parametersOf(tool), `${show(args)} does not fit`, about));
     return found;
   }
-  addArgumentProblems(tool, named, found);
+  addArgumentProblems(tool, named, apart, found);
   // An absent argument reaches nothing, except a path to read, which then means the whole tree.
   let commands = false;
   for (const parameter of tool.parameters) {
@@ -112,17 +112,17 @@ function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
     check = ajv.compile(schema);
     checks.set(schema, check);
   }
-  // A large value is stored apart: its schema was judged when it was there.
-  return isElsewhere(value) || (check(value) as boolean);
+  return check(value) as boolean;
 }
 
-function addArgumentProblems(tool: ToolSpec, args: Fields, found: RuleProblem[]): void {
+function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], found: RuleProblem[]): void {
   for (const name in args)
     if (!tool.parameters.some((parameter) => parameter.name === name))
       found.push(argumentProblem(tool, name, parametersOf(tool), `${tool.id} has no parameter ${name}`));
   for (const { name, required, schema } of tool.parameters) {
     const value = args[name];
-    if (value !== undefined && !fitsSchema(schema, value))
+    // The schema of a value that is stored apart was judged when it was there.
+    if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
       found.push(argumentProblem(tool, name, `${name}: ${show(schema)}`, `${show(value)} does not fit`));
     else if (value === undefined && required)
       found.push(argumentProblem(tool, name, `${name} is required`, 'it is missing'));
@@ -141,8 +141,6 @@ function addCommandProblem(
   argument: string | null,
   found: RuleProblem[],
 ): void {
-  // In older evidence a long command is stored apart: it was judged when it was there.
-  if (tool.parameters.some(({ name, role }) => ROLE_FACTS[role].runsCommands && isElsewhere(args[name]))) return;
   const reason = commandReason({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
   if (!reason) return;
   const constraint = `command: ${scope.command}`;

@@ -1,16 +1,19 @@
-import type { Body } from '../../evidence/bodies.ts';
-import type { AuditRequest } from '../rules/request.ts';
+import type { Body, IntentBody, StepBody } from '../../evidence/bodies.ts';
+import { argumentsApart } from '../../evidence/stored-apart.ts';
+import { own } from '../../spec/names.ts';
+import type { AuditRequest, RequestOf } from '../rules/request.ts';
 import type { AuditState } from '../rules/state.ts';
 
 /** The request that an entry is the answer to; null if it records something else. */
-export function requestOf({ arriving, leaving }: AuditState, body: Body): AuditRequest | null {
+export function requestOf(state: AuditState, body: Body): AuditRequest | null {
+  const { arriving, leaving } = state;
   switch (body.event) {
     case 'start':
       return arriving ? null : { kind: 'start', peripheral: body.peripheral, by: body.by, context: body.context };
     case 'step':
-      return { kind: 'step', tool: body.tool, args: body.args };
+      return stepOf(state, body);
     case 'intent':
-      return { kind: 'step', tool: body.tool, args: body.args, approves: body.approval !== undefined };
+      return { ...stepOf(state, body), approves: body.approval !== undefined };
     case 'stop':
       return { kind: 'stop', fruit: body.fruit };
     case 'hop': {
@@ -38,4 +41,11 @@ export function requestOf({ arriving, leaving }: AuditState, body: Body): AuditR
     default:
       return null;
   }
+}
+
+function stepOf(
+  { pinned, visit }: AuditState,
+  { tool, args }: Pick<StepBody | IntentBody, 'tool' | 'args'>,
+): RequestOf<'step'> {
+  return { kind: 'step', tool, args, apart: argumentsApart(own(pinned.specs.tools, tool), visit?.spec, args) };
 }

@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
-import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../../evidence/entry.ts';
+import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
 import { type Finding, SessionFindings } from '../../evidence/findings.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
+import { argumentsApart, isElsewhere } from '../../evidence/stored-apart.ts';
+import { own } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
 import { type FindSession, SubAgents } from '../delegation/sub-agents.ts';
-import { fieldsOf, isElsewhere } from '../rules/json.ts';
+import { fieldsOf } from '../rules/json.ts';
 import type { Pinned } from '../rules/state.ts';
 import { linkProblems } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
@@ -69,7 +71,7 @@ export async function verifySession(
       subAgents.add(entry);
       sealed?.add(entry);
       head = { seq: entry.seq, hash: entry.hash };
-      if (getBlob) for (const blob of blobsOf(entry.body)) await checkBlob(blob, stored, getBlob, chain);
+      if (getBlob) for (const blob of blobsOf(entry, pinned)) await checkBlob(blob, stored, getBlob, chain);
       if (progress && entry.seq % EVERY === EVERY - 1) progress(entry.seq + 1);
     }
   } catch (error) {
@@ -133,11 +135,15 @@ class SealedPart {
 }
 
 /** The blobs of large arguments and results. */
-function blobsOf(body: Json): readonly string[] {
+function blobsOf({ body, peripheral }: Entry, { specs }: Pinned): readonly string[] {
   const known = bodyOf(body);
   if (!known) return [];
   const places: Json[] = [];
-  if ('args' in known) places.push(...Object.values(known.args));
+  if ('args' in known) {
+    const { tool, args } = known;
+    const spec = own(specs.peripherals, peripheral ?? '');
+    places.push(...argumentsApart(own(specs.tools, tool), spec, args).map((name) => args[name]!));
+  }
   if (known.event === 'denial') places.push(...Object.values(known.request));
   if ('outcome' in known) {
     const result = (known.outcome as { result?: Json }).result ?? null;

@@ -1,14 +1,14 @@
 import { isObject, setOwn } from '../../base/json.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
+import { parametersApart } from '../../evidence/stored-apart.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeType, hasType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { CallWatch, Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { own } from '../../spec/names.ts';
-import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
-import type { Json, ToolGate, ToolSpec } from '../../spec/types.ts';
+import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import { asJson, asText } from '../as-json.ts';
 import { pathsIn, withFiles } from '../state/observe.ts';
 
@@ -84,13 +84,11 @@ const looksKept = (value: Json): boolean => isObject(value) && 'blob' in value &
 /** The evidence form of arguments: what the gate judged stays readable, any other large value becomes a blob. */
 export async function keepArguments(
   store: EvidenceStore,
-  { parameters }: Pick<ToolSpec, 'parameters'>,
-  gates: readonly ToolGate[],
+  tool: ToolSpec,
+  peripheral: PeripheralSpec | undefined,
   args: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
-  // A rule or an approval may depend on any argument.
-  if (gates.length > 0) return { ...args };
-  const unjudged = parameters.filter(({ name, role }) => ROLE_FACTS[role].isUnjudged && Object.hasOwn(args, name));
+  const unjudged = parametersApart(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   const kept = await keepFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
   return { ...args, ...kept };
 }

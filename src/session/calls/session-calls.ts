@@ -10,16 +10,15 @@ import type { TreeNow } from '../../gate/scope/tree.ts';
 import type { SessionView } from '../../gate/view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { Grant, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
-import { callGates } from '../../spec/calls.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
 import { own } from '../../spec/names.ts';
-import type { Json, Mode, ProjectConfig, ToolGate, ToolSpec } from '../../spec/types.ts';
+import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
 import { asJson } from '../as-json.ts';
 import type { Refused } from '../results.ts';
 import { isReflective } from '../state/drafts.ts';
 import { viewOf } from '../state/view.ts';
 import type { Writer } from '../writer.ts';
-import { keepFields } from './run-tool.ts';
+import { keepArguments, keepFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
 import { settle } from './settle.ts';
 
@@ -167,9 +166,9 @@ export class SessionCalls {
     return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
   }
 
-  /** The requirements of each call of a tool in a peripheral. */
-  gatesOf({ tool, peripheral }: Pick<StepPlan, 'tool' | 'peripheral'>): readonly ToolGate[] {
-    return callGates(tool, this.parts.compiled.specs.peripherals[peripheral]);
+  /** The evidence form of a call's arguments. */
+  keepArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
+    return keepArguments(this.parts.store, tool, own(this.parts.compiled.specs.peripherals, peripheral), args);
   }
 
   /** The session state that a tool declares. */

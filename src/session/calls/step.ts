@@ -14,7 +14,7 @@ import { onOneTree } from '../state/test-tree.ts';
 import type { GivenApproval } from './approve.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
 import { type StepCall, stepRequest } from './move-requests.ts';
-import { keepArguments, keepOutcome, runTool } from './run-tool.ts';
+import { keepOutcome, runTool } from './run-tool.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { releaseFor, workingTree } from './working-tree.ts';
 
@@ -60,7 +60,7 @@ async function run(
   const { approval, ...watch } = how;
   const { store } = calls.parts;
   const backend = calls.backendOf(plan.tool.id);
-  const args = await keepArguments(store, plan.tool, calls.gatesOf(plan), plan.args);
+  const args = await calls.keepArguments(plan, plan.args);
   const release = await releaseFor(calls, plan);
   const tool = plan.tool.id;
   const acts = hasIntent(plan.tool);

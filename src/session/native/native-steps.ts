@@ -9,7 +9,7 @@ import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { asJson, asText } from '../as-json.ts';
-import { keepArguments, keepOutcome } from '../calls/run-tool.ts';
+import { keepOutcome } from '../calls/run-tool.ts';
 import type { SessionCalls } from '../calls/session-calls.ts';
 import { settle } from '../calls/settle.ts';
 import { aboutRefusal, refusalOf } from '../calls/step.ts';
@@ -90,7 +90,7 @@ export class NativeSteps {
           const findings = effects === 'unobserved' ? [] : findingsIn(effects);
           return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
-        const args = await keepArguments(store, plan.tool, this.#calls.gatesOf(plan), ticket.args);
+        const args = await this.#calls.keepArguments(plan, ticket.args);
         const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...refusalOf(plan) };
         if (facts.pending) {
           // No entry may come between an intent and its outcome.
@@ -125,9 +125,7 @@ export class NativeSteps {
         request,
         deny(this.#calls.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
       );
-    const args = hasIntent(plan.tool)
-      ? await keepArguments(this.#calls.parts.store, plan.tool, this.#calls.gatesOf(plan), plan.args)
-      : null;
+    const args = hasIntent(plan.tool) ? await this.#calls.keepArguments(plan, plan.args) : null;
     const evidence = args ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...refusalOf(plan) }]) : [];
     return { ok: true, ticket: this.#ticket(plan, evidence[0]?.id ?? null, seen.before), evidence };
   }

@@ -17,18 +17,13 @@ type Settle = () => void;
 
 const MAX_BATCH = 1024;
 
-const sqlOf = (db: Database, busyMs: number) =>
+const sqlOf = (db: Database) =>
   statementsOf(db, {
     begin: 'BEGIN IMMEDIATE',
     commit: 'COMMIT',
-    all: 'SAVEPOINT batch',
-    undoAll: 'ROLLBACK TO batch',
-    releaseAll: 'RELEASE batch',
     save: 'SAVEPOINT job',
     undo: 'ROLLBACK TO job',
     release: 'RELEASE job',
-    patient: `PRAGMA busy_timeout = ${Math.trunc(busyMs)}`,
-    impatient: 'PRAGMA busy_timeout = 0',
   });
 
 /**
@@ -45,6 +40,8 @@ export class GroupCommit {
   readonly #undone: () => void;
   readonly #sql: ReturnType<typeof sqlOf>;
   #queue: Job[] = [];
+  /** Number of jobs at the front of the queue that were rolled back together; they run apart next. */
+  #apart = 0;
   #scheduled = false;
   /** True if the connection is set to wait for the disk at each commit (synchronous FULL). */
   #waits = true;
@@ -53,6 +50,10 @@ export class GroupCommit {
   /** Start of the wait for another process's lock; null if there is none. */
   #lockedSince: number | null = null;
 
+  /**
+   * @param db a connection that does not wait for another process's lock (busy timeout 0)
+   * @param busyMs how long a job waits for it
+   */
   constructor(
     name: string,
     db: Database,
@@ -66,7 +67,7 @@ export class GroupCommit {
     this.#db = db;
     this.#busyMs = busyMs;
     this.#onCommit = onCommit;
-    this.#sql = sqlOf(db, busyMs);
+    this.#sql = sqlOf(db);
   }
 
   /**
@@ -113,9 +114,17 @@ export class GroupCommit {
     try {
       this.#wait(this.#queue.slice(0, MAX_BATCH).some(({ durable }) => durable));
       if (!this.#begin()) return;
-      jobs = this.#queue.splice(0, MAX_BATCH);
+      const apart = this.#apart > 0;
+      jobs = this.#queue.splice(0, apart ? this.#apart : MAX_BATCH);
+      this.#apart = 0;
       this.#begun();
-      settled = this.#runTogether(jobs) ?? jobs.map((job) => this.#runOne(job));
+      const run = apart ? jobs.map((job) => this.#runOne(job)) : this.#runTogether(jobs);
+      if (run === null) {
+        this.#queue.unshift(...jobs);
+        this.#apart = jobs.length;
+        return;
+      }
+      settled = run;
       this.#sql.commit.run();
     } catch (error) {
       this.#rollBack();
@@ -139,7 +148,6 @@ export class GroupCommit {
    * timeout.
    */
   #begin(): boolean {
-    this.#sql.impatient.run();
     try {
       this.#sql.begin.run();
       this.#lockedSince = null;
@@ -150,29 +158,23 @@ export class GroupCommit {
       if (performance.now() - this.#lockedSince < this.#busyMs) return false;
       this.#lockedSince = null;
       throw error;
-    } finally {
-      this.#sql.patient.run();
     }
   }
 
   /**
-   * Runs all jobs under one savepoint, because jobs rarely fail. If one fails, rolls everything back and returns null;
-   * the caller then runs each job alone. Throws only on a fault of the disk or the file.
+   * Runs all jobs in the transaction, without a savepoint: SQLite would copy each page that they change. Jobs rarely
+   * fail. If one does, ends the transaction and returns null; they run apart in the next one. Throws only on a fault of
+   * the disk or the file.
    */
   #runTogether(jobs: readonly Job[]): Settle[] | null {
-    this.#sql.all.run();
     try {
-      const settled = jobs.map(({ work, resolve }) => {
+      return jobs.map(({ work, resolve }) => {
         const value = work();
         return () => resolve(value);
       });
-      this.#sql.releaseAll.run();
-      return settled;
     } catch (error) {
       if (isBroken(error)) throw error;
-      this.#sql.undoAll.run();
-      this.#sql.releaseAll.run();
-      this.#undone();
+      this.#rollBack();
       return null;
     }
   }
@@ -207,6 +209,7 @@ export class GroupCommit {
   #fail(jobs: readonly Job[], error: unknown): void {
     const { message } = error as Error;
     const waiting = [...jobs, ...this.#queue.splice(0)];
+    this.#apart = 0;
     const busy = `another process kept the store locked (${message}); nothing was written, try again`;
     const broken = `cannot write: ${message}. Nothing of this batch was acknowledged and no more is accepted: free space or repair the disk, then open the store again`;
     const failure = storeError(this.#name, 'store-failed', isBusy(error) ? busy : broken, error);

@@ -9,6 +9,7 @@ import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
 import { sqliteMessages } from './messages/sqlite.ts';
+import { isBusy } from './node-sqlite.ts';
 import { isGone } from './process-holder.ts';
 import { chainOf, notFound } from './reply-chain.ts';
 import {
@@ -76,6 +77,16 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     keyFile = keyFileOfUser(),
   } = options;
   const { db, close } = readOnly ? openReadOnly(NAME, file, busyMs) : openToWrite(file, busyMs);
+  /** Lets SQLite wait for another process's lock during `work`. Otherwise it fails at once. */
+  const patiently = <T>(work: () => T): T => {
+    db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}`);
+    try {
+      return work();
+    } finally {
+      db.exec('PRAGMA busy_timeout = 0');
+    }
+  };
+  db.exec('PRAGMA busy_timeout = 0');
   if (checkpointPages !== undefined) db.exec(`PRAGMA wal_autocheckpoint = ${Math.trunc(checkpointPages)}`);
   const sql = statementsOf(db, STORE_SQL);
   const addEntry = entryWriter(db);
@@ -92,10 +103,18 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const assertOpen = (): void => {
     if (closing !== null) throw storeError(NAME, 'store-failed', `${file} is closed; open the store again`);
   };
+  const untilFree = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (isBusy(error)) return patiently(work);
+      throw error;
+    }
+  };
   const reading = <T>(work: () => T): T => {
     assertOpen();
     try {
-      return work();
+      return untilFree(work);
     } catch (error) {
       if (error instanceof Error && 'errcode' in error) {
         throw storeError(NAME, 'store-failed', `cannot read ${file}: ${error.message}`, error);
@@ -126,7 +145,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
   /** Also removes deleted data from the write-ahead log. If another process is reading, the next checkpoint does it. */
   const forget = (): void => {
-    if (closing === null) sql.truncate.get();
+    if (closing === null) patiently(() => sql.truncate.get());
   };
   const findAny = (id: string): FoundEntry | null => {
     const durable = view.find(id);

@@ -68,7 +68,7 @@ function classifyClause(clause: string, patterns: readonly TalkPattern[]): Class
 
 /** A statement with a request after its comma: "the disk is full, free some space". */
 const TAIL =
-  /,\s+(?<tail>(?:(?:can|could|would|will) you\b|(?:please |just |now |then )*[a-z-]+ (?:the|a|an|it|this|that|these|those|them|some|all|any|every|my|our|your)\b|please [a-z-]+[.!]*$).*)$/;
+  /(?:,| but)\s+(?<tail>(?:(?:can|could|would|will) you\b|(?:please |just |now |then )*[a-z-]+ (?:the|a|an|it|this|that|these|those|them|some|all|any|every|my|our|your)\b|please [a-z-]+[.!]*$|please do (?:so|it|that|this)\b|take care of \S|start [a-z]+ing\b).*)$/;
 /** The beginnings of clauses in which a comma separates parts of one statement or question. */
 const NO_TAIL =
   /^(?:please )?(?:do not|don't|never|no need|nobody|no one|avoid|leave|who|what|when|where|why|which|how|did|does|do you|is|are|was|were|have|has|had|should|shall|he|she|they|[a-z]+ (?:said|says|told|asked))\b/;

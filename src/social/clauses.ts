@@ -1,3 +1,13 @@
+/** Words of chats, in full. */
+const IN_FULL: { readonly [word: string]: string } = {
+  ...{ pls: 'please', plz: 'please', u: 'you', ur: 'your', thx: 'thanks', teh: 'the', cuz: 'because', dont: "don't" },
+};
+const CHAT = new RegExp(String.raw`(?<![\w'/.-])(?:${Object.keys(IN_FULL).join('|')})(?![\w'/-]|\.\w)`, 'g');
+
+/** A list of the sender's own work. */
+export const OWN_LIST =
+  /^(?:my|our) (?:\w+ )?(?:plan|plans|list|checklist|to-?do(?: list)?|agenda|tasks|next steps?)\b[^:]*:/;
+
 /** Replaces quoted text and code. */
 const THING = 'thing';
 
@@ -25,8 +35,11 @@ export function clausesOf(text: string): readonly string[] {
   const read = words === '' ? plain.replace(/["`>]/g, ' ') : own;
   return read
     .toLowerCase()
+    .replace(CHAT, (word) => IN_FULL[word]!)
     .split(/(?<=[.!?…])\s+|[;\n]+|\s[-–—]+\s|,\s+(?=(?:and|but|then|so|or|otherwise)\b)/u)
-    .flatMap((sentence) => sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/).map(trimmed))
+    .flatMap((sentence) =>
+      (OWN_LIST.test(sentence) ? [sentence] : sentence.split(/(?<=\w):\s+(?!\/\/)(?=\S)/)).map(trimmed),
+    )
     .filter((clause) => /[\p{L}\p{N}+]/u.test(clause));
 }
 

@@ -1,4 +1,5 @@
 import type { ToolEffect } from '../spec/types.ts';
+import { OWN_LIST } from './clauses.ts';
 
 /**
  * A rule about one clause of a message. `asks`: the effect that the clause asks for. Without `asks`, the group `rest`
@@ -29,8 +30,19 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     open: true,
   },
   {
+    id: 'greeted-without-comma',
+    when: /^(?:hi|hey|hello|yo)(?: [\w-]+)? (?<rest>(?:can|could|would|will|please|let's)\b.+)$/,
+    open: true,
+  },
+  // Irony says the opposite.
+  {
+    id: 'ironic',
+    when: /\bwhat could (?:possibly )?go wrong\b|^(?:(?:oh|wow|yeah|ah),? )?(?:great|wonderful|fantastic|lovely|brilliant|perfect|nice|yay|right)[,!:]? (?:(?:yet )?another|one more|because)\b/,
+    asks: 'coordinate',
+  },
+  {
     id: 'acknowledged-first',
-    when: /^(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks|thank you|thx|lgtm|agreed|great|good|nice|nice work|cool|right|well|alright|fine|perfect|awesome|sorry|hm+|oh|ah|unblock me|help me)[,!:]\s+(?<rest>.+)$/,
+    when: /^(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks|thank you|lgtm|approved|granted|confirmed|accepted|agreed|great|good|nice|nice work|cool|right|well|alright|fine|perfect|awesome|sorry|look|listen|hm+|oh|ah|unblock me|help me)[,!:]\s+(?<rest>.+)$/,
     open: true,
   },
   {
@@ -45,7 +57,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   {
     id: 'name-and-comma',
-    when: /^(?!(?:please|today|tomorrow|yesterday|so|well|tests?|docs?|here|there|status|eta)\b)[a-z][\w-]*,\s+(?<rest>(?:please|can|could|would|will|you|do|don't|let|make|are|is|did|have|what|when|why|how|which|who|[a-z]+ (?:the|a|an|it|this|that|them|all|my|our|your)\b).*)$/,
+    when: /^(?!(?:please|today|tomorrow|yesterday|so|well|tests?|docs?|here|there|status|eta)\b)[a-z][\w-]*,\s+(?<rest>(?:please|can|could|would|will|you (?!broke\b|forgot\b|missed\b|have\b|did\b)|do|don't|let|make|are|is|did|have|what|when|why|how|which|who|[a-z]+ (?:the|a|an|it|this|that|them|all|my|our|your)\b).*)$/,
     open: true,
   },
   {
@@ -78,12 +90,12 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   // Politeness that carries a request.
   {
     id: 'thanks-only',
-    when: /^(?:many |big )?(?:thanks|thank you|thx|ty|cheers|kudos|congrats|congratulations|kind regards|best regards|regards|bye|see you|welcome|good (?:morning|night|evening|luck|job|point|idea|question)|danke)\b(?!.*\b(?:for (?:fix|look|check|add|run)ing .* (?:by|before|asap)))/,
+    when: /^(?:many |big )?(?:thanks|thank you|ty|cheers|kudos|congrats|congratulations|kind regards|best regards|regards|bye|see you|welcome|good (?:morning|night|evening|luck|job|point|idea|question)|danke)\b(?!.*\b(?:for (?:fix|look|check|add|run)ing .* (?:by|before|asap)))/,
     asks: 'coordinate',
   },
   {
     id: 'keep-informed',
-    when: /^(?:please )?(?:let (?:me|us|him|her|them|[a-z]+) know|keep (?:me|us|\w+) (?:posted|updated|informed|in the loop)|get back to (?:me|us)|give (?:me|us) (?:a |an |the |your |some )?(?:ping|shout|call|status|update|eta|feedback|heads|moment|minute|second|sec|few|hint|time|thumbs|opinion|answer|reason|number|estimate)|send (?:me|us) (?:a |an |the |your )?(?:status|update|eta|message|note|ping)|report (?:back|to|when|if)|(?:get|be) in touch|take (?:your time|care|a break|note|over)|take it from here|take that one|leave (?:me |us )?(?:a |your )?(?:note|message)|never ?mind|go on|keep (?:going|away|it up|up|in mind|calm|quiet)|hang on|hold (?:on|off)|stand (?:by|down)|sit tight|stay (?:out|away|tuned|off)|back off|back me up|heads up|make sense|make up your mind|leave (?:it|that|this) (?:to|with) me|count me in|move on|go first|go to sleep|start without me)\b/,
+    when: /^(?:please )?(?:let (?:me|us|him|her|them|[a-z]+) know|keep (?:me|us|\w+) (?:posted|updated|informed|in the loop)|get back to (?:me|us)|give (?:me|us) (?:a |an |the |your |some )?(?:ping|shout|call|status|update|eta|feedback|heads|moment|minute|second|sec|few|hint|time|thumbs|opinion|answer|reason|number|estimate)|send (?:me|us) (?:a |an |the |your )?(?:status|update|eta|message|note|ping)|report (?:back|to|when|if)|(?:get|be) in touch|take (?:your time|care(?! of)|a break|note|over)|take it from here|take that one|leave (?:me |us )?(?:a |your )?(?:note|message)|never ?mind|go on|keep (?:going|away|it up|up|in mind|calm|quiet)|go ahead without|hang on|hold (?:on|off)|stand (?:by|down)|sit tight|stay (?:out|away|tuned|off)|back off|back me up|heads up|make sense|make up your mind|leave (?:it|that|this) (?:to|with) me|count me in|move on|go first|go to sleep|start without me|get well|got it|(?:yes|no|ok|sure),? please[.!]*$)(?![\w'])/,
     asks: 'coordinate',
   },
   {
@@ -130,13 +142,13 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   {
     id: 'could-you',
     when: new RegExp(
-      String.raw`^(?:please,? )?(?:can|could|would|will|won't|can't|couldn't|wouldn't|may|might) (?:you(?: two| all| guys)?|someone|somebody|anyone|anybody|one of you|we|u|y'all) ${SOFT}(?:be so kind (?:as )?to |like to |be able to |have time to |have a chance to |try to |help me |help us |help )?(?<rest>(?!if\b|that\b|mind\b|prefer\b|say\b|recommend\b|rather\b|not\b|work\b|be\b|have (?:a )?(?:time|objections?|call)\b).+)$`,
+      String.raw`^(?:please,? )?(?:can|could|would|will|won't|can't|couldn't|wouldn't|may|might) (?:you(?: two| all| guys)?|someone|somebody|anyone|anybody|one of you|we|y'all) ${SOFT}(?:be so kind (?:as )?to |like to |be able to |have time to |have a chance to |try to |help me |help us |help )?(?<rest>(?!if\b|that\b|mind\b|prefer\b|say\b|recommend\b|rather\b|not\b|work\b|be\b|have (?:a )?(?:time|objections?|call)\b).+)$`,
     ),
   },
   { id: 'would-you-mind', when: /^(?:(?:would|do) you mind|mind) (?:\w+ly )?(?<rest>\w+ing\b.+)$/ },
   {
     id: 'i-wonder-if-you',
-    when: /\b(?:wonder(?:ing)?|hoping|hope|appreciate it|grateful|thankful|great|good|nice|helpful|awesome|lovely|cool|perfect|happy|glad|best|better|chance|possible for you|makes? sense)\b,? ?(?:if|that|for)? ?you (?:could|can|would|to|might) (?:please |perhaps |maybe |also |just )*(?<rest>.+)$/,
+    when: /\b(?:wonder(?:ing)?|hoping|hope|appreciate it|grateful|thankful|great|good|nice|helpful|awesome|lovely|cool|perfect|happy|glad|best|better|chance|possible for you|makes? sense)\b,? ?(?:if|whether|that|for)? ?you (?:could|can|would|to|might) (?:please |perhaps |maybe |also |just )*(?<rest>.+)$/,
   },
   { id: 'appreciate-if-you', when: /\b(?:appreciate|love|like) it if (?:you|someone) (?:could |would )?(?<rest>.+)$/ },
   {
@@ -147,14 +159,17 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     id: 'are-you-able-to',
     when: /^(?:are you (?:able|willing|ready|up)|do you have (?:time|capacity|a moment|a minute|bandwidth)|have you got time) to (?<rest>.+)$/,
   },
-  { id: 'how-about-doing', when: /^(?:how|what) about (?:you |we )?(?<rest>\w+ing\b.+)$/ },
+  {
+    id: 'how-about-doing',
+    when: /^(?:how|what) about (?:(?:you |we )?(?=\w+ing\b)|you (?:just |first )*)(?<rest>\w+ .+)$/,
+  },
   {
     id: 'why-not-do',
     when: /^why (?:(?:don't|do not) (?:you|we)|not(?: you| we)?) (?:just |simply |first |also )*(?<rest>\w+ .+)$/,
   },
   {
     id: 'allowed',
-    when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>(?!find\b|see\b|reach\b|ask\b|tell\b|read\b).+)$/,
+    when: /^(?:feel free to|(?:please )?go ahead and|go ahead,?(?: and)?|(?:you can|you may|you're free to|you are free to)(?: now| then| safely| also)?) (?<rest>(?!find\b|see\b|reach\b|ask\b|tell\b|read\b|without\b|alone\b).+)$/,
   },
   {
     id: 'told',
@@ -209,7 +224,19 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   {
     id: 'wanted-done',
     when: new RegExp(
-      String.raw`^(?:i|we|they|ops|the (?:user|customer|client|operator|boss|team)) (?:really |just |also |still )*(?:need|want|would like|'d like|require|expect)s? (?!to\b|you to know\b)(?:.+ )(?:${DONE}\b|${STATE})`,
+      String.raw`^(?:(?:i|we|they|ops|the (?:user|customer|client|operator|boss|team)) )?(?:really |just |also |still )*(?:need|want|would like|'d like|require|expect)s? (?!to\b|you to know\b)(?:.+ )(?:${DONE}\b|${STATE})`,
+    ),
+    asks: 'act',
+  },
+  {
+    id: 'nice-if-somebody',
+    when: /^(?:it'd |it would |would )be (?:\w+ )?(?:nice|great|good|cool|helpful|lovely|awesome|best|better) if (?:you|someone|somebody|anyone|anybody) (?:could |would )?(?!was\b|were\b|is\b|are\b|came\b|knew\b|joined\b|told\b)\w/,
+    asks: 'act',
+  },
+  {
+    id: 'nice-to-have-done',
+    when: new RegExp(
+      String.raw`^(?:it'd|it would|would) be (?:really |so |very )?(?:nice|great|good|cool|helpful|lovely|awesome|best|better) to (?:have|see|get) (?:.+ )(?:${DONE}\b|${STATE})`,
     ),
     asks: 'act',
   },
@@ -220,6 +247,12 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
     ),
     asks: 'act',
   },
+  {
+    id: 'appreciate-a-thing',
+    when: /^(?:i'd|we'd|i would|we would) (?:\w+ly )?appreciate (?:a|an|some)(?! (?:\w+ )?(?:answer|reply|response|call|comment|estimate|hint|heads|opinion|explanation|word|feedback|advice|help|message|ping|update|vote))\b/,
+    asks: 'act',
+  },
+  { id: 'own-list', when: OWN_LIST, asks: 'coordinate' },
   {
     id: 'want-a-thing',
     when: /^(?:i|we) (?:really |just |also )*(?:want|would like|need)(?: (?:a|an|another|one|some|two|three|the)) (?:new )?(?:\w+ )?(?:script|test|fix|patch|migration|file|function|page|report|branch|feature|build|release|job|check|commit|endpoint|button|table|version|class|module|option|flag|rewrite|cleanup|dashboard|pr|pull request|hotfix|backup|index)\b/,
@@ -233,22 +266,43 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   {
     id: 'must-be-done',
     when: new RegExp(
-      String.raw`^(?!(?:i|he|she|what|which|who|how|when|where|why|according|the (?:docs?|manual|spec|policy|readme|standard|law) says?|bob|ann)\b).*\b(?:needs? to|has to|have to|must|should|ought to|shall) be (?!(?:\w+ )*(?:now|already|ready)\b)(?:\w+ly )?(?:${DONE}|blue|red|green|bold|larger|smaller|faster|longer|shorter|private|public|const|async|optional|required)\b(?! (?:now|already|by now)\b)`,
+      String.raw`^(?!(?:i|he|she|what|which|who|how|when|where|why|according|the (?:docs?|manual|spec|policy|readme|standard|law) says?|bob|ann)\b).*\b(?:needs? to|has to|have to|must|should|ought to|shall) be (?!(?:\w+ )*(?:now|already|ready)\b)(?:\w+ly )?(?:${DONE}|blue|red|green|bold|larger|smaller|faster|longer|shorter|\d\S*|called|named|private|public|const|async|optional|required)\b(?! (?:now|already|by now)\b)`,
     ),
     asks: 'act',
   },
   {
     id: 'please-at-the-end',
-    when: /^(?!.*\b(?:status|eta|update|answer|opinion|feedback|patience|moment|minute|second|wait|know|tell|confirm|call|explain|ping|quiet|reply|silence|attention|thoughts|numbers)\b)(?!(?:who|what|when|where|why|how|which|i|we)\b).+,? (?:please|pls|plz)[.!]*$/,
+    when: /^(?!.*\b(?:status|eta|update|answer|opinion|feedback|patience|moment|minute|second|wait|know|tell|confirm|call|explain|ping|quiet|reply|silence|attention|thoughts|numbers)\b)(?!(?:who|what|when|where|why|how|which|i|we)\b).+,? please[.!]*$/,
     asks: 'act',
   },
-  { id: 'gone', when: /\bcan (?:go|be (?:deleted|removed|dropped|merged|closed|killed))\b(?!.*\?)/, asks: 'act' },
+  {
+    id: 'gone',
+    when: /\bcan (?:go|be (?:deleted|removed|dropped|merged|closed|killed|wiped|purged|erased|archived|torn down|thrown (?:away|out)))\b(?!.*\?)|\b(?:has|have|needs?) to (?:go|change|disappear)(?: now| today)?[.!]*$/,
+    asks: 'act',
+  },
+  {
+    id: 'could-it-be-done',
+    when: new RegExp(
+      String.raw`^(?:could|would|can) (?!i\b|it be that\b|you\b).+ be (?:\w+ly )?${DONE}\b(?:.*\bplease\b|(?<=^could .*))`,
+    ),
+    asks: 'act',
+  },
+  {
+    id: 'forbidden-in-another-language',
+    when: /^(?:bitte|(?:kann|könn|würd)(?:st|test|et|test) (?:du|ihr)|\p{L}+ (?:mal|bitte|doch)|lass)\b.*\b(?:nichts?|keine?[nmrs]?|warten?|sagen|erklären)\b/u,
+    asks: 'coordinate',
+  },
+  {
+    id: 'asked-in-another-language',
+    when: /^(?:(?:kannst|könntest|würdest) du|(?:könnt|könntet|würdet) ihr|(?:können|könnten|würden) sie|peux-tu|pourrais-tu|pouvez-vous|pourriez-vous|puedes|podrías|puoi|potresti)(?=\s)|^\p{L}+ (?:mal bitte|bitte mal|mal|bitte|doch)(?=\s)/u,
+    asks: 'act',
+  },
   {
     id: 'another-language',
     when: /^(?:bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|proszę|пожалуйста)\b/,
     asks: 'act',
   },
-  { id: 'label-please', when: /^(?:please|pls|plz|kindly),? (?<rest>.+)$/, open: true },
+  { id: 'label-please', when: /^(?:please|kindly),? (?<rest>.+)$/, open: true },
 
   // Questions and statements.
   {

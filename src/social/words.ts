@@ -8,7 +8,7 @@ const COORDINATE = list(`
   confirm consider decide describe discuss elaborate excuse expect explain forgive greet guess hear hold ignore imagine inform introduce join
   keep know let meet mention mind note notify own pause phone pick ping plan postpone propose prioritize prioritise promise realize recall
   relax remember remind rest reply respond say share sleep speak stand stay sync suggest talk tell thank think understand vote wait warn
-  delegate escalate nudge cc loop assign volunteer brainstorm comment clap weigh welcome wonder worry
+  delegate dislike enjoy escalate hate love miss nudge cc loop assign volunteer brainstorm comment clap weigh welcome wonder worry
 `);
 /** Verbs that only look at things. */
 const OBSERVE = list(`
@@ -29,7 +29,7 @@ const ACT = list(`
   register reindex reinstall release reload relocate remove rename render renew reopen reorder repair repeat replace report reproduce rerun
   reschedule reset resize resolve restart restore restructure retire retry return reuse revert revoke rewrite roll rollback rotate round run
   sanitize save scaffold schedule scrub seal secure seed send separate serve set setup shift ship shorten show shrink shut sign silence
-  simplify skip solve sort spin split squash stabilize stage start stash stop store straighten strip stub submit substitute supply swap switch
+  simplify skip solve sort speed spin split squash stabilize stage start stash stop store straighten strip stub submit substitute supply swap switch
   synchronize tag take tear test throttle tidy tighten toggle touch track train translate trim truncate try turn tweak unblock undo uninstall
   unlock unify unpin update upgrade upload use validate vendor version whitelist widen wipe wire wrap write zip
 `);
@@ -44,6 +44,7 @@ const NO_VERB = list(`
   somebody someone something soon still such than that the their them then there therefore these they this those though three through thus to
   today together tomorrow tonight too toward two under unless unlike until up upon us usually versus very via was we were what whatever when
   where whether which while who whoever whole whom whose why will with within without would yeah yep yes yesterday yet you your yours
+  broke came did found gave got knew lost made said saw sent thought told took went won wrote
   bravo cheers congrats correct done false good great hello hey hi nice ok okay right roger sorry sure thanks true welcome wow wrong
 `);
 

@@ -91,12 +91,14 @@ const text = (value: unknown): string[] => (typeof value === 'string' ? [value] 
 const lastLine = ({ stdout, stderr }: Run): string =>
   `${stderr}\n${stdout}`.trim().split('\n').slice(-2).join(' / ').slice(0, 240);
 
-/** The lines of an output without times, process ids and random names, sorted: programs work in parallel. */
+/**
+ * The lines of an output without times, process ids and random names, sorted: programs work in parallel. Random names
+ * go before the times, because they may look like one.
+ */
 function plain(output: string): readonly string[] {
   return output
     .replaceAll(homedir(), '<home>')
     .replaceAll('/home/agent', '<home>')
-    // Before the times: a random name may look like one.
     .replaceAll(/\/tmp\/[\w.+-]+/g, '<temp>')
     .replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
     .replaceAll(/\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|seconds?|secs?|s|m)\b/g, '<time>')

@@ -1,6 +1,7 @@
 import manifest from '../package.json' with { type: 'json' };
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
+import { AGENCY_TOOL } from './spec/policy/closed-lists.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
 import { workspaceBackend } from './tools/workspace/backend.ts';
@@ -61,6 +62,10 @@ export function defaultBackends(
     onFirstUse('messages', ['bell', 'whistle'], async () =>
       (await import('./tools/messages/backend.ts')).messagesBackend(store),
     ),
+    onFirstUse('agency', [AGENCY_TOOL], async () => {
+      const { agencyBackend } = await import('./tools/agency/backend.ts');
+      return agencyBackend(store, options.env ?? (() => process.env));
+    }),
     onFirstUse('discipline', DISCIPLINE, async () =>
       (await import('./tools/discipline/backend.ts')).disciplineBackend(store),
     ),

@@ -36,7 +36,7 @@ const ARROWS: { readonly [folder: string]: readonly string[] } = {
   messages: ['base', 'ports'],
   social: ['base', 'spec', 'gate', 'evidence', 'ports', 'messages', 'session'],
   stores: ['base', 'ports', 'messages', 'spec', 'gate', 'evidence'],
-  tools: ['base', 'ports', 'messages', 'spec', 'gate', 'evidence'],
+  tools: ['base', 'ports', 'messages', 'spec', 'gate', 'evidence', 'agency'],
   adapters: ['base', 'messages', 'project', 'session', 'ports', 'gate', 'spec'],
   testing: ['base', 'session', 'ports', 'spec', 'gate', 'evidence', 'audit', 'stores'],
   operator: ['base', 'ports', 'spec', 'gate', 'evidence'],

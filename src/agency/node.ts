@@ -173,6 +173,13 @@ export class AgencyNode {
           `there is no agency peripheral "${request.peripheral}"`,
           suggest(request.peripheral, Object.keys(spec.peripherals)),
         );
+      const on = Object.entries(peripheral.tools).flatMap(([tool, isOn]) => (isOn ? [tool] : []));
+      if (request.tools === 'off' && on.length > 0)
+        throw new RunFailure(
+          'tools-refused',
+          `${request.peripheral} has tools (${on.join(', ')}), and the caller lends none`,
+          'Name an agency peripheral without tools, or let the author of the spec write within: own in the delegates.',
+        );
       const prompt = promptOf(peripheral, request);
       return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
     });

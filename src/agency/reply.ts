@@ -11,6 +11,7 @@ export const RUN_STATUS = {
   'unknown-peripheral': 404,
   'unknown-run': 404,
   'context-refused': 403,
+  'tools-refused': 403,
   cancelled: 409,
   'key-reused': 409,
   'run-interrupted': 409,

@@ -32,6 +32,10 @@ export const RunRequest = z.strictObject({
     .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MOST_CONTEXT))
     .optional()
     .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
+  tools: z
+    .literal('off')
+    .optional()
+    .describe('Refuses the run if a tool of its peripheral is on: the caller lends none.'),
   route: z
     .union([z.literal('local'), z.url({ protocol: /^https?$/ })])
     .optional()

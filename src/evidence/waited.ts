@@ -1,12 +1,14 @@
 import { fieldsOf } from '../base/json.ts';
+import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
-/** The time that a whistle blocked its session, in milliseconds. A visit's time limit does not count it. */
+/** The milliseconds that a whistle or a run of the agency blocked its session. No time limit counts them. */
 export function waitedMs(
   tools: { readonly [id: string]: { readonly upstream?: unknown } },
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },
 ): number {
-  if (tool !== 'whistle' || outcome.status !== 'ok' || tools[tool]?.upstream !== undefined) return 0;
+  const blocks = tool === AGENCY_TOOL || (tool === 'whistle' && outcome.status === 'ok');
+  if (!blocks || outcome.status === 'refused' || tools[tool]?.upstream !== undefined) return 0;
   const { waitedMs: waited } = fieldsOf(outcome.result);
   return typeof waited === 'number' && waited > 0 ? waited : 0;
 }

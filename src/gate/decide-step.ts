@@ -36,12 +36,9 @@ export interface StepPlan {
 
 /** A peripheral's scope rule in this repository: the config's paths replace the spec's, if there are any. */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
-  const rule = own(specs.peripherals, peripheral)?.scope.rule ?? {
-    read: 'none',
-    write: [],
-    command: 'none',
-    url: 'none',
-  };
+  const spec = own(specs.peripherals, peripheral);
+  const stated: ScopeRule = spec?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
+  const rule: ScopeRule = spec?.agencies ? { ...stated, agency: spec.agencies } : stated;
   const paths = Object.hasOwn(config.scopes, peripheral) ? config.scopes[peripheral] : undefined;
   return paths && rule.write.length > 0 ? { ...rule, write: paths } : rule;
 }
@@ -131,6 +128,10 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     message: view.visit.message ?? null,
   });
   if (problem) return deny(context, problem.code, { tool: tool.id, peripheral, ...problem.about });
+  if (mode && !allows(mode, 'act') && lendsTools(tool, bound.args, scope)) {
+    const way = modesTo(context, (other) => allows(other, 'act'));
+    return deny(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted, ...way });
+  }
   const gates = callGates(tool, spec);
   const rule = failedRule(context, gates, bound.args);
   if (rule !== null)
@@ -155,6 +156,12 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     },
   };
 }
+
+/** True for the start of an agent that may have tools of its own. */
+const lendsTools = ({ parameters }: ToolSpec, args: Arguments, { agency = [] }: ScopeRule): boolean =>
+  agency.some(
+    ({ to, within }) => within === 'own' && parameters.some(({ name, role }) => role === 'agency' && args[name] === to),
+  );
 
 /** The first CEL rule that does not hold for a call; null if all do. */
 function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Arguments): string | null {

@@ -6,6 +6,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
+import { announceNode } from '../agency/nearest-node.ts';
 import type { Env } from '../base/state-home.ts';
 import type { Endpoint } from '../daemon/serve.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
@@ -82,6 +83,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     throw error;
   }
   let address: string;
+  let withdraw = () => {};
   if ('socket' in listen) {
     chmodSync(listen.socket, 0o600);
     address = `unix:${listen.socket}`;
@@ -89,6 +91,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     const { port } = server.address() as AddressInfo;
     hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
     address = `http://127.0.0.1:${port}`;
+    withdraw = announceNode(env, address);
   }
   void layOutOpen(services).catch(() => {});
   void keepExchanges(services, ending.signal, log);
@@ -97,6 +100,7 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
     agencyAddress: forNodes ? addressOf(forNodes) : null,
     issueCode: () => services.logins.issueCode(),
     async close() {
+      withdraw();
       const servers = forNodes ? [server, forNodes] : [server];
       const closed = Promise.all(servers.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
       // A client that sends without pause keeps its connection busy; its next answer ends the connection.

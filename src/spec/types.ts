@@ -21,7 +21,7 @@ export const TOOL_EFFECTS = ['observe', 'act', 'coordinate', 'simulate'] as cons
 export type ToolEffect = (typeof TOOL_EFFECTS)[number];
 
 /** The roles of arguments: one scope rule applies to a role in every tool. */
-export const ARGUMENT_ROLES = ['path:read', 'path:write', 'command', 'url', 'resource', 'text'] as const;
+export const ARGUMENT_ROLES = ['path:read', 'path:write', 'command', 'url', 'resource', 'agency', 'text'] as const;
 export type ArgumentRole = (typeof ARGUMENT_ROLES)[number];
 
 export interface ToolParameter {
@@ -78,6 +78,7 @@ export interface ToolSpec {
  *   (only the configured test commands), `deploy` (only git and the configured deploy commands).
  * - `url`: `none`, or `allow-list` (only the configured hosts).
  * - `resource`: patterns of the names of other things (`db:staging/*`), and exclusions; absent means none.
+ * - `agency`: the agency peripherals that the peripheral's `delegates` names; absent means none.
  */
 export interface ScopeRule {
   readonly read: 'root' | 'session-log' | 'none';
@@ -85,6 +86,7 @@ export interface ScopeRule {
   readonly command: 'none' | 'read-only' | 'contained' | 'test' | 'deploy';
   readonly url: 'none' | 'allow-list';
   readonly resource?: readonly string[];
+  readonly agency?: readonly Delegate[];
 }
 
 /** A peripheral's scope: a name of the scope table or an inline `{ paths }`, resolved to its rule. */

@@ -29,9 +29,9 @@ function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): Fin
 }
 
 /** A required argument for which the scope grants no value, so every call is refused. */
-function reachFinding({ id, parameters }: ToolSpec, { scope }: PeripheralSpec): Finding | null {
+function reachFinding({ id, parameters }: ToolSpec, { scope, agencies }: PeripheralSpec): Finding | null {
   for (const parameter of parameters) {
-    const lacks = lackOf(parameter, scope.rule);
+    const lacks = lackOf(parameter, { ...scope.rule, ...(agencies ? { agency: agencies } : {}) });
     if (lacks === null) continue;
     return {
       code: 'never-in-scope',
@@ -42,7 +42,10 @@ function reachFinding({ id, parameters }: ToolSpec, { scope }: PeripheralSpec): 
   return null;
 }
 
-function lackOf({ role, required }: ToolParameter, { read, write, command, url, resource }: ScopeRule): string | null {
+function lackOf(
+  { role, required }: ToolParameter,
+  { read, write, command, url, resource, agency }: ScopeRule,
+): string | null {
   switch (role) {
     case 'text':
       return null;
@@ -56,6 +59,8 @@ function lackOf({ role, required }: ToolParameter, { read, write, command, url, 
       return required && url === 'none' ? 'fetches nothing' : null;
     case 'resource':
       return required && resource === undefined ? 'reaches no resources' : null;
+    case 'agency':
+      return required && agency === undefined ? 'delegates to no agency peripheral' : null;
     default:
       return role satisfies never;
   }

@@ -12,6 +12,7 @@ const NAMES: { readonly [role in ArgumentRole]: readonly string[] } = {
   command: ['command', 'sub'],
   url: ['url'],
   resource: ['resource'],
+  agency: ['agent', 'peripheral'],
   text: ['name', 'pattern', 'query'],
 };
 const FIRST = [...new Set(ARGUMENT_ROLES.flatMap((role) => NAMES[role]))];

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { listening } from './breaking-wire.ts';
 
-/** An agent over HTTP that keeps the prompt of each of its starts, and counts the calls that were broken off. */
-export async function openCountingAgent(delayMs = 0) {
+/** An agent over HTTP that keeps the prompt of each of its starts, works so long or until a promise settles, and counts the calls that were broken off. */
+export async function openCountingAgent(wait: number | Promise<unknown> = 0) {
   const prompts: string[] = [];
   let left = 0;
   const server = createServer((request, response) => {
@@ -11,7 +11,9 @@ export async function openCountingAgent(delayMs = 0) {
     request.on('end', () => {
       prompts.push(JSON.parse(body).prompt);
       response.on('close', () => (left += response.writableFinished ? 0 : 1));
-      setTimeout(() => response.end(JSON.stringify({ response: 'a view' })), delayMs);
+      const answer = () => response.end(JSON.stringify({ response: 'a view' }));
+      if (typeof wait === 'number') setTimeout(answer, wait);
+      else void wait.then(answer);
     });
   });
   return { server, url: `http://127.0.0.1:${await listening(server)}/`, prompts, left: () => left };

@@ -56,15 +56,18 @@ export function nodeWith(agents: string, { id = 'a', peripherals = PAR_PARTICIPA
 }
 
 /** An agent over HTTP that keeps the prompt of each start. */
-export async function countingAgent(delayMs = 0) {
-  const agent = await openCountingAgent(delayMs);
+export async function countingAgent(wait: number | Promise<unknown> = 0) {
+  const agent = await openCountingAgent(wait);
   onTestFinished(() => void agent.server.close());
   return agent;
 }
 
 /** A server whose agency is this folder. */
-export async function served(agents: string) {
-  const at = await serveWorld({}, { agencyFolder: agencyWith(agents), agencyListen: { host: '127.0.0.1', port: 0 } });
+export async function served(agents: string, peripherals = PAR_PARTICIPANT) {
+  const at = await serveWorld(
+    {},
+    { agencyFolder: agencyWith(agents, peripherals), agencyListen: { host: '127.0.0.1', port: 0 } },
+  );
   const port = Number(/:(\d+)$/.exec(at.http.agencyAddress!)![1]);
   return { ...at, agencyPort: port, tokens: new Tokens(at.env) };
 }

@@ -253,6 +253,7 @@ const OF_ROLE: { readonly [role in ArgumentRole]: fc.Arbitrary<Json> } = {
   command: fc.oneof({ weight: 4, arbitrary: line }, value),
   url: fc.oneof({ weight: 4, arbitrary: url }, value),
   resource: fc.oneof({ weight: 4, arbitrary: resource }, value),
+  agency: fc.oneof({ weight: 4, arbitrary: pick<Json>('review', 'fixer', 'other', '') }, value),
   text: value,
 };
 

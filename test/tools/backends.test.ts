@@ -6,6 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { defaultBackends } from '../../src/default-backends.ts';
 import { COMMAND_TOOLS } from '../../src/spec/policy/command-tools.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { agencyBackend } from '../../src/tools/agency/backend.ts';
 import { disciplineBackend } from '../../src/tools/discipline/backend.ts';
 import { worldBackend } from '../../src/tools/environment/backend.ts';
 import { gitBackend } from '../../src/tools/git/backend.ts';
@@ -18,7 +19,7 @@ import { webBackend } from '../../src/tools/web/backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
 import { homeWorld } from '../../src/world/home-world.ts';
 import { type ContractCase, GRANT, toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
-import { conversation } from '../evidence/drafts.ts';
+import { conversation, opening } from '../evidence/drafts.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -34,6 +35,7 @@ it('the tools of each backend are those by which it is loaded', () => {
     sessionLogBackend(store),
     worldBackend(homeWorld),
     messagesBackend(store),
+    agencyBackend(store, () => ({})),
     disciplineBackend(store),
   ];
   const listed = defaultBackends(store, { unsafeNoSandbox: false });
@@ -165,6 +167,25 @@ toolBackendContract(
     };
   },
   { none: 'it writes only to the store' },
+);
+
+toolBackendContract(
+  'agency',
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'hopgate-agency-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const store = memoryStore();
+    const args = { agent: 'nobody', peripheral: 'review', prompt: 'Look.' };
+    const lease = await store.acquire('session-1', 'w', 60_000);
+    const body = { event: 'intent', tool: 'agency-run', args };
+    await store.append(lease, await store.head('session-1'), [opening('session-1', { body })]);
+    return {
+      backend: agencyBackend(store, () => ({ HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home })),
+      effect: 'coordinate',
+      cases: [command('agency-run', args, { ends: 'failed', code: 'unknown-agent', effects: [] })],
+    };
+  },
+  { none: 'no argument is a path; an agent with tools of its own needs `within: own`' },
 );
 
 toolBackendContract(

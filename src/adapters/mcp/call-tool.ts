@@ -9,6 +9,7 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import { fieldsOf, isObject } from '../../base/json.ts';
+import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
@@ -118,12 +119,12 @@ async function isSent({ options: { reading } }: McpHost, id: string, ended: Prom
 }
 
 /**
- * A whistle that does not wait longer than its client does: the answer then has the id of the job. Other calls stay as
- * they are, since the hooks of a client report them with the same arguments.
+ * A whistle or a run that does not wait longer than its client does: the answer then has the id of the job. Other calls
+ * stay as they are, since the hooks of a client report them with the same arguments.
  */
 function bounded(call: AgentCall, most: number): AgentCall {
   const { name, input } = call;
-  if (name !== 'whistle' || !isObject(input)) return call;
+  if ((name !== 'whistle' && name !== AGENCY_TOOL) || !isObject(input)) return call;
   const { seconds } = input;
   return typeof seconds === 'number' && seconds > most ? { ...call, input: { ...input, seconds: most } } : call;
 }

@@ -12,7 +12,8 @@ const MOVES = ['hop', 'mode'];
  * asking, and Claude Code runs them in parallel.
  */
 export function mcpTool(tool: AgentTool, name: string, specs: SpecSet | null): Tool {
-  const acts = hasIntent(tool);
+  const { parameters = [] } = specs?.tools[tool.name] ?? {};
+  const acts = hasIntent({ effect: tool.effect, parameters });
   return {
     name,
     title: titleOf(name),
@@ -40,6 +41,7 @@ function reachesOut(tool: ToolSpec | null, specs: SpecSet | null): boolean {
     command: ships,
     url: true,
     resource: true,
+    agency: true,
     text: false,
   };
   return tool.parameters.some(({ role }) => leaves[role]);

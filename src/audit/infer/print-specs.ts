@@ -20,7 +20,7 @@ export function authored(specs: SpecSet): ReadonlyMap<string, string> {
   if (specs.modeGate) put('gate.yaml', gate(specs.modeGate));
   put('tools.yaml', { tools: mapValues(specs.tools, tool) });
   const scopes = mapValues(specs.peripherals, ({ scope: { rule } }) => {
-    const { resource, ...rest } = rule;
+    const { resource, agency: _, ...rest } = rule;
     return { ...rest, write: [...rule.write], ...(resource === undefined ? {} : { resource: [...resource] }) };
   });
   put('scopes.yaml', { scopes });

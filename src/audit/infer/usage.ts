@@ -126,6 +126,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
     case 'resource':
       for (const name of value === undefined ? [] : [value].flat()) here.resources.add(String(name));
       break;
+    case 'agency': // Delegates are the author's decision, as for sub-agents.
     case 'command': // All words of a command together: see addCommand.
     case 'text':
       break;

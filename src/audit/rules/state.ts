@@ -147,7 +147,7 @@ export const scopeNow = ({ visit }: Pick<AuditState, 'visit'>): ScopeRule => vis
 /** A peripheral's scope in this repository: where the spec grants writing at all, hopgate.yaml may name the places. */
 export function scopeOf(spec: PeripheralSpec | undefined, { scopes }: ProjectConfig): ScopeRule {
   if (!spec) return NO_SCOPE;
-  const { rule } = spec.scope;
+  const rule: ScopeRule = spec.agencies ? { ...spec.scope.rule, agency: spec.agencies } : spec.scope.rule;
   const write = own(scopes, spec.id);
   return write && rule.write.length > 0 ? { ...rule, write } : rule;
 }

@@ -70,6 +70,12 @@ export function stepProblems(
   }
   // hopgate's own command tools run commands also where a spec declares none.
   if (!commands) addCommandProblem(state, visit, tool, named, null, found);
+  const lent = tool.parameters.filter(({ role }) => role === 'agency').map(({ name }) => named[name]);
+  const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
+  if (lends && effects && !effects.includes('act')) {
+    const message = `an agent with tools ran in ${lent.map((each) => show(each)).join(', ')}`;
+    found.push(problem('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about));
+  }
   const gates = callGates(tool, visit.spec);
   const fruit = auditedFruit(visit.spec, visit.observed);
   for (const gate of gates) {
@@ -184,6 +190,12 @@ function addReachProblems(
       const reason = names.map((each) => ungrantedResource(scope, each)).find((each) => each !== null);
       const constraint = `resource: ${patterns.join(', ') || 'none'}`;
       if (reason) found.push(problem(reason.code, 'scope', constraint, reason.why, { tool, argument: name }));
+      return;
+    }
+    case 'agency': {
+      const named = scope.agency?.map(({ to }) => to) ?? [];
+      if (!named.includes(value as string))
+        outside(`agencies: ${named.join(', ') || 'none'}`, `an agent ran in ${show(value)}`);
       return;
     }
     case 'path:read':

@@ -1,6 +1,7 @@
-import type { Body } from '../../evidence/bodies.ts';
+import { AgencyRuns } from '../../evidence/agency-runs.ts';
+import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { waitedMs } from '../../evidence/waited.ts';
-import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
+import { AGENCY_TOOL, RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
 import type { AuditState } from '../rules/state.ts';
 import type { AuditReport } from './report.ts';
@@ -8,12 +9,16 @@ import type { AuditReport } from './report.ts';
 /** Two clocks of one machine may differ by this many milliseconds. */
 const TOLERANCE_MS = 1000;
 
-/** Judges what a session's evidence says about messages: order, identity, receipts, answers and the time of waiting. */
+/**
+ * Judges what a session's evidence says about messages (order, identity, receipts, answers), about runs of the agency
+ * (each reply belongs to the run of its call), and about the time of waiting for both.
+ */
 export class Correspondence {
   readonly #report: AuditReport;
   readonly #received = new Set<string>();
   /** The last receipt of each message that the session sent. */
   readonly #sent = new Map<string, number>();
+  readonly #runs = new AgencyRuns();
   #seq = 0;
   #nth = 0;
 
@@ -26,6 +31,28 @@ export class Correspondence {
     if (body.event === 'message') this.#receive(body);
     if (body.event === 'receipt') this.#receipt(body, state);
     if (body.event === 'step' && (body.tool === 'bell' || body.tool === 'whistle')) this.#send(body, at, state);
+    this.#runs.add(this.#report.entryId, body);
+    if (body.event === 'outcome' && body.tool === AGENCY_TOOL) this.#reply(body, at, state);
+  }
+
+  #reply(body: OutcomeBody, at: number, state: AuditState): void {
+    const { outcome } = body;
+    if (outcome.status === 'refused' || state.pinned.specs.tools[AGENCY_TOOL]?.upstream) return;
+    const run = textOf(fieldsOf(outcome.result ?? null)['run']);
+    if (run !== null && run !== this.#runs.run && state.history === 'complete')
+      this.#report.violation(
+        'delegation',
+        `the reply belongs to ${this.#runs.run ?? 'no run'}`,
+        `the outcome names ${run}`,
+      );
+    this.#wait('a call of agency-run', body, at, state);
+  }
+
+  /** A wait ends with its entry, and the entry before it was written when it began. */
+  #wait(what: string, body: StepBody | OutcomeBody, at: number, { lastAt, pinned }: AuditState): void {
+    const waited = waitedMs(pinned.specs.tools, body);
+    if (waited > at - lastAt + TOLERANCE_MS)
+      this.#wrong(`${what} waits at most since the entry before it`, `it records a wait of ${waited} ms`);
   }
 
   #receive({ id, seq, act, ref }: Extract<Body, { event: 'message' }>): void {
@@ -58,7 +85,8 @@ export class Correspondence {
     this.#sent.set(message, rank);
   }
 
-  #send(body: Extract<Body, { event: 'step' }>, at: number, { lastAt, pinned, history }: AuditState): void {
+  #send(body: StepBody, at: number, state: AuditState): void {
+    const { pinned, history } = state;
     const { tool, args, outcome } = body;
     if (outcome.status !== 'ok' || pinned.specs.tools[tool]?.upstream) return;
     const id = textOf(fieldsOf(outcome.result)['message']);
@@ -68,9 +96,7 @@ export class Correspondence {
     const ref = textOf(args['ref']);
     if (args['act'] === 'answer' && (ref === null || !this.#received.has(ref)) && history === 'complete')
       this.#wrong('an answer must refer to a delivered message', `the answer refers to ${ref ?? 'no message'}`);
-    const waited = waitedMs(pinned.specs.tools, body);
-    if (waited > at - lastAt + TOLERANCE_MS)
-      this.#wrong('a whistle waits at most since the entry before it', `the whistle records a wait of ${waited} ms`);
+    this.#wait('a whistle', body, at, state);
   }
 
   #wrong(constraint: string, message: string): void {

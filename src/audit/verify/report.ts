@@ -15,6 +15,11 @@ export class AuditReport {
 
   #history: AuditState['history'] = 'complete';
 
+  /** The id of the entry that is being read. */
+  get entryId(): string {
+    return this.#at.id;
+  }
+
   reading(entry: Entry, { history }: AuditState): void {
     this.#at = entry;
     this.#history = history;

@@ -3,12 +3,11 @@ import { Option } from 'commander';
 import { DialIns } from '../../agency/dial-in.ts';
 import type { AgencyNode } from '../../agency/node.ts';
 import { agencyFolder, openNode } from '../../agency/open-node.ts';
-import { type RunReply, replyOf } from '../../agency/reply.ts';
-import { CANCELLED, cancelled, httpNode, type SendRun } from '../../agency/transport.ts';
+import { NearestNode } from '../../agency/nearest-node.ts';
+import type { RunReply } from '../../agency/reply.ts';
+import { CANCELLED, type SendRun } from '../../agency/transport.ts';
 import { visible } from '../../base/text.ts';
-import { readToken } from '../../operator/token.ts';
-import { nodeId, roleTokenFile } from '../../server/access/tokens.ts';
-import { servedAt } from '../commands/clients/serve.ts';
+import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
 
 export interface AgencyOptions {
@@ -33,43 +32,24 @@ export async function withNode<T>(
   options: AgencyOptions,
   work: (send: SendRun, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const { env } = io;
+  const folder = options.agency === undefined ? {} : { folder: folderOf(io, options) };
+  const nearest = new NearestNode({ env, role: 'operator', ...folder });
   const ended = new AbortController();
   const cancel = () => ended.abort(CANCELLED);
   for (const name of SIGNALS) process.once(name, cancel);
   try {
-    return await atNode(io, options, (send) => work(send, ended.signal));
+    return await work(
+      async (...run) => (nearest.server === null ? endedWithWait(await nearest.send(...run)) : nearest.send(...run)),
+      ended.signal,
+    );
   } finally {
+    await nearest.close();
     for (const name of SIGNALS) process.off(name, cancel);
   }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-
-async function atNode<T>(io: Io, options: AgencyOptions, work: (send: SendRun) => Promise<T>): Promise<T> {
-  const served = options.agency === undefined ? await servedAt(io) : null;
-  if (served?.startsWith('http:')) {
-    const send = httpNode(served, readToken(roleTokenFile(io.env, 'operator')));
-    return work(async (request, passage, signal) => {
-      let reply: RunReply | null = null;
-      const own = await replyOf(request['agent-id'], async () => {
-        reply = await send(request, passage, signal);
-        return null;
-      });
-      return reply ?? own;
-    });
-  }
-  const node = openOwn(io, options);
-  try {
-    return await work(async (request, passage, signal) => {
-      if (signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(cancelled()));
-      const cancel = () => void node.cancel(passage.key);
-      signal.addEventListener('abort', cancel, { once: true });
-      return endedWithWait(await node.run(request, passage));
-    });
-  } finally {
-    await node.close();
-  }
-}
 
 /** Without a server nobody goes on with a run when the caller stops waiting; the answer says so. */
 function endedWithWait(reply: RunReply): RunReply {

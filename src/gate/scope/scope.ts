@@ -113,6 +113,12 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Wh
       const problem = resourceProblem(value, patterns);
       return problem && { ...problem, scope: patterns };
     }
+    case 'agency': {
+      const named = call.scope.agency?.map(({ to }) => to) ?? [];
+      if (named.includes(value as string)) return null;
+      const remedy = 'name one of these, or let the author of the spec add { agency: … } to the delegates here';
+      return { why: 'no agent may run there from here', scope: named, remedy };
+    }
     case 'command':
     case 'text':
       return null;

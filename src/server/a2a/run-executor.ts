@@ -11,7 +11,14 @@ import { type A2aSdk, ROUTE_AGENT } from './sdk.ts';
 /** The codes of a run that was refused before an agent worked. */
 const REFUSED: readonly RunCode[] = [
   ...(['missing-inputs', 'unknown-inputs', 'invalid-request', 'unknown-agent', 'unknown-peripheral'] as const),
-  ...(['key-reused', 'envelope-not-enforceable', 'context-unavailable', 'loop-refused', 'too-many-hops'] as const),
+  ...([
+    'key-reused',
+    'envelope-not-enforceable',
+    'context-unavailable',
+    'loop-refused',
+    'too-many-hops',
+    'tools-refused',
+  ] as const),
 ];
 
 /** The keys of the runs that work in this process, by their tasks. A task is in it until its end is stored. */

@@ -9,6 +9,8 @@ interface RoleFacts {
   readonly absentMeansRoot: boolean;
   /** A null may be the value itself, if the schema allows it; elsewhere it means that the argument is left out. */
   readonly takesNull: boolean;
+  /** The call starts an agent elsewhere, so it is recorded before it runs. */
+  readonly startsAgent: boolean;
   /** No rule judges the value, so evidence may keep a large one apart. */
   readonly isUnjudged: boolean;
 }
@@ -18,6 +20,7 @@ const NOTHING: RoleFacts = {
   namesHost: false,
   absentMeansRoot: false,
   takesNull: false,
+  startsAgent: false,
   isUnjudged: false,
 };
 
@@ -28,6 +31,7 @@ export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   command: { ...NOTHING, runsCommands: true },
   url: { ...NOTHING, namesHost: true },
   resource: NOTHING,
+  agency: { ...NOTHING, startsAgent: true },
   text: { ...NOTHING, takesNull: true, isUnjudged: true },
 };
 

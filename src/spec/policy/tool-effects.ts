@@ -1,4 +1,5 @@
 import type { ToolEffect, ToolSpec } from '../types.ts';
+import { ROLE_FACTS } from './argument-roles.ts';
 
 interface EffectFacts {
   /** A call is recorded before it runs, as an intent, and after it, as an outcome. */
@@ -15,5 +16,6 @@ export const EFFECT_FACTS: { readonly [effect in ToolEffect]: EffectFacts } = {
 };
 
 /** True if calls of the tool are recorded before they run. */
-export const hasIntent = (tool: Pick<ToolSpec, 'effect'> | undefined): boolean =>
-  tool !== undefined && EFFECT_FACTS[tool.effect].hasIntent;
+export const hasIntent = (tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined): boolean =>
+  tool !== undefined &&
+  (EFFECT_FACTS[tool.effect].hasIntent || tool.parameters.some(({ role }) => ROLE_FACTS[role].startsAgent));

@@ -9,7 +9,7 @@ const Parameter = z.strictObject({
   role: z
     .enum(ARGUMENT_ROLES)
     .describe(
-      'The argument’s role, by which the scope restricts it: path:read, path:write, command, url, resource or text.',
+      'The argument’s role, by which the scope restricts it: path:read, path:write, command, url, resource, agency or text.',
     ),
   description: z.string().min(1).describe('The value to pass, for the agent.'),
   schema: z.record(z.string(), z.json()).optional().describe('JSON Schema of the value; { type: string } if left out.'),

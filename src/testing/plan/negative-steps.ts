@@ -7,7 +7,10 @@ import { rotate } from './rotate.ts';
 import { sampleArguments } from './sample-arguments.ts';
 
 /** A scope that grants some of everything, to make up arguments for a call whose own scope leaves none. */
-const ANY = { read: 'root', write: ['src/'], command: 'contained', url: 'allow-list', resource: ['thing'] } as const;
+const ANY = {
+  ...({ read: 'root', write: ['src/'], command: 'contained', url: 'allow-list', resource: ['thing'] } as const),
+  agency: [{ to: 'no-such-agency', within: 'parent' }],
+} as const;
 
 /** Names of members that every JavaScript object inherits; no catalogue and no spec defines them. */
 export const INHERITED = ['constructor', '__proto__', 'toString'] as const;
@@ -94,6 +97,7 @@ function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<Too
         for (const resource of ['no-such-resource', 'a/../b', '*', ''])
           moves.push(call(tool.id, `on ${resource || 'nothing'}`, { ...most, [name]: resource }));
         break;
+      case 'agency':
       case 'text':
         odd(oddValues(schema));
         break;

@@ -42,6 +42,8 @@ function sampleValue(
       const pattern = scope.resource?.find((each) => !each.startsWith('!'));
       return pattern === undefined ? null : asList(schema, pattern.replaceAll('**', 'a').replaceAll('*', 'a'));
     }
+    case 'agency':
+      return scope.agency?.[0]?.to ?? null;
     case 'text':
       return sampleOf(schema);
     default:

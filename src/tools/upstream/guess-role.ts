@@ -19,6 +19,7 @@ const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
   'path:read': PATH_NAME,
   'path:write': PATH_NAME,
   resource: /(?:^|_)(?:table|collection|bucket|queue|topic|database)s?(?:_|$)/,
+  agency: null,
   text: null,
 };
 

@@ -58,6 +58,7 @@ export async function prepareArguments(
         problem = commandProblem({ ...call, ...call.grant, message: null });
         break;
       case 'resource':
+      case 'agency':
       case 'text':
         break;
       default:

@@ -40,6 +40,7 @@ export interface ScopeWords {
   readonly commands: string;
   readonly urls: string;
   readonly resources: string;
+  readonly agencies: string;
 }
 
 const MOST = 12;
@@ -57,6 +58,11 @@ export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
     commands: commandsOf(rule, config),
     urls: rule.url === 'none' ? 'none' : listed(config.web.allow, MOST) || 'none (web.allow in hopgate.yaml is empty)',
     resources: listed(rule.resource ?? [], MOST) || 'none',
+    agencies:
+      listed(
+        (rule.agency ?? []).map(({ to }) => to),
+        MOST,
+      ) || 'none',
   };
 }
 
@@ -95,6 +101,7 @@ export function touchesOf({ parameters }: ToolSpec, reach: ScopeWords): string {
     command: `commands: ${reach.commands}`,
     url: `hosts: ${reach.urls}`,
     resource: `resources: ${reach.resources}`,
+    agency: `agency peripherals: ${reach.agencies}`,
     text: null,
   };
   const parts = ARGUMENT_ROLES.flatMap((role) => (roles.has(role) && touched[role]) || []);

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fieldsOf, parseJson, textOf } from '../base/json.ts';
+import { type Env, stateHome } from '../base/state-home.ts';
+import { holderRuns, processHolder } from '../stores/process-holder.ts';
+import { DialIns } from './dial-in.ts';
+import type { AgencyNode } from './node.ts';
+import { openNode, secretIn } from './open-node.ts';
+import { type RunReply, replyOf } from './reply.ts';
+import { CANCELLED, cancelled, httpNode, type SendRun } from './transport.ts';
+
+const folderOf = (env: Env): string => join(stateHome(env), 'server');
+const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
+
+/** Says where the server of this user runs agents. The returned function takes that back. */
+export function announceNode(env: Env, url: string): () => void {
+  const file = addressFile(env);
+  mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });
+  const text = JSON.stringify({ url, holder: processHolder(String(process.pid)) });
+  writeFileSync(file, text, { mode: 0o600 });
+  return () => {
+    if (textIn(file) === text) rmSync(file, { force: true });
+  };
+}
+
+/** The address of the server of this user; null if none runs. */
+function announcedNode(env: Env): string | null {
+  const { url, holder } = fieldsOf(parseJson(textIn(addressFile(env))));
+  return holderRuns(textOf(holder) ?? '') ? textOf(url) : null;
+}
+
+function textIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+interface NearestOptions {
+  readonly env: Env;
+  /** The token with which the server is used. */
+  readonly role: 'operator' | 'agent';
+  /** An agency folder that no server uses: its runs work in this process. */
+  readonly folder?: string;
+}
+
+/** Runs agents by the running server, which has the connections of other nodes; else by a node of this process. */
+export class NearestNode {
+  readonly #options: NearestOptions;
+  #own: AgencyNode | null = null;
+
+  constructor(options: NearestOptions) {
+    this.#options = options;
+  }
+
+  /** The address of the server; null if runs work in this process, and end with it. */
+  get server(): string | null {
+    return this.#options.folder === undefined ? announcedNode(this.#options.env) : null;
+  }
+
+  /** Sends a run. It is never rejected, also if the server cannot be reached. */
+  readonly send: SendRun = async (request, passage, signal) => {
+    const { env, role } = this.#options;
+    const url = this.server;
+    if (url === null) return this.#runHere(request, passage, signal);
+    let reply: RunReply | null = null;
+    const failed = await replyOf(request['agent-id'], async () => {
+      reply = await httpNode(url, secretIn(join(folderOf(env), `${role}.token`)))(request, passage, signal);
+      return null;
+    });
+    return reply ?? failed;
+  };
+
+  /** Ends the runs of this process. Those of a server go on. */
+  async close(): Promise<void> {
+    await this.#own?.close();
+    this.#own = null;
+  }
+
+  readonly #runHere: SendRun = async (request, passage, signal) => {
+    const agent = request['agent-id'];
+    if (signal.aborted) return replyOf(agent, () => Promise.reject(cancelled()));
+    const { env, folder } = this.#options;
+    const id = `process-${randomUUID()}`;
+    this.#own ??= openNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });
+    const own = this.#own;
+    const stop = (): void => void (signal.reason === CANCELLED && own.cancel(passage.key));
+    signal.addEventListener('abort', stop, { once: true });
+    return own.run(request, passage).finally(() => signal.removeEventListener('abort', stop));
+  };
+}

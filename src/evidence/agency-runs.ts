@@ -1,0 +1,37 @@
+import { fieldsOf, textOf } from '../base/json.ts';
+import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
+import type { Body, OutcomeRecord } from './bodies.ts';
+import { canonical } from './canonical.ts';
+
+/** The codes of calls that ended before the run did, or that cannot know how it ended. */
+const UNKNOWN_END = ['aborted', 'agent-unreachable', 'backend-error'];
+
+/**
+ * Follows the runs of the agency in the entries of a session. A call is a run of its own, unless an equal call before
+ * it was interrupted, or stopped waiting: then it joins that run, and gets its reply.
+ */
+export class AgencyRuns {
+  readonly #open = new Map<string, string>();
+  #call: { readonly what: string; readonly run: string } | null = null;
+
+  /** The idempotency key of the run of the last call; null if there is none. */
+  get run(): string | null {
+    return this.#call?.run ?? null;
+  }
+
+  /** @param id the id of the entry */
+  add(id: string, body: Body): void {
+    if (!('tool' in body) || body.tool !== AGENCY_TOOL) return;
+    if (body.event === 'intent') {
+      const { seconds: _, ...asked } = body.args;
+      const what = canonical(asked);
+      this.#call = { what, run: this.#open.get(what) ?? `run.${id}` };
+      this.#open.set(what, this.#call.run);
+    } else if (body.event === 'outcome' && this.#call && isOver(body.outcome)) this.#open.delete(this.#call.what);
+  }
+}
+
+function isOver(outcome: OutcomeRecord): boolean {
+  if (outcome.status === 'ok') return textOf(fieldsOf(outcome.result)['status']) !== 'waiting';
+  return !(outcome.status === 'failed' && UNKNOWN_END.includes(outcome.code));
+}

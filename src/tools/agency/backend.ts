@@ -1,0 +1,104 @@
+import { NearestNode } from '../../agency/nearest-node.ts';
+import type { RunReply } from '../../agency/reply.ts';
+import type { RunRequest } from '../../agency/request.ts';
+import type { Env } from '../../base/state-home.ts';
+import { AgencyRuns } from '../../evidence/agency-runs.ts';
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
+import type { Json } from '../../spec/types.ts';
+import { abortedBefore } from '../aborted-before.ts';
+
+/** How long a call waits by default, in seconds: less than the limit of client programs for a tool call. */
+const DEFAULT_SECONDS = 45;
+/** Longest response that becomes fruit, in bytes of JSON. */
+const MOST_FRUIT = 32 * 1024;
+
+/**
+ * `agency-run` runs an agent of the agency as a step of the session. The intent of the step names the run, so that a
+ * session whose process was killed gets the reply of the same run, wherever its agent works.
+ */
+export function agencyBackend(store: EvidenceStore, env: () => Env): ToolBackend {
+  let nearest: NearestNode | null = null;
+  return {
+    name: 'agency',
+    tools: [AGENCY_TOOL],
+    async run(call) {
+      const aborted = abortedBefore(call);
+      if (aborted) return aborted;
+      nearest ??= new NearestNode({ env: env(), role: 'agent' });
+      return run(nearest, await runOf(store, call.sessionId), call);
+    },
+    close: async () => nearest?.close(),
+  };
+}
+
+async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<ToolReport> {
+  const { signal, args } = call;
+  const began = Date.now();
+  const budgetMs = (typeof args['seconds'] === 'number' ? args['seconds'] : DEFAULT_SECONDS) * 1_000;
+  const { request, lends } = requestOf(call);
+  const reply = await unless(signal, nearest.send(request, { key, budgetMs, via: [] }, signal));
+  const waited = { run: key, waitedMs: Date.now() - began };
+  // An agent with tools of its own may work in this tree.
+  const effects = lends ? 'unobserved' : [];
+  if (reply === null || signal.aborted) {
+    const message = 'The wait was aborted; the run continues. The same call again gets its reply.';
+    return { outcome: { status: 'failed', code: 'aborted', message, result: waited }, effects };
+  }
+  const { meta } = reply;
+  if (!reply.ok) return { outcome: failed(reply, waited), effects };
+  const { response } = reply;
+  const text = typeof response === 'string' ? response : JSON.stringify(response);
+  const result = { status: 'answered', ...waited, response, durationMs: meta['duration-ms'] };
+  return {
+    outcome: { status: 'ok', result },
+    effects,
+    observed: { response: JSON.stringify(text).length > MOST_FRUIT ? null : text },
+  };
+}
+
+function failed({ error }: Extract<RunReply, { ok: false }>, waited: { readonly [field: string]: Json }): ToolOutcome {
+  const { code, message, remedy } = error;
+  if (code !== 'wait-ended') return { status: 'failed', code, message: `${message}. ${remedy}`, result: waited };
+  return {
+    status: 'ok',
+    result: { status: 'waiting', ...waited, note: 'The run continues. The same call again gets its reply.' },
+  };
+}
+
+function requestOf({ args, grant }: ToolCall): { readonly request: RunRequest; readonly lends: boolean } {
+  const { agent, peripheral, inputs, prompt } = args;
+  const lends = grant.scope.agency?.find(({ to }) => to === peripheral)?.within === 'own';
+  return {
+    lends,
+    request: {
+      'agent-id': String(agent),
+      peripheral: String(peripheral),
+      ...(inputs === undefined && prompt !== undefined ? {} : { inputs: { ...(inputs as { [name: string]: Json }) } }),
+      ...(prompt === undefined ? {} : { prompt: String(prompt) }),
+      ...(lends ? {} : { tools: 'off' as const }),
+    },
+  };
+}
+
+/** The key of the run that the session's last call is part of. */
+async function runOf(store: EvidenceStore, sessionId: string): Promise<string> {
+  const runs = new AgencyRuns();
+  for await (const { entry } of store.entries(sessionId)) {
+    const body = bodyOf(entry.body);
+    if (body) runs.add(entry.id, body);
+  }
+  if (runs.run === null) throw new Error('the session has no intent of the call');
+  return runs.run;
+}
+
+/** The result of `work`, or null as soon as the signal is aborted. */
+function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve(null);
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

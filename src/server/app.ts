@@ -104,8 +104,12 @@ function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptio
     return;
   }
   app.on(route.method, pattern, async (c) => {
-    const asked = await askedOf(c, route, services, c.req.raw.signal);
-    const answer = await route.run(asked);
+    const asked = await askedOf(c, route, services, c.req.raw.signal).catch(async (error: unknown) => {
+      const isBody = error instanceof ApiError && error.path?.split('.')[0] === 'body';
+      if (!isBody || !route.badBody) throw error;
+      return route.badBody(error, await c.req.text());
+    });
+    const answer = asked instanceof Response ? asked : await route.run(asked);
     if (answer instanceof Response) return answer;
     if (checkAnswers && !isStreamed(route.answer)) deepStrictEqual(plain(route.answer.parse(answer)), plain(answer));
     return c.json(answer as object, route.status);

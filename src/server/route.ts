@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Role, Who } from './access/tokens.ts';
+import type { ApiError } from './api-error.ts';
 import type { Services } from './services.ts';
 
 /** The answer of a route that is not one JSON document. */
@@ -40,6 +41,8 @@ export interface HttpRoute {
   readonly body: z.ZodType | undefined;
   /** Optional headers that the route reads, with their meaning. */
   readonly headers?: { readonly [name: string]: string };
+  /** The answer to a body that does not fit, in the words of the route's protocol. */
+  readonly badBody?: (error: ApiError, text: string) => Response;
   readonly answer: z.ZodType | Streamed;
   readonly status: 200 | 201;
   /** Returns the answer's value, or a whole Response where `answer` is {@link Streamed}. */
@@ -54,6 +57,7 @@ interface RouteParts<Path, Query, Body> {
   readonly query?: Query;
   readonly body?: Body;
   readonly headers?: { readonly [name: string]: string };
+  readonly badBody?: HttpRoute['badBody'];
   readonly answer: HttpRoute['answer'];
   readonly status?: 201;
   readonly run: (asked: RouteRequest<Path, Query, Body>) => Promise<unknown>;

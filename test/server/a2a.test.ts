@@ -109,6 +109,37 @@ describe('the agency for A2A clients', () => {
     }
   });
 
+  it('answers a body that is no call with the errors of JSON-RPC', async () => {
+    const agents = 'x: { location: local, driver: scripted, replies: [a] }';
+    const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
+    const call = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'none' } };
+    const answered = async (body: unknown, address = '/a2a') => {
+      const { status, json } = await served.ask(`POST ${address}`, { body });
+      return [status, json.jsonrpc, json.id, json.error.code];
+    };
+    for (const address of ['/a2a', '/a2a/x']) {
+      expect(await answered('{"jsonrpc": ', address)).toEqual([200, '2.0', null, -32700]);
+      for (const body of [[call], [], 7, 'null', {}, { ...call, jsonrpc: '1.0' }, { ...call, method: 7 }])
+        expect(await answered(body, address), JSON.stringify(body)).toEqual([200, '2.0', null, -32600]);
+    }
+    const nobody = await served.ask('POST /a2a', { token: null, body: '{' });
+    expect([nobody.status, nobody.json.error.code]).toEqual([401, 'not-authenticated']);
+  });
+
+  it('refuses a message that an agent says, and starts nothing', async () => {
+    const agent = await countingAgent();
+    const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;
+    const served = await serveWorld({}, { agencyFolder: agencyWith(agents, TALK) });
+    const client = await clientOf(served);
+    const request = saying([text('hi')]);
+    const message = { ...request.message!, role: Role.ROLE_AGENT };
+    await expect(client.sendMessage({ ...request, message })).rejects.toThrow('ROLE_USER');
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'a', role: 2 } } };
+    const { json } = await served.ask('POST /a2a', { body, headers: { 'a2a-version': '1.0' } });
+    expect([json.id, json.error.code]).toEqual([1, -32602]);
+    expect(agent.prompts).toEqual([]);
+  });
+
   it('streams the states of a task, and starts one agent for a message that is sent twice', async () => {
     const agent = await countingAgent(100);
     const agents = `x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`;

@@ -1,5 +1,5 @@
 import type { AgencyNode } from '../../agency/node.ts';
-import { fieldsOf } from '../../base/json.ts';
+import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Env } from '../../base/state-home.ts';
 import type { Who } from '../access/tokens.ts';
 import { agentCard } from './agent-card.ts';
@@ -51,6 +51,9 @@ export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2a
       });
       try {
         sdk.validateVersion(context.requestedVersion, own, 'JSONRPC');
+        const { message } = fieldsOf(body['params']);
+        if (isObject(message) && sdk.Message.fromJSON(message).role !== sdk.Role.ROLE_USER)
+          throw new sdk.RequestMalformedError('The role of a message to this node is ROLE_USER.');
         if (asksForPush(body)) throw new sdk.PushNotificationNotSupportedError();
         const answer = await rpc.handle(body, context);
         if (!(Symbol.asyncIterator in answer)) return Response.json(answer);

@@ -8,7 +8,7 @@ export async function loadA2aSdk() {
     import('@a2a-js/sdk/server'),
     import('@a2a-js/sdk/errors'),
   ]);
-  const { PushNotificationNotSupportedError } = errors;
-  return { ...model, ...server, PushNotificationNotSupportedError };
+  const { PushNotificationNotSupportedError, RequestMalformedError } = errors;
+  return { ...model, ...server, PushNotificationNotSupportedError, RequestMalformedError };
 }
 export type A2aSdk = Awaited<ReturnType<typeof loadA2aSdk>>;

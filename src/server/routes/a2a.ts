@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../base/json.ts';
 import { own, suggest } from '../../spec/names.ts';
 import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
@@ -41,6 +42,10 @@ const agentCard = route('GET /a2a/{agent}/.well-known/agent-card.json', {
 const CALL = {
   for: ['operator', 'agent', 'node'],
   body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
+  badBody: ({ message, remedy }: ApiError, text: string) => {
+    const [code, what] = parseJson(text) === undefined ? [-32700, 'Parse error'] : [-32600, 'Invalid Request'];
+    return Response.json({ jsonrpc: '2.0', id: null, error: { code, message: `${what}: ${message}. ${remedy}` } });
+  },
   headers: { 'A2A-Version': 'The version of the protocol: 1.0.' },
   answer: { type: 'application/json', description: 'A JSON-RPC response, or an event stream of them.' },
 } as const;

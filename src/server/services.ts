@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DialIns } from '../agency/dial-in.ts';
 import type { AgencyNode } from '../agency/node.ts';
-import { openNode } from '../agency/open-node.ts';
+import { agencyFolder, openNode } from '../agency/open-node.ts';
 import type { Env } from '../base/state-home.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
@@ -65,13 +65,8 @@ export function makeServices(
   const world = new World(parts.env);
   const feed = new Feed(world);
   const dialIns = new DialIns();
-  const { env, agencyFolder } = parts;
-  const agency = openNode({
-    env,
-    dialIns,
-    id: nodeId(env),
-    ...(agencyFolder === undefined ? {} : { folder: agencyFolder }),
-  });
+  const { env, agencyFolder: folder = agencyFolder(env) } = parts;
+  const agency = openNode({ env, dialIns, id: nodeId(env), folder });
   let a2a: Promise<A2aHandler> | null = null;
   return {
     ...parts,
@@ -85,12 +80,12 @@ export function makeServices(
     agency,
     dialIns,
     mail: new NodeMail(world),
-    a2a: () => (a2a ??= openA2a({ env, agency, version: parts.version })),
+    a2a: () => (a2a ??= openA2a({ env, agency, folder, version: parts.version })),
     counters: { requests: new Map(), denials: 0, streams: 0, streamsOf: new Map() },
     async close() {
       feed.stop();
       await agency.close();
-      (await a2a)?.close();
+      await (await a2a)?.close();
       await world.close();
     },
   };

@@ -1,9 +1,16 @@
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { type Message, type Part, Role, type SendMessageRequest, type Task, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { fieldsOf } from '../../src/base/json.ts';
+import { stateHome } from '../../src/base/state-home.ts';
+import { verifyChain } from '../../src/evidence/chain.ts';
+import { stateDir } from '../../src/project/state-dir.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { agencyWith, countingAgent, INPUTS } from '../agency/kit.ts';
 import { type Served, serveWorld, until } from './kit.ts';
 
@@ -236,9 +243,35 @@ describe('the agency for A2A clients', () => {
     const later = await clientOf({ port, operator: first.operator });
     expect(await later.getTask({ tenant: '', id: done.id })).toMatchObject({ artifacts: done.artifacts });
     const failed = await later.getTask({ tenant: '', id });
+    const store = sqliteStore(join(stateDir(agencyFolder, first.env), 'evidence.db'));
+    first.later(() => store.close());
+    const last = (await Array.fromAsync(store.entries(id))).at(-1)!;
+    expect(fieldsOf(fieldsOf(last.entry.body)['task'])['status']).toMatchObject({ state: 'TASK_STATE_FAILED' });
     expect([stateOf(failed), said(failed)]).toEqual(['TASK_STATE_FAILED', expect.stringMatching(/^run-interrupted: /)]);
     const other = await clientOf({ port, operator: first.agent });
     await expect(other.getTask({ tenant: '', id: done.id })).rejects.toThrow(/not found/i);
+  });
+
+  it('keeps each task in the evidence of the node, which tells it again without the journal of runs', async () => {
+    const agencyFolder = agencyWith('x: { location: local, driver: scripted, replies: [a view] }', TALK);
+    const first = await serveWorld({}, { agencyFolder });
+    const done = await sent(await clientOf(first), saying([text('hi')]));
+    const store = sqliteStore(join(stateDir(agencyFolder, first.env), 'evidence.db'));
+    first.later(() => store.close());
+    const entries = await Array.fromAsync(store.entries(done.id));
+    expect(await verifyChain(entries)).toMatchObject({ ok: true });
+    const changes = entries.map(({ entry }) => fieldsOf(fieldsOf(entry.body)['task']));
+    const states = changes.flatMap(({ status }) => fieldsOf(status)['state'] ?? []);
+    expect(states).toEqual(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']);
+    expect(JSON.stringify(changes).match(/a view/g)).toHaveLength(1);
+    for (const part of ['', '-wal', '-shm']) rmSync(join(stateHome(first.env), `agency.db${part}`), { force: true });
+    const host = first.host({ keepOpenMs: 1 });
+    const again = await openHttpServer(host, { env: first.env, listen: { port: 0 }, agencyFolder });
+    first.later(() => again.close());
+    const port = Number(/:(\d+)$/.exec(again.address)![1]);
+    const later = await clientOf({ port, operator: first.operator });
+    const { artifacts, status } = done;
+    expect(await later.getTask({ tenant: '', id: done.id })).toMatchObject({ artifacts, status });
   });
 
   it('needs a token, and speaks version 1.0 only', async () => {

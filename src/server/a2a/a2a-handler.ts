@@ -1,6 +1,10 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AgencyNode } from '../../agency/node.ts';
 import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Env } from '../../base/state-home.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
+import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Who } from '../access/tokens.ts';
 import { agentCard } from './agent-card.ts';
 import { RunExecutor, type WorkingTasks } from './run-executor.ts';
@@ -19,20 +23,24 @@ export interface A2aHandler {
     /** The value of the header `A2A-Version`. */
     readonly version: string | undefined;
   }): Promise<Response>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 interface A2aOptions {
   readonly env: Env;
   readonly agency: AgencyNode;
+  /** The agency folder: the tasks are in its evidence. */
+  readonly folder: string;
   readonly version: string;
 }
 
-export async function openA2a({ env, agency, version }: A2aOptions): Promise<A2aHandler> {
+export async function openA2a({ env, agency, folder, version }: A2aOptions): Promise<A2aHandler> {
   const sdk = await loadA2aSdk();
   const working: WorkingTasks = new Map();
   const executor = new RunExecutor(agency, working, sdk);
-  const tasks = new RunTaskStore(env, agency, working, sdk);
+  mkdirSync(folder, { recursive: true });
+  const evidence = sqliteStore(join(ensureStateDir(folder, env), 'evidence.db'));
+  const tasks = new RunTaskStore(evidence, agency, working, sdk);
   const own = agentCard({ peripherals: {}, agents: {} }, { node: agency.id, version, base: '', agent: null });
   const rpc = new sdk.JsonRpcTransportHandler(new sdk.DefaultRequestHandler(own, tasks, executor));
   return {

@@ -1,32 +1,42 @@
-import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { ListTasksRequest, ListTasksResponse, Task } from '@a2a-js/sdk';
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/node.ts';
-import { type Env, stateHome } from '../../base/state-home.ts';
-import { type Database, nodeSqlite } from '../../stores/node-sqlite.ts';
+import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { Json } from '../../spec/types.ts';
+import { processHolder } from '../../stores/process-holder.ts';
 import { runKey, type WorkingTasks, withReply } from './run-executor.ts';
 import type { A2aSdk } from './sdk.ts';
 
-/** How long a task is kept, in milliseconds: as long as the reply of its run. */
+/** How long a task is listed, in milliseconds: as long as the reply of its run is kept. Its evidence stays. */
 const KEEP_MS = 7 * 86_400_000;
+/** How long another process may need to write an entry of a task, in milliseconds. */
+const LEASE_MS = 10_000;
+/** Marks the entries of tasks. */
+const TAG = 'a2a-task';
 
 /**
- * Keeps the tasks of A2A clients on disk, with the journal of runs. The journal decides: a task whose process ended
- * takes the reply of its run, or fails with `run-interrupted`.
+ * Keeps each task of an A2A client in the evidence of the node, in a session of its own: an entry for each change. The
+ * journal of runs decides how a task ended whose process is gone: it takes the reply of its run, or fails with
+ * `run-interrupted`, and that is recorded, too.
  */
 export class RunTaskStore implements TaskStore {
-  readonly #db: Database;
+  readonly #evidence: EvidenceStore;
+  /** The tasks as the evidence says, for reads and lists. */
   readonly #tasks: TaskStore;
+  /** The last recorded form of each task that is not over. */
+  readonly #recorded = new Map<string, Fields>();
   readonly #sdk: A2aSdk;
   readonly #agency: AgencyNode;
   readonly #working: WorkingTasks;
+  readonly #holder = processHolder('a2a');
   #ready: Promise<void> | null = null;
+  #writing: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
-  constructor(env: Env, agency: AgencyNode, working: WorkingTasks, sdk: A2aSdk) {
-    this.#db = new (nodeSqlite().DatabaseSync)(join(stateHome(env), 'agency.db'), { timeout: 5_000 });
-    this.#db.exec(
-      'CREATE TABLE IF NOT EXISTS a2a_tasks (owner TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, task TEXT NOT NULL, PRIMARY KEY (owner, id)) STRICT',
-    );
+  constructor(evidence: EvidenceStore, agency: AgencyNode, working: WorkingTasks, sdk: A2aSdk) {
+    this.#evidence = evidence;
     this.#tasks = new sdk.InMemoryTaskStore();
     this.#sdk = sdk;
     this.#agency = agency;
@@ -36,10 +46,10 @@ export class RunTaskStore implements TaskStore {
   async save(task: Task, context: ServerCallContext): Promise<void> {
     await this.#read();
     // A closed store keeps nothing: the next server reads the end of the task from the journal of runs.
-    if (!this.#db.isOpen) return;
-    this.#db
-      .prepare('INSERT OR REPLACE INTO a2a_tasks (owner, id, at, task) VALUES (?, ?, ?, ?)')
-      .run(context.user?.userName ?? '', task.id, Date.now(), JSON.stringify(this.#sdk.Task.toJSON(task)));
+    if (this.#isClosed) return;
+    const written = this.#writing.then(() => this.#record(task, context.user?.userName ?? ''));
+    this.#writing = written.catch(() => {});
+    await written;
     await this.#tasks.save(task, context);
     if (!this.#isOpen(task)) this.#working.delete(task.id);
   }
@@ -55,19 +65,54 @@ export class RunTaskStore implements TaskStore {
     return this.#tasks.list(request, context);
   }
 
-  close(): void {
-    this.#db.close();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#writing;
+    await this.#evidence.close();
   }
 
-  /** Reads the kept tasks, once. */
+  /** Appends the fields of a task that have changed. */
+  async #record(task: Task, owner: string): Promise<void> {
+    const { id } = task;
+    const now = fieldsOf(this.#sdk.Task.toJSON(task) as Json);
+    const before = this.#recorded.get(id) ?? {};
+    const changed = Object.entries(now).filter(([field, value]) => !isDeepStrictEqual(before[field], value));
+    if (changed.length === 0) return;
+    const body = { 'event/type': 'a2a/task', owner, task: Object.fromEntries(changed) };
+    const lease = await this.#evidence.acquire(id, this.#holder, LEASE_MS);
+    try {
+      const draft = { type: 'coordination', claim: 'step', author: 'a2a', body, sessionId: id, tags: [TAG] } as const;
+      await this.#evidence.append(lease, await this.#evidence.head(id), [draft]);
+    } finally {
+      await this.#evidence.release(lease);
+    }
+    if (this.#isOpen(task)) this.#recorded.set(id, now);
+    else this.#recorded.delete(id);
+  }
+
+  /** Reads the tasks of the last days, once. */
   #read(): Promise<void> {
     this.#ready ??= (async () => {
       const { ServerCallContext, Task } = this.#sdk;
-      this.#db.prepare('DELETE FROM a2a_tasks WHERE at < ?').run(Date.now() - KEEP_MS);
-      for (const { owner, task } of this.#db.prepare('SELECT owner, task FROM a2a_tasks').iterate()) {
-        const context = new ServerCallContext({ user: { isAuthenticated: true, userName: String(owner) } });
-        const read = Task.fromJSON(JSON.parse(String(task)));
-        await this.#tasks.save(await this.#settled(read, context), context);
+      for (const { sessionId, lastAt } of await this.#evidence.sessions()) {
+        if (Date.parse(lastAt) < Date.now() - KEEP_MS) continue;
+        let task: Fields = {};
+        let owner = '';
+        for await (const { entry } of this.#evidence.entries(sessionId)) {
+          if (!entry.tags.includes(TAG)) continue;
+          const body = fieldsOf(entry.body);
+          owner = textOf(body['owner']) ?? owner;
+          task = { ...task, ...fieldsOf(body['task']) };
+        }
+        if (task['id'] === undefined) continue;
+        const context = new ServerCallContext({ user: { isAuthenticated: true, userName: owner } });
+        const known = Task.fromJSON(task);
+        const settled = await this.#settled(known, context);
+        if (settled !== known) {
+          this.#recorded.set(sessionId, task);
+          await this.#record(settled, owner);
+        }
+        await this.#tasks.save(settled, context);
       }
     })();
     return this.#ready;

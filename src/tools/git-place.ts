@@ -19,6 +19,14 @@ export function isGitPlace(folder: string, entries: readonly Named[]): boolean {
 export const isObjectStore = (entries: readonly Named[]): boolean =>
   has(entries, 'pack') && entries.some(({ name }) => name === 'info' || /^[0-9a-f]{2}$/.test(name));
 
+/** Folders that git itself writes in a git folder. */
+const GIT_OWN_FOLDERS = ['objects', 'refs', 'logs', 'hooks', 'info', 'lfs'];
+
+export const isGitOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.includes(name);
+
+/** True for a name in a git folder that only git may write there, also if the root itself is that folder. */
+export const isGitOwn = (name: string): boolean => isGitCredential(name) || isGitOwnFolder(name);
+
 const has = (entries: readonly Named[], ...wanted: readonly string[]): boolean =>
   wanted.every((name) => entries.some((entry) => entry.name === name));
 
@@ -42,7 +50,7 @@ function entryIfAny(path: string): Stats | undefined {
 export interface GitPlaces {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
-  /** True if the root-relative path is such a folder or inside one. The root itself does not count. */
+  /** True if the root-relative path is such a folder or inside one. Of the root itself, only git's own names count. */
   holds(path: string): boolean;
 }
 
@@ -55,7 +63,8 @@ export function gitPlaces(root: string): GitPlaces {
     return place;
   };
   const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
-  const holds = (path: string): boolean => path !== '' && (isPlace(path) || holds(parentOf(path)));
+  const holds = (path: string): boolean =>
+    isPlace(path) || (path.includes('/') ? holds(parentOf(path)) : isGitOwn(path) && isPlace(''));
   return {
     holds,
     holdsCredential: (path) => isGitCredential(path.slice(path.lastIndexOf('/') + 1)) && isPlace(parentOf(path)),

@@ -24,6 +24,7 @@ describe('init', () => {
     const { code, out } = await run('init');
     expect(code).toBe(0);
     expect(out).toContain(`Wrote ${root}/hopgate.yaml and trusted it.`);
+    expect(out).not.toContain('Commit hopgate.yaml');
     const { config, trusted, narrowed } = await openProject(root, env);
     expect({ trusted, narrowed }).toEqual({ trusted: true, narrowed: false });
     expect(config.test).toEqual([{ run: ['node', '--test-reporter=tap', '--test', '{args}'], report: 'tap' }]);
@@ -55,7 +56,7 @@ describe('init', () => {
     commitAll(root);
     const { execFileSync } = await import('node:child_process');
     execFileSync('git', ['-C', root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
-    await run('init');
+    expect((await run('init')).out).toContain('Commit hopgate.yaml');
     expect((await openProject(root, env)).config.git).toEqual({ remote: 'origin', branch: 'main' });
   });
 
@@ -109,6 +110,12 @@ describe('init', () => {
     expect(below.out).toContain(`${root}/hopgate.yaml is up to date`);
     expect(below.out).toContain('Commit hopgate.yaml');
     expect((await run('init', '--root', 'deep')).out).toContain(`Wrote ${root}/deep/hopgate.yaml`);
+  });
+
+  it('refuses a bare repository, whose files only git writes', async () => {
+    const { root, run } = machine({});
+    execFileSync('git', ['init', '-q', '--bare', root]);
+    expect(await run('init')).toMatchObject({ code: 1, err: expect.stringContaining('is a bare repository') });
   });
 
   it('keeps an existing file unless forced', async () => {

@@ -8,6 +8,7 @@ import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/root.ts';
 import { acceptConfig } from '../../project/trust.ts';
 import { isExclusion } from '../../spec/paths.ts';
+import { isBareRepository } from '../../tools/git/repository.ts';
 import { programsOf } from '../../tools/shell/context.ts';
 import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/folders.ts';
 import { exceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
@@ -54,6 +55,8 @@ export function register(command: Command, io: Io): void {
 async function init(io: Io, options: Options): Promise<void> {
   const here = realRoot(options.root, io.cwd);
   const root = options.root === '.' ? (configuredFolder(here) ?? gitRootOf(here) ?? here) : here;
+  if (isBareRepository(root))
+    throw new CliError('bare-repository', `${root} is a bare repository`, 'Run this in a clone or a work tree of it.');
   const isAbove = root !== here;
   const tree = diskTree(root);
   const project = await detectProject(tree, (args) => askGit(root, args, io.env['PATH']));
@@ -119,6 +122,7 @@ async function init(io: Io, options: Options): Promise<void> {
           testPlaces(tracked.length > 0 ? tracked : tree.list('')),
           withThem ? [] : manifests,
         ),
+        ...(gitRootOf(root) === null ? [] : [`Commit ${CONFIG_FILE}, so that each clone and work tree has it.`]),
       ].join('\n'),
     );
 }
@@ -194,6 +198,5 @@ function summary(
       ? [`  scripts may start ${possible.join(', ')}, which the sandbox lacks; if so, add them to "programs:"`]
       : []),
     'Next: read the file, correct it, then "hopgate trust" and "hopgate doctor".',
-    `Commit ${CONFIG_FILE}, so that each clone and work tree has it.`,
   ];
 }

@@ -21,8 +21,7 @@ export function findRepository(root: string): Repository | Stop {
   const dotGit = join(root, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat === undefined) {
-    if (['HEAD', 'objects', 'refs'].every((name) => existsSync(join(root, name))))
-      return none(`${root} is a bare repository; open the session in a work tree of it.`);
+    if (isBareRepository(root)) return none(`${root} is a bare repository; open the session in a work tree of it.`);
     return none(`${root} has no .git; open the session at the top of a repository, or run "git init" there.`);
   }
   if (stat.isSymbolicLink()) return none(`${dotGit} is a symbolic link; make it a folder.`);
@@ -40,6 +39,9 @@ export function findRepository(root: string): Repository | Stop {
     return none(`the objects of ${commonDir} are a link that leads out of it; make them a folder.`);
   return { root, gitDir, commonDir };
 }
+
+export const isBareRepository = (folder: string): boolean =>
+  ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 
 const none = (message: string): Stop => failed('not-a-repository', message);
 

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { freshWorld } from './world.ts';
 
+const WHOLE = { scope: { read: 'root', write: ['.'], command: 'none', url: 'none' } } as const;
+
 describe.each([
   ['by descriptor', {}],
   ['by real path', { containment: 'real-path' }],
@@ -193,6 +195,20 @@ describe.each([
     expect(await world().ask('read', { path: 'src/out-of-scope' })).toMatchObject({ status: 'ok' });
     expect(world().text('root/docs/guide.md')).toBe('two words\n');
     expect(world().exists('root/docs/new.md')).toBe(false);
+  });
+
+  it('leaves what git writes to git, also where the root itself is a bare repository', async () => {
+    for (const bare of ['root/', 'root/src/']) {
+      world().make({ [`${bare}HEAD`]: 'ref: refs/heads/main', [`${bare}objects/x`]: '', [`${bare}refs/x`]: '' });
+      for (const name of ['hooks/post-update', 'refs/heads/main', 'objects/info/alternates', 'info/attributes'])
+        expect(await world().ask('write', { path: `${bare.slice(5)}${name}`, content: 'x' }, WHOLE)).toMatchObject({
+          status: 'refused',
+          code: 'out-of-scope',
+        });
+    }
+    expect(await world().ask('write', { path: 'other/a.ts', content: 'x' }, WHOLE)).toMatchObject({
+      status: 'ok',
+    });
   });
 
   it('writes through a link in the scope without replacing it', async () => {

@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
-import { isGitFolder, isGitPlace, isObjectStore } from '../../git-place.ts';
+import { isGitFolder, isGitOwnFolder, isGitPlace, isObjectStore } from '../../git-place.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
@@ -42,15 +42,8 @@ export interface QuietFindings {
   readonly folders: readonly FolderSeen[];
 }
 
-/** Folders of a git folder that may contain very many files, which git writes itself. */
-const QUIET_IN_GIT: { readonly [name: string]: Names } = {
-  objects: 'objects',
-  refs: 'branches',
-  logs: 'branches',
-  hooks: 'paths',
-  info: 'paths',
-  lfs: 'paths',
-};
+/** The folders of a git folder, which may contain very many files, whose names are no paths. */
+const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', refs: 'branches', logs: 'branches' };
 
 /**
  * The start of a search if a folder may contain thousands of folders that rarely change: `node_modules`, and those in
@@ -59,13 +52,9 @@ const QUIET_IN_GIT: { readonly [name: string]: Names } = {
  * @param inGit the folder lies in a git folder
  */
 export function quietFolder(path: string, name: string, inGit: boolean): QuietFolder | null {
-  const names = inGit && Object.hasOwn(QUIET_IN_GIT, name) ? QUIET_IN_GIT[name]! : null;
-  if (names !== null) return { path, names };
+  if (inGit && isGitOwnFolder(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
   return name === 'node_modules' ? { path, names: 'paths' } : null;
 }
-
-/** True if git itself writes the folder of this name in a git folder. */
-export const isGitOwnFolder = (name: string): boolean => Object.hasOwn(QUIET_IN_GIT, name);
 
 type IsMasked = (path: string, entry?: Dirent) => boolean;
 

@@ -5,7 +5,7 @@ import { isWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository, gitFileTarget } from '../../git/repository.ts';
 import { assumeUnchanged } from '../../git-objects/git-index.ts';
-import { isGitFolder, isGitPlace, isObjectStore } from '../../git-place.ts';
+import { isGitFolder, isGitOwn, isGitPlace, isObjectStore } from '../../git-place.ts';
 import { isStop } from '../../workspace/outcome.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
@@ -16,7 +16,7 @@ import { withoutCredentials } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { openGit, type RepositoryFolders } from './open-git.ts';
-import { isGitOwnFolder, type QuietFindings, quietFolder, searchQuiet } from './quiet-folders.ts';
+import { type QuietFindings, quietFolder, searchQuiet } from './quiet-folders.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
@@ -287,6 +287,3 @@ function searchOuterGit(root: string, masks: readonly string[], masked: (path: s
     return { folder, repository, hits, repositories: repositories.filter((path) => path !== '') };
   });
 }
-
-/** True for the files that control git, if the root itself is a git folder. */
-const isGitOwn = (name: string) => isGitCredential(name) || isGitOwnFolder(name);

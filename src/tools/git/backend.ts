@@ -5,7 +5,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { abortedBefore } from '../aborted-before.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { invalid, isStop, refusedBy, type Stop } from '../workspace/outcome.ts';
+import { isStop, refusedBy, type Stop, tooLong } from '../workspace/outcome.ts';
 import { addGit, unstageGit } from './add.ts';
 import { moveToBranch } from './branches/switch.ts';
 import { commitGit } from './commit.ts';
@@ -26,17 +26,16 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
     tools: ['bash-git'],
     tree: (place) => observeTree(sandbox, place, place.signal, place.own, { agent: place.agent, env: env() }),
     run: async (call) => {
-      const report = abortedBefore(call) ?? (await runGit(sandbox, call, env()).catch(tooLong));
+      const report = abortedBefore(call) ?? (await runGit(sandbox, call, env()).catch(refuseLength));
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };
 }
 
-/** A refusal if the command line is longer than the system allows. */
-function tooLong(error: unknown): Stop {
-  if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
-    throw error;
-  return invalid('args', 'The command line is too long for this machine.', 'Name fewer paths, or a folder.');
+function refuseLength(error: unknown): Stop {
+  const stop = tooLong(error, 'args', 'Name fewer paths, or a folder.');
+  if (stop === null) throw error;
+  return stop;
 }
 
 async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | Stop> {

@@ -5,7 +5,7 @@ import { abortedBefore } from '../aborted-before.ts';
 import { installTool } from '../install/install.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, refusedBy, type Stop } from '../workspace/outcome.ts';
+import { failed, isStop, refusedBy, type Stop, tooLong } from '../workspace/outcome.ts';
 import { backgroundTool } from './background/background.ts';
 import { Jobs } from './background/jobs.ts';
 import { type ShellContext, shellContext } from './context.ts';
@@ -73,6 +73,8 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
     if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof UncoveredError) return failed('masked-file-uncovered', error.message);
+    const stop = tooLong(error, 'command', 'Give fewer or shorter arguments.');
+    if (stop !== null) return stop;
     if (error instanceof SandboxError)
       return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to find the problem`);
     throw error;

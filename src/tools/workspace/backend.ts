@@ -1,7 +1,7 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
 import { nativeWatch } from './native.ts';
-import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
+import { failed, isStop, outOfScope, type Stop, tooLong } from './outcome.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
 
@@ -23,6 +23,8 @@ const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message:
   EACCES: ['permission-denied', 'The file system does not permit it; ask the operator.'],
   EPERM: ['permission-denied', 'The file system does not permit it; ask the operator.'],
   EROFS: ['read-only', 'The file system is read-only; ask the operator.'],
+  ENOSPC: ['disk-full', 'No space is left on the disk; ask the operator to free some.'],
+  EDQUOT: ['disk-full', 'The disk quota of the operator is used up; ask the operator to free some space.'],
   EBUSY: ['busy', 'It is in use as a mount point; write elsewhere.'],
   ETXTBSY: ['busy', 'It is being executed; stop it first.'],
 };
@@ -60,6 +62,8 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
       return outOfScope('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
     const known = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (known) return failed(...known);
-    throw new Error(`[tools/workspace] ${call.tool.id} broke: ${(error as Error).message}`, { cause: error });
+    const stop = tooLong(error, 'pattern', 'Look for a shorter text.');
+    if (stop !== null) return stop;
+    throw new Error(`${call.tool.id} broke: ${(error as Error).message}`, { cause: error });
   }
 }

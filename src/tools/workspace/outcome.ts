@@ -19,6 +19,13 @@ export const invalid = (argument: string, message: string, remedy: string): Stop
   stop: { status: 'refused', code: 'invalid-action', argument, message, remedy },
 });
 
+/** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */
+export function tooLong(error: unknown, argument: string, remedy: string): Stop | null {
+  if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
+    return null;
+  return invalid(argument, 'The command line is too long for this machine.', remedy);
+}
+
 export const isStop = (value: object): value is Stop => 'stop' in value;
 
 /** The refusal of a call whose argument the gate's rule does not grant. */

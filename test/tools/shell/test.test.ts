@@ -40,6 +40,13 @@ describe('bash-test with a configured command', () => {
     expect(readdirSync(root)).toEqual(before);
   });
 
+  test('refuses a command line that is longer than the system allows', async () => {
+    const tests: Tests = [{ run: ['node', '--test', '{args}'], report: 'none' }];
+    const command = ['node', '--test', 'x'.repeat(200_000)];
+    const { outcome } = await run(scratch({}), 'bash-test', { command }, changes(tests));
+    expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
+  });
+
   test('reports a failing test with name and message, although the output mentions 0 failures', async () => {
     const root = scratch({
       'a.test.js': `const {test}=require('node:test'); test('good',()=>{console.log('0 failures')}); test('bad',()=>{throw new Error('broken thing')});`,

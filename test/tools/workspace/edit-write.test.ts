@@ -1,7 +1,8 @@
 import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PROTECTED_NAMES } from '../../../src/spec/policy/protected-names.ts';
 import { sha256Hex } from '../../../src/tools/effects.ts';
 import { freshWorld, makeWorld } from './world.ts';
@@ -29,6 +30,21 @@ describe('edit', () => {
   it('treats the new text literally', async () => {
     await edit('two', "$& $1 $' \\n");
     expect(world().text('root/src/a.ts')).toBe("one\n$& $1 $' \\n\nthree\n");
+  });
+
+  it('names a full disk, and leaves the file as it was', async () => {
+    const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    const write = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw full;
+    });
+    syncBuiltinESMExports();
+    const { outcome } = await edit('two', '2').finally(() => {
+      write.mockRestore();
+      syncBuiltinESMExports();
+    });
+    expect(outcome).toMatchObject({ status: 'failed', code: 'disk-full' });
+    expect(world().text('root/src/a.ts')).toBe('one\ntwo\nthree\n');
+    expect(world().leftovers()).toEqual([]);
   });
 
   it('can delete text', async () => {

@@ -141,7 +141,7 @@ describe('grep', () => {
         code: 'bad-pattern',
         message: expect.stringContaining('rg:'),
       });
-    for (const pattern of ['', 'a\0'])
+    for (const pattern of ['', 'a\0', 'x'.repeat(200_000)])
       expect(await grep(pattern)).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'pattern' });
   });
 

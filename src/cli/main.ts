@@ -2,10 +2,15 @@
 import './check-node.cjs';
 
 // Loaded only after the check: an old Node fails on these files with errors that name no remedy.
-const [{ runCli }, { processIo }] = await Promise.all([import('./program.ts'), import('./io.ts')]);
+const [{ runCli }, { processIo }, { explainSystemError }] = await Promise.all([
+  import('./program.ts'),
+  import('./io.ts'),
+  import('../base/system-error.ts'),
+]);
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0); // the reader closed the pipe (`hopgate log … | head`)
-  throw error;
+  process.stderr.write(`hopgate: cannot print: ${explainSystemError(error)?.message ?? error.message}\n`);
+  process.exit(1);
 });
 process.exitCode = await runCli(process.argv.slice(2), processIo());

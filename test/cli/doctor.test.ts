@@ -13,6 +13,7 @@ import { commitAll, folder, machine } from './run.ts';
 const io = (env: Io['env']): Io => ({ ...processIo(), env });
 const works: Examined = {
   run: runProgram,
+  free: () => 1e9,
   sandbox: async () => ({ ok: true, version: '1.2.3', overlay: true, unixSockets: true, limits: { memory: 'none' } }),
 };
 
@@ -45,6 +46,34 @@ describe('doctor', () => {
     expect(by['hopgate.yaml']).toBe('missing: none');
     expect((await run('doctor')).out).toContain('Run "hopgate init".');
     expect(root).not.toBe('');
+  });
+
+  it('names a disk that is nearly full', async () => {
+    expect(await finding('state folder', {}, { free: () => 100 << 10 })).toMatchObject({
+      status: 'broken',
+      found: expect.stringMatching(/hopgate\/[0-9a-f]{16}: its disk has only 100 KiB left$/),
+      fix: expect.stringContaining('Free some space'),
+    });
+    expect(await finding('state folder', {})).toMatchObject({ status: 'ok' });
+  });
+
+  it('names packages that were never installed', async () => {
+    const manifest = { 'package.json': '{"devDependencies":{"vitest":"1"}}' };
+    expect(await finding('packages', manifest)).toMatchObject({
+      status: 'missing',
+      found: 'node_modules is missing: the packages of package.json are not installed.',
+    });
+    expect(await finding('packages', { 'composer.json': '{"require-dev":{"a/b":"1"}}' })).toMatchObject({
+      found: expect.stringContaining('vendor is missing'),
+    });
+    const complete: readonly { readonly [path: string]: string }[] = [
+      { ...manifest, 'node_modules/x': '' },
+      { ...manifest, '.pnp.cjs': '' },
+      { 'package.json': '{"devDependencies":{}}' },
+      { 'package.json': '[' },
+      { 'composer.json': '{"require-dev":{"a/b":"1"},"config":{"vendor-dir":"lib"}}' },
+    ];
+    for (const files of complete) expect(await finding('packages', files)).toBeUndefined();
   });
 
   it('compares the commands’ programs inside and outside the sandbox', async () => {

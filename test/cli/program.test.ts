@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { processIo } from '../../src/cli/io.ts';
@@ -143,6 +143,19 @@ describe('a file system error', () => {
     const { code, err } = await machine({ 'a.txt': '' }).run(...argv);
     expect(err).toMatch(message);
     expect(code).toBeGreaterThan(0);
+  });
+});
+
+it('says in one line that the output cannot be written', () => {
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, ['src/cli/main.ts', '--help'], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  });
+  closeSync(full);
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'hopgate: cannot print: no space is left on the disk of the file\n',
   });
 });
 

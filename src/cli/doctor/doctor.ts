@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import { installHint } from '../../base/install-hint.ts';
@@ -12,6 +12,7 @@ import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { openReadOnly } from '../../stores/sqlite-schema.ts';
 import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { missingPackages } from '../../tools/shell/missing-packages.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { remedyOf } from '../fail.ts';
 import type { Io } from '../io.ts';
@@ -25,16 +26,32 @@ import { programFindings } from './programs.ts';
 export interface Examined {
   readonly run: RunProgram;
   readonly sandbox: () => Promise<SandboxAvailability>;
+  /** The space in bytes that the disk of a folder has for this user. */
+  readonly free: (folder: string) => number;
 }
 
-const HERE: Examined = { run: runProgram, sandbox: async () => (await detectSandbox()).availability };
+const HERE: Examined = {
+  run: runProgram,
+  sandbox: async () => (await detectSandbox()).availability,
+  free: (folder) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  },
+};
+
+/** A store of this size and its journal are nearly empty. */
+const LEAST_FREE = 4 << 20;
 
 /** Checks everything one time, and tries the sandbox. Its only change is to create the state folder. */
-export async function examine(root: string, io: Io, { run, sandbox }: Examined = HERE): Promise<readonly Diagnosis[]> {
+export async function examine(
+  root: string,
+  io: Io,
+  { run, sandbox, free }: Examined = HERE,
+): Promise<readonly Diagnosis[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
     ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
-    stateFolder(root, io),
+    stateFolder(root, io, free),
     ...evidence(root, io),
     ...(await project(root, io, run)),
     ...(await codexFindings(root, io)),
@@ -98,9 +115,18 @@ async function ripgrep(run: RunProgram): Promise<Diagnosis> {
     : { name: 'ripgrep', status: 'ok', found: `${numberIn(version)} (comes with hopgate)` };
 }
 
-function stateFolder(root: string, io: Io): Diagnosis {
+function stateFolder(root: string, io: Io, free: Examined['free']): Diagnosis {
   try {
     const dir = ensureStateDir(root, io.env);
+    const left = free(dir);
+    if (left < LEAST_FREE)
+      return {
+        name: 'state folder',
+        status: 'broken',
+        found: `${dir}: its disk has only ${Math.floor(left / 1024)} KiB left`,
+        without: 'No session can start or go on, because its evidence cannot be stored.',
+        fix: 'Free some space, or set XDG_STATE_HOME to a folder on another disk.',
+      };
     rmSync(mkdtempSync(join(dir, 'probe-')), { recursive: true });
     return { name: 'state folder', status: 'ok', found: dir };
   } catch (error) {
@@ -171,6 +197,7 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
     return [
       config(configFile, trusted, ignored),
       { name: 'specs', status: 'ok', found: `${plural(count, 'peripheral')} (${specsFolder})` },
+      ...packages(real),
       ...(await programFindings(real, settings, io, run)),
       ...cacheFindings(real, settings, io),
       ...(await gitRemote(real, io, settings)),
@@ -190,6 +217,14 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
       },
     ];
   }
+}
+
+/** Reports packages of the repository's manifests that were never installed. */
+function packages(root: string): readonly Diagnosis[] {
+  const found = missingPackages(root);
+  if (found === null) return [];
+  const without = 'The test commands may find no program or package; reading and editing work.';
+  return [{ name: 'packages', status: 'missing', found, without, fix: 'Install them as this repository says.' }];
 }
 
 function config(file: string | null, trusted: boolean, ignored: readonly string[]): Diagnosis {

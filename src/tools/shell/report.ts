@@ -11,6 +11,7 @@ import { cacheOf } from './changed-code.ts';
 import { commandJson } from './command-json.ts';
 import type { ShellContext } from './context.ts';
 import { DELETED, type Dropped } from './judge-change.ts';
+import { missingPackages } from './missing-packages.ts';
 
 /** Maximum number of listed changes; more come from a build, and such a list helps no reader. */
 const MAX_DROPPED = 100;
@@ -48,7 +49,9 @@ export function commandReport(
   more: { readonly [key: string]: Json } = {},
 ): ToolReport {
   // A warning comes first, so that no reader takes the exit status for success.
-  const { warning, ...rest } = more;
+  const { warning, ...fields } = more;
+  const lacking = notInstalled(context, result);
+  const { remedy: _, ...withoutRemedy } = fields;
   const json = {
     ...(warning === undefined ? {} : { warning }),
     ...commandJson(result),
@@ -58,7 +61,7 @@ export function commandReport(
     ...hiddenStore(context, result),
     ...linkedOutside(context, result),
     ...watchesFiles(result),
-    ...rest,
+    ...(lacking === null ? fields : { ...withoutRemedy, notShown: lacking }),
     ...(context.contained ? {} : { unsandboxed: true }),
   };
   const seen = context.contained ? effects : 'unobserved';
@@ -80,10 +83,24 @@ function withoutNetwork({ call }: ShellContext, result: CommandResult): { [key: 
   return { noNetwork: `There is no network here, and the command tried to reach one. ${wayToInstall(call)}` };
 }
 
-const wayToInstall = ({ grant: { config } }: ShellContext['call']): string =>
+const wayToInstall = (
+  { grant: { config } }: ShellContext['call'],
+  otherwise = 'If it installs dependencies, ask the operator to run it',
+): string =>
   config.install
     ? 'Dependencies are installed by the tool install, in a peripheral that has it.'
-    : 'If it installs dependencies, ask the operator to run it, or to set install: in hopgate.yaml.';
+    : `${otherwise}, or to set install: in hopgate.yaml.`;
+
+/** A program or a package was not found. */
+const NOT_FOUND =
+  /(?:command )?not found|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|failed to open stream|no such file/i;
+
+/** The remedy for a command that failed because the packages of the repository were never installed; null otherwise. */
+function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandResult): string | null {
+  if (exit === 0 || !NOT_FOUND.test(`${stdout}\n${stderr}`)) return null;
+  const missing = missingPackages(call.grant.root);
+  return missing && `${missing} ${wayToInstall(call, 'Ask the operator to install them')}`;
+}
 
 /** Programs that run again after each change of a file say so: vitest, Jest, tsc, webpack, nodemon. */
 const WATCHES = /waiting for file changes|watching for (?:file )?changes|watch usage|watch mode|\[nodemon\] watching/i;

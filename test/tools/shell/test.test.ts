@@ -40,6 +40,21 @@ describe('bash-test with a configured command', () => {
     expect(readdirSync(root)).toEqual(before);
   });
 
+  test('names packages that were never installed, if a program or package is missing', async () => {
+    const files = { 'package.json': '{"devDependencies":{"ava":"1"},"scripts":{"test":"exit 127"}}' };
+    const notFound = script('echo "sh: ava: not found"; exit 127');
+    const said = /^node_modules is missing: the packages of package\.json are not installed\. Ask the operator/;
+    const result = await verdict(scratch(files), notFound);
+    expect(result).toMatchObject({ verdict: 'error', notShown: expect.stringMatching(said) });
+    expect(result).not.toHaveProperty('remedy');
+    for (const [root, tests] of [
+      [scratch({ ...files, 'node_modules/x': '' }), notFound],
+      [scratch({}), notFound],
+      [scratch(files), script('echo "1 is not 2"; exit 1')],
+    ] as const)
+      expect(await verdict(root, tests)).not.toHaveProperty('notShown');
+  });
+
   test('refuses a command line that is longer than the system allows', async () => {
     const tests: Tests = [{ run: ['node', '--test', '{args}'], report: 'none' }];
     const command = ['node', '--test', 'x'.repeat(200_000)];

@@ -131,7 +131,8 @@ const ignoreMissing = (error: unknown): void => {
 };
 
 function cannotListen(error: unknown, { port, socket }: Options): never {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== 'listen') throw error;
   const place = socket ?? `port ${port}`;
   throw new CliError(
     'cannot-listen',

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readIfAny } from '../../base/files.ts';
+import { fieldsOf, parseJson } from '../../base/json.ts';
+
+interface PackageManager {
+  readonly manifest: string;
+  /** The fields of the manifest that name packages. */
+  readonly fields: readonly string[];
+  /** Each package manager of this manifest creates one of these; the first is the usual one. */
+  readonly installed: readonly [string, ...string[]];
+}
+
+const PACKAGE_MANAGERS: readonly PackageManager[] = [
+  {
+    manifest: 'package.json',
+    fields: ['dependencies', 'devDependencies'],
+    installed: ['node_modules', '.pnp.cjs', '.pnp.loader.mjs'],
+  },
+  { manifest: 'composer.json', fields: ['require-dev'], installed: ['vendor'] },
+];
+
+/** A sentence about packages of the root's manifests that were never installed; null if none are missing. */
+export function missingPackages(root: string): string | null {
+  const found = PACKAGE_MANAGERS.find(({ manifest, fields, installed }) => {
+    if (installed.some((name) => existsSync(join(root, name)))) return false;
+    const json = fieldsOf(parseJson(readIfAny(join(root, manifest)), null));
+    const isElsewhere = fieldsOf(json['config'])['vendor-dir'] !== undefined;
+    return !isElsewhere && fields.some((field) => Object.keys(fieldsOf(json[field])).length > 0);
+  });
+  if (found === undefined) return null;
+  return `${found.installed[0]} is missing: the packages of ${found.manifest} are not installed.`;
+}

@@ -42,7 +42,7 @@ export interface QuietFindings {
   readonly folders: readonly FolderSeen[];
 }
 
-/** The folders of a git folder, which may contain very many files, whose names are no paths. */
+/** Folders of a git folder whose names do not count as paths. */
 const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', refs: 'branches', logs: 'branches' };
 
 /**

@@ -8,8 +8,8 @@ import { workspaceBackend } from './tools/workspace/backend.ts';
 
 /**
  * The real tools on a real repository. The sandbox is tested when the first command needs it, once for all backends and
- * sessions. A tool that `specs` binds to an MCP server is served only by that server, whatever its name, and not at all
- * if `config` does not name the server.
+ * sessions. A tool that `specs` binds to an MCP server is served only by that server, even if hopgate has a tool of the
+ * same name, and not at all if `config` does not name the server.
  */
 export function defaultBackends(
   store: EvidenceStore,
@@ -93,7 +93,7 @@ const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 
 
 const detected = new Map<boolean, Promise<Sandbox>>();
 
-/** The sandbox of this process, shared by all sessions. A missing one is tested again: it may be installed by now. */
+/** The sandbox of this process, for all sessions. If it was unavailable, it is tested again. */
 async function sandboxOf(unsafe: boolean): Promise<Sandbox> {
   const known = detected.get(unsafe);
   if (known && (await known.catch(() => null))?.availability.ok) return known;

@@ -38,7 +38,7 @@ export interface OpenOptions {
    * Without an approver, a call that needs an approval is refused.
    */
   readonly approver?: Approver | ApproveFunction | 'operator';
-  /** How the repository is tested and shipped. Default: its hopgate.yaml, narrowed unless the operator trusts it. */
+  /** How the repository is tested and shipped. Default: its hopgate.yaml; only restrictions if it is not trusted. */
   readonly config?: Partial<ProjectConfig>;
   /** Trust the current hopgate.yaml: this program acts for the operator. */
   readonly trustConfig?: boolean;
@@ -53,7 +53,7 @@ export interface OpenOptions {
   readonly parent?: string;
   /** The delegation of the parent that started the sub-agent; see `Session.delegate`. */
   readonly delegation?: NewSession['delegation'];
-  /** The operator's environment: the commands' programs and variables. Called for each. Default: this process's. */
+  /** The operator's environment, read again for each command. Default: the environment of this process. */
   readonly env?: () => NodeJS.ProcessEnv;
   /** Only record what would be refused, as `enforce: false` in hopgate.yaml does. Ignored with `session`. */
   readonly observe?: boolean;
@@ -68,7 +68,7 @@ export interface OpenOptions {
   readonly ids?: Ids;
 }
 
-/** The names of all options: a misspelt one would be ignored, and the session would be another than was asked for. */
+/** The names of all options, to refuse a misspelt one instead of ignoring it. */
 const OPTIONS =
   'specs root agent store approver config trustConfig backends session parent delegation env observe unsafeNoSandbox onEntry telemetry inspector clock ids';
 

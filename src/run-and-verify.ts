@@ -20,9 +20,9 @@ type Fields = { readonly [field: string]: Json };
 
 /** By default a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
-  /** Gives the approvals that lie on the way to `mode` and to the peripheral. */
+  /** Gives the approvals that are needed on the path to `mode` and to the peripheral. */
   readonly approver?: SessionParts['approver'];
-  /** Replaces parts of the config of a made-up repository with a test command, a deploy command and a remote. */
+  /** Overrides parts of the config of a made-up repository with a test and a deploy command and a remote. */
   readonly config?: Partial<ProjectConfig>;
   /** Absolute real path of the repository; default: a made-up one. */
   readonly root?: string;
@@ -49,8 +49,8 @@ export interface RunVerdict {
 }
 
 /**
- * The round trip in one call: a session that enters a peripheral, takes the actions and stops; then the audit verifies
- * it against its spec. A peripheral that cannot be started is entered by the shortest lawful way: its steps get canned
+ * The round trip in one call: a session enters a peripheral, takes the actions and stops; then the audit verifies it
+ * against its spec. A peripheral that cannot be started is entered by the shortest path: the steps on it get canned
  * results (a passing test run before a hop to `deploy`) and reach no backend.
  *
  * @example
@@ -111,12 +111,12 @@ export async function runAndVerify(
   return stopped.ok ? finish(refused, stopped.fruit) : finish(refused ?? stopped.denial, null);
 }
 
-/** The canned report of the present step on the way to the peripheral; null in the peripheral. */
+/** The canned report of the present step on the path to the peripheral; null in the peripheral. */
 interface Lead {
   report: ToolReport | null;
 }
 
-/** Backends that answer with the lead's canned report while there is one, and otherwise with the caller's backends. */
+/** Backends that answer with the canned report while there is one, and otherwise with the caller's backends. */
 function behind(lead: Lead, { tools }: SpecSet, backends: readonly ToolBackend[]): readonly ToolBackend[] {
   const served = new Set(backends.flatMap((backend) => backend.tools));
   const rest: ToolBackend = {
@@ -131,7 +131,7 @@ function behind(lead: Lead, { tools }: SpecSet, backends: readonly ToolBackend[]
   );
 }
 
-/** The moves into the peripheral: to the mode, then the start if it is lawful, else the shortest lawful way. */
+/** The moves into the peripheral: to the mode, then the start if it is allowed, else the shortest path. */
 function wayTo(opening: AuditState, start: Move, { mode }: RunAndVerifyOptions): readonly Move[] {
   const { pinned } = opening;
   const asked = start.asked as Extract<Move['asked'], { kind: 'start' }>;

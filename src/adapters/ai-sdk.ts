@@ -43,7 +43,7 @@ export interface AiSdkSettings {
   readonly instructions: string;
   /** Answers invalid calls: unknown tools, and arguments that are not JSON. */
   readonly repairToolCall: ToolCallRepairFunction<ToolSet>;
-  /** The calls of a step run one after the other, because a hop changes what the later ones may do. */
+  /** The calls of a step run one after the other, because a hop changes the tools for the later ones. */
   readonly toolCallConcurrency: 1;
 }
 
@@ -109,7 +109,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
       }
       if (stepNumber === 0)
         for (const { toolName: name, input } of rejectedCalls(initialMessages))
-          if (ours.has(name)) await session.call({ name, input, approved: null }); // for the record: the SDK answers it
+          if (ours.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers it
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
         model: showing(model, (name) => !ours.has(name) || now.has(name)),
@@ -130,7 +130,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
         ]),
     ),
     async repairToolCall({ toolCall: { toolName, input }, error }) {
-      // The SDK answers for a session tool that the program hides (`activeTools`), and for the program's own tools.
+      // The SDK answers calls of a session tool that the program hides (`activeTools`), and of the program's own tools.
       if (NoSuchToolError.isInstance(error) === ours.has(toolName)) return null;
       // Answered with an error: the name is not a tool, or the arguments are not JSON, so no call can replace it.
       throw new Error((await answer({ name: toolName, input: parseJson(input, input) })).text);

@@ -29,7 +29,7 @@ export type GatedOptions = Required<
   Pick<Options, 'tools' | 'mcpServers' | 'strictMcpConfig' | 'settingSources' | 'hooks' | 'canUseTool' | 'systemPrompt'>
 >;
 
-/** The name of the server; the program calls its tools `mcp__hopgate__read` and so on. */
+/** The name of the MCP server; Claude Code calls its tools `mcp__hopgate__read` and so on. */
 const SERVER = 'hopgate';
 const OURS = `mcp__${SERVER}__`;
 /** The program's tool for answers in the operator's `outputFormat`; it has no effect on the world. */
@@ -74,7 +74,7 @@ export async function claudeAgentOptions(
     const reason = await refusal(input.tool_name, input.tool_input, input.mcp_server?.source);
     const decision =
       reason === null
-        ? ({ permissionDecision: 'allow' } as const) // the server decides, when the call is there
+        ? ({ permissionDecision: 'allow' } as const) // the server decides when the call arrives
         : ({ permissionDecision: 'deny', permissionDecisionReason: reason } as const);
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } };
   };

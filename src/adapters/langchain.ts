@@ -27,7 +27,7 @@ export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
 
-/** The approvals that the newest message's calls need, by call id. In the graph's state, to bind what was shown. */
+/** The approvals that the newest message's calls need, by call id; kept, so that an answer binds what was shown. */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
 /**

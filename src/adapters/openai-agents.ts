@@ -71,7 +71,7 @@ export async function openAiAgents(
     return request;
   };
 
-  /** Records the refusals of a person; the SDK reports them only if no reason was given. */
+  /** Finishes a person's refusals, which the SDK reports only if no reason was given. */
   const recordRejections = async (run: RunContext<unknown>): Promise<void> => {
     for (const [callId, { call }] of asked) {
       if (run.isToolApproved({ toolName: call.name, callId }) !== false) continue;

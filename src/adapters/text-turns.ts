@@ -9,7 +9,7 @@ import { messagesText } from './core/turn-messages.ts';
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export { quote, readTextCommand, type TextCommand } from './core/language/text-command.ts';
 
-/** A message that reached the agent while it was elsewhere with its thoughts. */
+/** A message that arrived between two turns of the agent. */
 export interface MessageIn {
   readonly kind: 'bell' | 'whistle';
   /** The sender, from the message's envelope. */
@@ -17,7 +17,7 @@ export interface MessageIn {
   readonly text: string;
 }
 
-/** The outcome of one line. `talk`: it was no command, and nothing was done. */
+/** The outcome of one line. `talk`: the line was not a command, and nothing was done. */
 export type HeardLine =
   | { readonly kind: 'talk'; readonly line: string }
   | { readonly kind: 'unreadable'; readonly line: string; readonly why: string }
@@ -28,7 +28,7 @@ export interface TextTurnsOptions {
   readonly tool?: string;
   /** The peripheral that `hop-out` leads to. Default `chat`. */
   readonly home?: string;
-  /** Records the agent's words and what it heard, such as a recorded session does. */
+  /** Records the agent's words and the messages that it received, as a recorded session does. */
   readonly record?: {
     readonly said: (text: string) => void;
     readonly heard: (source: string, text: string, channel?: string) => void;
@@ -36,9 +36,10 @@ export interface TextTurnsOptions {
 }
 
 /**
- * A session as turns of text, for an agent that answers in lines such as `> open cabinet 1`, `> bell joe "…"` or
- * `> hop-out "…"`. Each line is an ordinary call of the session. What arrives between two turns, from the world and
- * from others, comes in the order of arrival, each part after its source. A bell to the sender of a whistle answers it.
+ * A session as turns of text, for an agent that answers in lines such as `> open cabinet 1`, `> bell joe "…"` or `>
+ * hop-out "…"`. Each line is an ordinary call of the session. Text that arrives between two turns, from the world and
+ * from others, is delivered in the order of arrival, each part with its source. A bell to the sender of a whistle
+ * answers the whistle.
  *
  * @example
  * const turns = textTurns(agentSession(session));
@@ -55,7 +56,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     if (command.kind === 'world') return session.call({ name: tool, input: { action: command.command } });
     if (command.kind === 'hop-out') return session.call({ name: 'hop', input: { hop: home, reason: command.reason } });
     const known = (await session.allTools()).find(({ name }) => name === command.kind);
-    // The message is the parameter after the recipient, by whatever name the catalogue gives it.
+    // The message is the parameter after the recipient, whatever the catalogue calls it.
     const [to = 'to', message = 'message'] = Object.keys(known?.inputSchema.properties ?? {});
     const ref = command.kind === 'bell' ? asked.get(command.to) : undefined;
     const answers = ref === undefined ? {} : { act: 'answer', ref };
@@ -66,7 +67,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     if (ref !== undefined && answer.status === 'ok') asked.delete(command.to);
     return answer;
   };
-  /** The answer without the messages at its end, which the turn shows as parts of their own. */
+  /** The answer without the messages at its end, because the turn shows them as separate parts. */
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -messagesText(messages).length - 1) : text;
   const take = ({ kind, author, from, id, text }: Message): void => {
@@ -90,7 +91,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const source = sourceOf(command, answer);
     const said = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
     const text = typeof said === 'string' ? quoteText(said) : withoutMessages(answer);
-    // A turn of the world names its sources itself.
+    // A turn of the world already names its sources.
     waiting.push(source === '' ? text : attributed(source, text));
     for (const message of answer.messages ?? []) take(message);
     return { kind: 'done', line, answer };

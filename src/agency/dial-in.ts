@@ -29,7 +29,7 @@ const ABSENT_MS = 10_000;
 /** Interval of the pings that keep a connection, in milliseconds. */
 const BEAT_MS = 10_000;
 
-/** The nodes that connected to this one. Runs that wait are sent again when their node connects again. */
+/** The nodes that connected to this one. Waiting runs are sent again when their node reconnects. */
 export class DialIns {
   readonly #lines = new Map<string, Line>();
   readonly #waiting = new Map<string, Map<string, Waiting>>();
@@ -63,7 +63,6 @@ export class DialIns {
     this.#waiting.get(node)?.get(key)?.settle(known);
   }
 
-  /** Sends runs to a node by its connection. */
   nodeOf(node: string): SendRun {
     return (request, passage, signal) =>
       new Promise((resolve, reject) => {

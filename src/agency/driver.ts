@@ -8,13 +8,13 @@ export interface AgentTask {
   readonly tools: Envelope;
   /** The JSON Schema of the answer; null for text. */
   readonly schema: { readonly [keyword: string]: Json } | null;
-  /** Ends the agent: the time is over, or the run was cancelled. */
+  /** Ends the agent: the time limit has passed, or the run was cancelled. */
   readonly signal: AbortSignal;
 }
 
 export interface AgentDriver {
   readonly name: string;
-  /** The switches that this driver cannot hold as the envelope says. */
+  /** The switches of the envelope that this driver cannot enforce. */
   readonly unenforceable: (tools: Envelope) => readonly Switch[];
   /**
    * Starts the agent once and returns its text.
@@ -38,6 +38,6 @@ export class AgentFailed extends Error {
   }
 }
 
-/** Switches that are on although another one is off that includes them: a command reads files and uses the network. */
+/** Switches that are on although they include one that is off: a command reads files and uses the network. */
 export const leaking = ({ fs, shell, http }: Envelope): readonly Switch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

@@ -12,9 +12,9 @@ import { CANCELLED, type Passage, type SendRun } from './transport.ts';
 
 /** Maximum number of nodes that a run may pass. */
 const MOST_HOPS = 8;
-/** How often a run of another process is looked at, in milliseconds. */
+/** How often the state of another process's run is checked, in milliseconds. */
 const LOOK_MS = 100;
-/** The reason to end an agent when its node closes. Runs of other nodes continue, and their keys find them there. */
+/** The reason to end an agent when its node closes. Runs that were passed on continue on their node. */
 const CLOSED = Symbol('closed');
 
 export interface NodeOptions {
@@ -75,8 +75,8 @@ export class AgencyNode {
   }
 
   /**
-   * Runs an agent once for each key. The same key joins a run that works, and gets the reply of one that ended. Never
-   * throws for a refused or failed run.
+   * Runs an agent once for each key. A request with the same key joins the running run, or gets the reply of the ended
+   * one. Never throws for a refused or failed run.
    *
    * @param addContext called once before the agent starts, if the request names a session
    */
@@ -141,7 +141,7 @@ export class AgencyNode {
     return running;
   }
 
-  /** True if another node runs the agent: it knows the key, so asking again starts nothing. */
+  /** True if another node runs the agent. That node knows the key, so a repeated request starts nothing. */
   #isElsewhere(request: RunRequest): boolean {
     try {
       return routed(this.#options.load(), request).location !== 'local';
@@ -186,7 +186,7 @@ export class AgencyNode {
     return far === null ? reply : this.#pass(far, request, passage, cancel);
   }
 
-  /** Passes a run on. The other node ends the wait of the caller; this one then asks again and gets the late reply. */
+  /** Passes a run on. The other node answers when its wait ends; this node then asks again and gets the late reply. */
   async #pass(
     agent: FarAgent,
     { route: _, ...request }: RunRequest,

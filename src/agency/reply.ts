@@ -28,13 +28,12 @@ export const RUN_STATUS = {
 } as const;
 export type RunCode = keyof typeof RUN_STATUS;
 
-/** The agent and the time of a run. */
 export interface RunMeta {
   readonly 'agent-id': string;
   readonly 'duration-ms': number;
 }
 
-/** The answer of a run; the same wherever the agent runs. */
+/** The answer of a run; its form does not depend on the node that runs the agent. */
 export type RunReply =
   | { readonly ok: true; readonly response: Json; readonly meta: RunMeta }
   | { readonly ok: false; readonly error: RunError; readonly meta: RunMeta };
@@ -73,7 +72,7 @@ export async function replyOf(agent: string, work: () => Promise<Json>): Promise
   }
 }
 
-/** The paths and values in a problem of the registry are not for the callers of a node. */
+/** A problem of the registry contains paths and values that callers of a node must not see. */
 const invalidRegistry = ({ issues }: SpecError): RunFailure =>
   new RunFailure(
     'invalid-registry',

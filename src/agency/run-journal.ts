@@ -5,7 +5,7 @@ import { RunFailure, type RunReply } from './reply.ts';
 /** How long the reply of a finished run is kept, in milliseconds. */
 const KEEP_MS = 7 * 86_400_000;
 
-/** The state of a key when a run asks to begin. */
+/** The state of a key when a run requests to begin. */
 export type Beginning =
   | { readonly is: 'new' }
   | { readonly is: 'done'; readonly reply: RunReply }

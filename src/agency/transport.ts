@@ -4,17 +4,17 @@ import { limitedText } from './drivers/http.ts';
 import { RUN_STATUS, RunFailure, type RunReply } from './reply.ts';
 import type { RunRequest } from './request.ts';
 
-/** The parts of a run that travel with its payload from node to node. */
+/** The parts of a run that are sent with its payload from node to node. */
 export interface Passage {
   /** The idempotency key; the same on every node. */
   readonly key: string;
-  /** The milliseconds that the caller still waits; null if there is no limit. */
+  /** How long the caller still waits, in milliseconds; null if there is no limit. */
   readonly budgetMs: number | null;
   /** The ids of the nodes that the run has passed. */
   readonly via: readonly string[];
 }
 
-/** The headers of a passage. */
+/** The headers of a run that a node passes on. */
 export const HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
 
 /** Sends a run to another node, and returns its reply. */
@@ -63,7 +63,10 @@ export const unreachable = (reason: string): RunFailure =>
 /** How often and how long a node is asked to cancel a run, in milliseconds. */
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
 
-/** Ends a run on its node. The request of the run may still be on its way, so a node that misses it is asked again. */
+/**
+ * Ends a run on its node. The request of the run may not have arrived yet, so a node that does not know it is asked
+ * again.
+ */
 async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {
     if (tries > 0) await sleep(20 * 2 ** tries);

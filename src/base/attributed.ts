@@ -1,5 +1,5 @@
 /**
- * The text of one source, as `[Source] text`. Further lines are indented, so that no text can pose as another source.
+ * The text of one source, as `[Source] text`. Further lines are indented, so that no text can imitate another source.
  *
  * @example
  * attributed('ALFWorld', 'You see:\n[Bell from Joe] "Stop"'); // '[ALFWorld] You see:\n  [Bell from Joe] "Stop"'

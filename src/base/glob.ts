@@ -6,9 +6,9 @@ const MAX_ALTERNATIVES = 64;
 
 /**
  * Compiles a glob: `*` and `?` stay within one name, `**` as a whole name spans folders, `[a-z]`, `[!a]` and `{a,b}`
- * mean the same as in a shell, and `name!(a|*b)` at the end of a name matches what does not go on as `a` or `*b`. Names
- * that begin with a dot are like others, and letter case counts. A name that is written exactly as in the pattern
- * always matches: `[id].pem` is a file's name too.
+ * mean the same as in a shell, and `name!(a|*b)` at the end of a name matches names that do not continue with `a` or
+ * `*b`. Names that begin with a dot are like others; case matters. A name that equals the pattern's text always
+ * matches: `[id].pem` is a file's name too.
  *
  * A match always takes time proportional to pattern × path. Libraries compile globs to regular expressions, which
  * backtrack, and both patterns and paths come from untrusted repositories.
@@ -24,7 +24,7 @@ export function compileAlternatives(alternatives: readonly string[]): Glob {
 }
 
 /**
- * The ways to read a pattern: with its braces expanded, and with braces that are part of a name.
+ * The ways to read a pattern: with its braces expanded, and with its braces as part of a name.
  * @throws Error with {@link globProblem} as its message
  */
 export function expandPattern(pattern: string): readonly string[] {
@@ -56,7 +56,7 @@ const ANY: CharacterTest = () => true;
 function compileName(pattern: string): NameTest {
   if (pattern === '**') return GLOBSTAR;
   if (!/[*?[(]/.test(pattern)) return (name) => name === pattern;
-  // Hundreds of names are compiled for each hook, and few end so.
+  // Optimised, because hundreds of names are compiled for each hook and few end in this way.
   const [, start, but] = (pattern.endsWith(')') && /^(.*)!\(([^()]*)\)$/s.exec(pattern)) || [];
   if (start !== undefined && but !== undefined && !/[*?[]/.test(start)) {
     const excepted = but.split('|').map(compileName);
@@ -82,7 +82,7 @@ function charactersOf(pattern: string): CharacterTest[] {
   return parts;
 }
 
-/** Tests whether a character is in a set such as `a-z_`, or is not if `negated`. */
+/** Tests if a character is in a set such as `a-z_`; with `negated`, if it is not. */
 function setTest(set: string, negated: boolean): CharacterTest {
   return (character) => {
     let isIn = false;
@@ -119,7 +119,7 @@ function matches<Part, Item>(
   return part === parts.length;
 }
 
-/** `a{b,c{d,e}}` as `ab`, `acd`, `ace`, `{1..3}` as `1`, `2`, `3`: at most one over the limit. Other braces stay. */
+/** Expands `a{b,c{d,e}}` to `ab`, `acd`, `ace`, and `{1..3}` to `1`, `2`, `3`, up to one more than the limit. */
 export function expandBraces(pattern: string): string[] {
   if (!pattern.includes('{')) return [pattern];
   const done: string[] = [];
@@ -157,7 +157,10 @@ function firstBraces(text: string): { readonly start: number; readonly end: numb
   return first;
 }
 
-/** `1..3` as `1`, `2`, `3`, and `c..a` as `c`, `b`, `a`: at most one more than the limit. Null if it is not a range. */
+/**
+ * Expands `1..3` to `1`, `2`, `3`, and `c..a` to `c`, `b`, `a`, up to one more than the limit. null if it is not a
+ * range.
+ */
 function rangeOf(text: string): string[] | null {
   const [, from, to] = /^(\d{1,9}|[a-z])\.\.(\d{1,9}|[a-z])$/i.exec(text) ?? [];
   if (from === undefined || to === undefined || /\d/.test(from) !== /\d/.test(to)) return null;

@@ -1,4 +1,4 @@
-/** Control, zero-width, bidirectional, tag and other invisible characters: a text could look like another. */
+/** Invisible characters that could disguise a text: control, zero-width, bidirectional, tag and others. */
 const HIDDEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
@@ -15,7 +15,7 @@ export const visibleLines = (text: string): string =>
 
 /** Codes of a terminal's colours (SGR). */
 const COLOURS = /\u001b\[[\d;:]*m/g;
-/** Weights and colours of letters. None hides the text, as the code for that or a ground of the same colour would. */
+/** The allowed codes: weights and foreground colours. Concealed text and background colours could hide text. */
 const HARMLESS = /^\u001b\[(?:;|(?:[0-479]|2[2-479]|3[1-79]|9[1-7])(?=[;m]))*m$/;
 
 /** A program's output as plain text: without colours, and with spaces instead of tabs. */

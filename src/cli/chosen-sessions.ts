@@ -22,7 +22,7 @@ export async function pinnedOrder(
   const names = new Map<string, readonly string[]>();
   for (const session of sessions) {
     const pin = await readPin(store, session);
-    if (typeof pin === 'string') continue; // a missing order is harmless; "verify" reports a broken pin
+    if (typeof pin === 'string') continue; // continue without an order; "verify" reports a broken pin
     for (const { id, parameters } of Object.values(pin.specs.tools))
       names.set(
         id,
@@ -39,7 +39,7 @@ export async function pinOf(store: EvidenceStore, session: SessionSummary): Prom
   throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);
 }
 
-/** Reads a session's stored pin. A string instead of a pin gives the reason that it cannot be read. */
+/** Reads a session's stored pin. Returns the reason as a string if the pin cannot be read. */
 export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
   const bytes = await store.getBlob(pin);
   if (bytes === null) return `the pinned spec ${pin} is gone`;

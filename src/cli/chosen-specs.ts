@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
 /** The spec set that a command names: `default`, or a path relative to the current folder. */
 export const namedSpecs = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
 
-/** The spec set that a command uses: the one that it names, or else the one that hopgate.yaml names. */
+/** The spec set that a command uses: the named one, or else the one in hopgate.yaml. */
 export async function chosenSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
   return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : namedSpecs(io, path);
 }

@@ -5,7 +5,7 @@ import type { Io } from './io.ts';
 interface ListedCommand {
   readonly name: string;
   readonly summary: string;
-  /** True if only programs call it. */
+  /** True for commands that only programs call. */
   readonly hidden?: boolean;
   readonly load: () => Promise<{ readonly register: (command: Command, io: Io) => void }>;
 }

@@ -37,7 +37,7 @@ export async function inhabitationOf(
   return judgeInhabitation(transcript, pin.specs, entries);
 }
 
-/** Appends the calls that the client itself says it ran, but that no hook reported. */
+/** Appends the calls that the client's own transcript reports and no hook reported. */
 function withUnhooked(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
   const last = recorded.items.at(-1);
   if (last === undefined) return recorded;

@@ -14,11 +14,11 @@ export interface Io {
   readonly color: boolean;
   /** True if `--json` was given. */
   json: boolean;
-  /** 0 ok, 1 refused or violated, 2 usage. A command that refuses sets it (or throws, see {@link CliError}). */
+  /** 0 ok, 1 refused or violated, 2 usage. Set by a command that refuses; others throw a {@link CliError}. */
   exitCode: 0 | 1 | 2;
 }
 
-/** The process's own streams, environment and folder. */
+/** The real streams, environment and folder of this process. */
 export function processIo(): Io {
   const { stdout, stderr, stdin, env } = process;
   return {

@@ -38,7 +38,7 @@ export const telemetryOption = (): Option =>
     'send spans to the OpenTelemetry provider of this process; with the word contents, arguments and results, too',
   ).choices(['contents']);
 
-/** The option as a session takes it. */
+/** The option in the form in which `openSession` takes it. */
 export const telemetryOf = (said: boolean | 'contents' | undefined): boolean | { readonly contents: true } =>
   said === 'contents' ? { contents: true } : (said ?? false);
 

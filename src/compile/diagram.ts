@@ -7,7 +7,7 @@ export interface DiagramWay {
   readonly needs: readonly string[];
 }
 
-/** All the ways between two states, joined. */
+/** All transitions between two states, joined. */
 interface DiagramEdge {
   readonly from: string;
   readonly to: string;

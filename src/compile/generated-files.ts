@@ -7,7 +7,7 @@ export interface GeneratedDifference {
   readonly missing: readonly string[];
   /** There, with other content. */
   readonly stale: readonly string[];
-  /** Generated earlier, for a machine that no longer exists. */
+  /** Files of a machine that no longer exists. */
   readonly extra: readonly string[];
 }
 

@@ -38,7 +38,7 @@ const NOTHING: RequirementFacts = {
 };
 
 /**
- * Returns the facts of an event: what is not given does not hold.
+ * Returns the facts of an event; facts that are not given do not hold.
  * @example { type: 'pass.deploy', facts: facts({ source: 'test', fruit: { result: 'pass' }, approved: true }) }
  */
 export const facts = (known: Partial<RequirementFacts> = {}): RequirementFacts => ({ ...NOTHING, ...known });

@@ -43,7 +43,7 @@ function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [even
   );
 }
 
-/** Removes the sources that only a hop can satisfy: a start from outside never does. */
+/** Removes the sources that only a hop can satisfy, because a start from outside cannot. */
 function seenFromOutside(need: Requirement): Requirement {
   if (need.kind !== 'source') return need;
   return { ...need, any: need.any.filter((source) => APPLIES_OUTSIDE.includes(source)) };

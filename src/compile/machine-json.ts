@@ -35,7 +35,7 @@ export interface MachineJson {
   readonly states: { readonly [state: string]: StateJson };
 }
 
-/** Returns the problems that xstate accepts: a missing initial state or target, and transitions of a final state. */
+/** Returns problems that xstate accepts: a missing initial state or target, transitions of a final state. */
 export function machineProblems(config: MachineJson): readonly string[] {
   const known = (state: string) => Object.hasOwn(config.states, state);
   const problems = known(config.initial) ? [] : [`${config.id}: the initial state "${config.initial}" does not exist`];

@@ -9,8 +9,9 @@ const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
 const BY_CLOCK: Requirement = { kind: 'principal', is: 'clock' };
 
 /**
- * Compiles the mode gate. States: one per mode. Events: `to.<mode>` for each lawful transition; from every mode `reset`
- * (the operator) and, with a time limit, `timeout` (the clock). The tags of a mode are its allowed effects. Pure.
+ * Compiles the mode gate. States: one per mode. Events: `to.<mode>` for each allowed transition; from every mode
+ * `reset` (the operator) and, with a time limit, `timeout` (the clock). The tags of a mode are its allowed effects.
+ * Pure.
  */
 export function compileModeGate(gate: GateSpec): MachineJson {
   const states: { [mode: string]: StateJson } = {};

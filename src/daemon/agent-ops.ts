@@ -36,7 +36,7 @@ export interface OperatorHop {
   readonly token: string;
 }
 
-/** The answer to a call. A fault of hopgate is reported as such; the result for the agent is in `value`. */
+/** The answer to a call. An internal error of hopgate is reported as such; the result for the agent is in `value`. */
 export type AgentOpAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string };
@@ -115,7 +115,7 @@ async function carryOutCall(
   }
 }
 
-/** Records in the transcript what the client received and the agent reads. */
+/** Records in the transcript the text that the client received for the agent. */
 function recordAnswer(host: SessionHost, { op, root, session: id }: Asked, session: Session, answer: unknown): void {
   if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt') host.transcript(root, id).add(delivered(answer as string, situationOf(session), 'instructions'));

@@ -27,7 +27,7 @@ export interface SessionOwner {
   readonly approve: readonly string[];
   /** The client program for which an MCP server opened the session before the first hook. */
   readonly client: ProcessMark | null;
-  /** The `hopgate claude` or `hopgate codex` that works, or has worked, in it. */
+  /** The process `hopgate claude` or `hopgate codex` that uses the session, or used it last. */
   readonly program?: ProcessMark | null;
 }
 
@@ -100,12 +100,12 @@ export class ConversationFiles {
     return takeRecord<{ value: Json }>(this.#ticket(conversation, key))?.value ?? null;
   }
 
-  /** Records that a coming call on this session's connection is meant for another session. */
+  /** Records that the next call on this session's connection belongs to another session. */
   expect(sessionId: string, call: Json, forSession: string): void {
     writeRecord(this.#expected(sessionId, call), { session: forSession, at: Date.now() });
   }
 
-  /** Takes the session that such a call is meant for, once; null if there is none. */
+  /** Returns and removes the session that such a call belongs to; null if there is none. */
   takeExpected(sessionId: string, call: Json): string | null {
     const expected = takeRecord<{ session: string; at: number }>(this.#expected(sessionId, call));
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;

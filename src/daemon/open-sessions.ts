@@ -14,7 +14,7 @@ export interface OpenSessionsOptions {
   readonly keepOpenMs: number;
   /** See `sqliteStore`. */
   readonly checkpointPages?: number;
-  /** Used instead of the real tools; see {@link OpenOptions}. */
+  /** Replaces the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];
   /** Spans of every session. */
   readonly telemetry?: OpenOptions['telemetry'];
@@ -29,7 +29,7 @@ interface Held {
   readonly root: string;
   users: number;
   queue: Promise<unknown>;
-  /** The current work and its start time, for the error of callers that wait too long. */
+  /** The current work and its start time, for the error message of callers that wait too long. */
   busy: { readonly what: string; readonly since: number } | null;
   idle: NodeJS.Timeout | null;
 }
@@ -179,7 +179,7 @@ export class OpenSessions {
     return held;
   }
 
-  /** Takes the lease, with retries until the deadline. After it the session's own error says that it is busy. */
+  /** Takes the lease, with retries until the deadline; then the session's own error reports that it is busy. */
   async #attach(session: Session, deadline: number): Promise<void> {
     for (;;) {
       const attached = await session.attach();
@@ -216,7 +216,7 @@ export class OpenSessions {
 
   /**
    * A store that has failed (for example on a full disk) accepts no more entries. The next call opens its sessions
-   * again with the same lease holder, because the lease could not be released. It works again when the disk does.
+   * again with the same lease holder, because the lease could not be released. It succeeds once the disk works again.
    */
   #giveUpIfFailed(root: string, error: unknown): void {
     if (!(error instanceof StoreError) || error.code !== 'store-failed' || isBusy(error.cause)) return;
@@ -235,7 +235,7 @@ export class OpenSessions {
     const held = this.#held.get(id);
     if (!held) return;
     this.#held.delete(id);
-    // a session opened meanwhile has a different lease holder; its lease must not be released here
+    // a session that was opened in the meantime has a different lease holder; its lease must not be released here
     this.#writers.delete(id);
     if (held.idle) clearTimeout(held.idle);
     await held.queue.catch(() => {});

@@ -24,7 +24,7 @@ export function readRecord<T>(file: string): T | null {
   }
 }
 
-/** Reads and removes a file; only one of several concurrent callers gets it. Null if it is missing or truncated. */
+/** Reads and removes a file, for only one of several callers; null if it is missing or truncated. */
 export function takeRecord<T>(file: string): T | null {
   const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
   try {

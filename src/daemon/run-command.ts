@@ -5,5 +5,5 @@ import { quoteShell } from '../base/text.ts';
 /** The script that client programs run; see `installLauncher`. */
 export const launcherFile = (env: Env): string => join(stateHome(env), 'bin', 'hook');
 
-/** The command line that runs a ticket, up to the ticket itself. */
+/** The start of the command line that runs a ticket; the ticket follows. */
 export const runCommand = (env: Env): string => `${quoteShell(launcherFile(env))} run`;

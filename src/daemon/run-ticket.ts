@@ -25,12 +25,12 @@ const MOST_DROPPED = 20;
 /** How long a run waits for the session, in milliseconds; other commands of the session may be running. */
 const WAIT_MS = 10 * 60_000;
 
-/** Passes on what a command in the background prints while it runs. */
+/** Receives the output of a background command while it runs. */
 export type OnPart = (text: string) => void;
 
 /**
- * Runs the call of a ticket in its session. Never throws. A command in the background is answered when it has ended;
- * until then `onPart` gets its output. It is stopped if the signal is aborted, because the client then ended its shell.
+ * Runs the call of a ticket in its session. Never throws. A background command is answered when it has ended; until
+ * then `onPart` receives its output. It is stopped if the signal is aborted, because the client then ended its shell.
  */
 export async function runTicket(
   host: SessionHost,
@@ -69,7 +69,7 @@ export async function runTicket(
 
 type Use = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
 
-/** Starts a command in the background and follows it to its end. Its reads are steps of the session too. */
+/** Starts a background command and follows it to its end. Each read of its output is a step of the session. */
 async function runInBackground(
   isResident: boolean,
   use: Use,
@@ -99,7 +99,7 @@ async function runInBackground(
 /** A name that is unique among the visits of a session. */
 const visitOf = ({ state: { peripheral, visits } }: Session): string => `${peripheral} ${visits[peripheral ?? '']}`;
 
-/** The result without the command's output, which the client has already. */
+/** The result without the command's output, which the client has already received. */
 const followed = (result: StepResult): Ran => {
   const whole = ran(result);
   if (!result.ok || result.error || !isObject(result.result)) return whole;
@@ -168,7 +168,7 @@ function asCommand(result: Json): RunAnswer | null {
   return { exit: status & 0xff, stdout: notKept(rest) + text(stdout), stderr: text(stderr) + remarks(rest) };
 }
 
-/** The changes that were not kept: printed before the command's own output, because they often void its success. */
+/** The changes that were not kept. Printed first, because they often mean that the command failed. */
 function notKept({ dropped }: { readonly [field: string]: Json }): string {
   const lines = (Array.isArray(dropped) ? dropped : []).slice(0, MOST_DROPPED).map((item) => {
     const { path, why } = item as { readonly path?: Json; readonly why?: Json };

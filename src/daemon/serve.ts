@@ -22,7 +22,7 @@ export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | '
   /** How long to wait for the exit of an older daemon, in milliseconds. */
   readonly waitMs?: number;
   readonly handlers?: typeof HANDLERS;
-  /** Starts the HTTP server of the same sessions. The daemon then never ends as idle. */
+  /** Starts the HTTP server for the same sessions. The daemon then never ends because it is idle. */
   readonly openHttp?: (host: SessionHost, log: (line: string) => void) => Promise<Endpoint>;
 }
 
@@ -30,11 +30,10 @@ export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | '
 export interface Endpoint {
   /** The address for people: `http://127.0.0.1:4780`. */
   readonly address: string;
-  /** Ends it, with the calls that it runs. */
+  /** Ends the server and its running calls. */
   close(): Promise<void>;
 }
 
-/** A running daemon. */
 export interface Daemon {
   readonly socket: string;
   /** The address of its HTTP server; null if it has none. */
@@ -122,7 +121,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   return { socket, httpAddress: http?.address ?? null, ended, stop };
 }
 
-/** Takes the lock, SQLite's on an empty database. Null if a daemon of this build answers, or an older one stays. */
+/** Takes the lock, SQLite's on an empty database; null if another daemon answers or does not end. */
 async function takeLock(file: string, env: Env, deadline: number): Promise<{ close(): void } | null> {
   const { DatabaseSync } = nodeSqlite();
   const db = new DatabaseSync(file, { timeout: 0 });
@@ -144,7 +143,7 @@ async function takeLock(file: string, env: Env, deadline: number): Promise<{ clo
   }
 }
 
-/** True if a daemon of this build answers. The request makes a daemon of another build finish. */
+/** True if a daemon of this build answers. The request makes a daemon of another build end. */
 const answers = (env: Env): Promise<boolean> =>
   askDaemon('/status', { env, signal: AbortSignal.timeout(1000) }).then(
     () => true,
@@ -163,7 +162,7 @@ function sameSocket(socket: string, { http }: DaemonServer): boolean {
 function newToken(file: string): string {
   const token = randomBytes(32).toString('hex');
   rmSync(file, { force: true });
-  // A client must never read a part of it: it would be refused.
+  // Written atomically: a client that read a part of the token would be refused.
   writeAtomically(file, `${token}\n`);
   return token;
 }

@@ -71,7 +71,7 @@ export class DaemonServer {
       else send(response, 500, 'text/plain', 'the daemon failed');
     } finally {
       this.#atWork--;
-      // A status line asks again and again; alone it must not keep the daemon running.
+      // A status line asks repeatedly; it alone must not keep the daemon running.
       if (!request.url?.startsWith('/line/')) this.#lastUsed = Date.now();
     }
   }
@@ -79,7 +79,7 @@ export class DaemonServer {
   async #answer(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
     const { host, onFinish } = this.#parts;
     if (!this.#mayAsk(request)) return send(response, 403, 'text/plain', 'the token is wrong');
-    // A name may contain slashes: that of a status line is a folder.
+    // A name may contain slashes: the name of a status line is a folder.
     const [, kind = '', name = ''] = (/^\/([^/]*)(?:\/(.*))?$/.exec(request.url ?? '') ?? []).map((part) =>
       decoded(part ?? ''),
     );
@@ -147,7 +147,7 @@ const splitOnce = (pair: string): [string, string] => {
   return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
 };
 
-/** Returns null if it is too large. */
+/** Returns null if the body is too large. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -162,7 +162,7 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
 const sendFramed = (response: ServerResponse, answer: Parameters<typeof frame>[0]): void =>
   send(response, 200, 'application/octet-stream', frame(answer));
 
-/** The output of a command in the background is sent as parts, before the frame. */
+/** The output of a background command is sent in parts, before the frame. */
 async function sendRun(response: ServerResponse, run: (onPart: OnPart) => Promise<RunAnswer>): Promise<void> {
   const answer = await run((text) => {
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/octet-stream' });

@@ -45,7 +45,7 @@ export class SessionHost {
     this.runs = new StoredRuns(options);
   }
 
-  /** Does a call under the trace context of its client, if the spans of the sessions are sent. */
+  /** Runs a call under the trace context of its client, if the sessions export spans. */
   async inTrace<T>(trace: AgentCall['trace'], work: () => Promise<T>): Promise<T> {
     if (trace === undefined || !this.#options.telemetry) return work();
     const { inTrace } = await import('../telemetry/index.ts');
@@ -88,7 +88,7 @@ export class SessionHost {
     return this.#serverName;
   }
 
-  /** False in a process that answers one request: there a command in the background would end with the answer. */
+  /** False in a process that answers one request, because a background command would end with the answer. */
   get isResident(): boolean {
     return this.#options.keepOpenMs > 0;
   }
@@ -97,7 +97,7 @@ export class SessionHost {
     return this.#transcripts.of(root, sessionId);
   }
 
-  /** The session that a call over this connection works in: its own, or that of a sub-agent that announced it. */
+  /** The session of a call over this connection: its own, or that of a sub-agent that announced the call. */
   async worksIn(
     root: string,
     sessionId: string,
@@ -142,7 +142,7 @@ export class SessionHost {
     return this.#open.close();
   }
 
-  /** For a process that exits now: releases the sessions, so that others can use them. */
+  /** Releases the sessions for other processes, before this process exits. */
   releaseAll(): Promise<void> {
     return this.#open.releaseAll();
   }

@@ -21,7 +21,7 @@ import { isRunning } from './hook/client-process.ts';
 export interface StatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** The id of the session; null for the conversation's, or else the newest in which a program works. */
+  /** The id of the session; null: that of the conversation, or else the newest session in use. */
   readonly session: string | null;
   /** The id of a conversation of Claude Code. */
   readonly conversation?: string | null;
@@ -51,7 +51,7 @@ export class StatusReader {
     if (!summary || summary.erased) return null;
     const { sessionId } = summary;
     const known = this.#folded.get(sessionId) ?? (await begun(store, summary));
-    // A request at the same time may have folded it.
+    // A concurrent request may have folded it.
     for await (const stored of store.entries(sessionId, { from: known.state.head.seq + 1 }))
       if (stored.entry.seq === known.state.head.seq + 1) known.state = applyEntry(known.tables, known.state, stored);
     this.#folded.delete(sessionId);
@@ -95,7 +95,7 @@ export function hasEvidence(root: string, env: Env): boolean {
   }
 }
 
-/** A request for a status line, as a client program or a terminal makes it. */
+/** A request for a status line by a client program or a terminal. */
 export interface LineRequest {
   /** A folder of the repository; empty: the folder that the input, the environment or `cwd` names. */
   readonly folder: string;
@@ -106,7 +106,7 @@ export interface LineRequest {
 }
 
 /**
- * Answers the program of a status line. Never throws: a status line that fails prints nothing.
+ * Answers the program that prints a status line. Never throws: if it fails, nothing is printed.
  *
  * @param read returns the status of a session
  */

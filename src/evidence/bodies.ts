@@ -1,7 +1,7 @@
 import { isObject } from '../base/json.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
-/** The body of an entry, discriminated by `event`. The audit reads these: each is complete by itself. */
+/** The body of an entry, by `event`. Each is complete by itself, because the audit reads only bodies. */
 export type Body =
   | SessionOpenBody
   | StartBody
@@ -38,7 +38,7 @@ export interface SessionOpenBody {
   readonly version: string;
   /** The session whose sub-agent works in this one. */
   readonly parent?: string;
-  /** The id of the parent's entry that started the sub-agent here; absent if it works in the parent's peripheral. */
+  /** The id of the parent's entry that started the sub-agent; absent if it works in the parent's peripheral. */
   readonly delegation?: string;
 }
 export interface StartBody {
@@ -48,9 +48,9 @@ export interface StartBody {
   readonly context: Fields;
   /** Epoch milliseconds after which only stop and hops remain; null without a time limit. */
   readonly deadline: number | null;
-  /** The facts in the hop graph's event, as the gate saw them; null for a start that belongs to a hop. */
+  /** The facts that the gate decided by, as the event of the hop graph; null for a start that belongs to a hop. */
   readonly facts: Fields | null;
-  /** The working tree that the gate saw, where the start depended on it. */
+  /** The working tree that the gate decided by, if the start depended on it. */
   readonly tree?: Fields;
 }
 /** Outcome of a tool call as its backend reported it. A large result is `{ blob, bytes }`. */
@@ -140,9 +140,9 @@ export interface HopBody {
   readonly by: Principal;
   /** Id of the approval that this hop used up. */
   readonly approval: string | null;
-  /** The facts in the hop graph's event, as the gate saw them. */
+  /** The facts that the gate decided by, as the event of the hop graph. */
   readonly facts: Fields;
-  /** The working tree that the gate saw, where the hop depended on it: what was tested, and what is shipped of it. */
+  /** The working tree that the gate decided by, if the hop depended on it: the tested tree, and the part that ships. */
   readonly tree?: Fields;
   /** Set if a failed expectation caused a hop back: the expectation, the result, and the id of its entry. */
   readonly reframe?: { readonly expected: string; readonly actual: string; readonly shownBy: string | null };
@@ -157,7 +157,7 @@ export interface ModeBody {
   readonly reason: string | null;
   readonly exitCriteria: string | null;
   readonly approval: string | null;
-  /** The facts in the mode gate's event, as the gate saw them. */
+  /** The facts that the gate decided by, as the event of the mode gate. */
   readonly facts: Fields;
 }
 export interface ApprovalBody {
@@ -193,7 +193,7 @@ export interface GrantBody {
   readonly action: Fields;
   /** The parts of the first request that later ones must repeat. */
   readonly bound: Fields;
-  /** `until` (epoch milliseconds), and `uses`, `files`, `testsPass` where they limit it too. */
+  /** `until` (epoch milliseconds), and the further limits `uses`, `files` and `testsPass`. */
   readonly limits: {
     readonly until: number;
     readonly uses?: number;
@@ -241,11 +241,11 @@ export interface ParBody {
   readonly event: 'par';
   readonly par: Fields;
 }
-/** A message came into the session's inbox: it is delivered. */
+/** A message arrived in the session's inbox, so it counts as delivered. */
 export interface MessageBody {
   readonly event: 'message';
   readonly id: string;
-  /** The place in the session's inbox, from 1. */
+  /** The position in the session's inbox, from 1. */
   readonly seq: number;
   readonly kind: string;
   readonly act: string;
@@ -256,12 +256,12 @@ export interface MessageBody {
   readonly ref: string | null;
   readonly sentAt: string;
 }
-/** A message reached a state: one that the session sent, or (`nth` null) one that it got. */
+/** A message reached a state: a message that the session sent, or (`nth` null) one that it received. */
 export interface ReceiptBody {
   readonly event: 'receipt';
   readonly message: string;
   readonly state: string;
-  /** The place among the receipts of the store. */
+  /** The position among the receipts of the store. */
   readonly nth: number | null;
 }
 export interface SessionClosedBody {

@@ -8,7 +8,6 @@ export function canonical(value: Json): string {
   return isOrdered(value) ? JSON.stringify(value) : spell(value);
 }
 
-/** The keys of an object in canonical order. */
 export function orderedKeys(value: object): readonly string[] {
   const keys = Object.keys(value);
   for (let index = 1; index < keys.length; index++) if (keys[index]! < keys[index - 1]!) return keys.sort();

@@ -5,7 +5,7 @@ import { canonical } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
 import { bodyOfDraft } from './entry-schema.ts';
 
-/** The bytes that a store keeps of one entry. Everything else follows from them. */
+/** The bytes that a store keeps of one entry; all other forms of the entry are computed from them. */
 export interface StoredBytes {
   readonly head: string;
   /** null if the body was erased. */
@@ -14,7 +14,7 @@ export interface StoredBytes {
   readonly hash: string;
 }
 
-/** Stored bytes that are not an entry at all. */
+/** The stored bytes are not an entry. */
 export class ChainError extends Error {
   override readonly name = 'ChainError';
 }
@@ -108,8 +108,8 @@ export type ChainVerdict =
 
 /**
  * Checks a session's chain as a stream, on the stored bytes; nothing is serialised again. After a problem the check
- * continues from the entry that it found, so that each damage is reported at its own place. Bytes that cannot be parsed
- * end the check.
+ * continues with the faulty entry as the new start, so that each damage is reported at its own place. Bytes that cannot
+ * be parsed end the check.
  *
  * It cannot detect entries removed from the end, or a chain whose hashes were all recomputed. Compare `head` with a
  * copy kept elsewhere.
@@ -162,7 +162,7 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
   }
 }
 
-/** True if `entry` equals the entry in the bytes. A caller can pass a pair that does not match. */
+/** True if `entry` equals the entry in the bytes; a caller could pass a pair that does not match. */
 function spells({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean {
   try {
     return isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry);

@@ -34,7 +34,7 @@ function isInstant(value: unknown): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString() === value;
 }
 
-/** A plain object, which `JSON.stringify` spells by its own members: a method `toJSON` would replace them. */
+/** A plain object that `JSON.stringify` writes by its own members; a method `toJSON` would replace them. */
 const isPlain = (value: object): boolean => {
   const prototype = Object.getPrototypeOf(value);
   const isOrdinary = prototype === Object.prototype || prototype === null;
@@ -92,7 +92,7 @@ function copyOf(value: unknown, depth: number): Json | undefined {
   return copy;
 }
 
-/** The shape of a draft, for explaining; {@link isEntryDraft} is the same check at a tenth of the cost. */
+/** The shape of a draft, for error messages; {@link isEntryDraft} makes the same check at a tenth of the cost. */
 const draftSchema = lazySchema((z) => {
   const Name = z.string().refine(isName, 'must be non-empty text without control characters or unpaired surrogates');
   return z.strictObject({
@@ -129,7 +129,7 @@ export const isEntryDraft = (value: unknown): value is EntryDraft => checkedBody
 /** The copy of a valid draft's body; undefined if the draft is not valid. */
 const checkedBody = (value: unknown): Json | undefined => (isHead(value) ? copyOf(value.body, 0) : undefined);
 
-/** True if a value is a draft in everything but its body. */
+/** True if all fields of a value but its body are valid for a draft. */
 function isHead(value: unknown): value is { readonly body: unknown } {
   if (typeof value !== 'object' || value === null) return false;
   const draft = value as Record<string, unknown>;

@@ -16,8 +16,8 @@ export interface Finding {
 }
 
 /**
- * Programs that run certain files, and the names of these files: matched at any depth, ignoring letter case. None of
- * these is refused, because changing them is ordinary work; but nobody should learn of it only by running them.
+ * Programs that run certain files, and the names of these files: matched at any depth, ignoring letter case. Changing
+ * such a file is ordinary work, so it is not refused; but a person must know of the change before the file runs.
  */
 const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
@@ -191,7 +191,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
 
 let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;
 
-/** Compiled for the first file that is asked about. */
+/** Compiled when the first file is checked. */
 function rules() {
   compiled ??= RUNS.map(([why, names]) => ({
     why,
@@ -201,9 +201,9 @@ function rules() {
 }
 
 /**
- * Explains why a file that an agent wrote will run outside the sandbox: by its name, its permissions, or the deploy
- * command that names it; null if nothing says so. Ordinary source code runs later, too; it is not reported, because it
- * is what an agent writes.
+ * Explains why a file that an agent wrote will run outside the sandbox: its name, its permissions, or a deploy command
+ * that names it; null if nothing shows this. Ordinary source code also runs later, but is not reported, because writing
+ * it is the agent's task.
  * @param path root-relative
  */
 export function runsLater(
@@ -223,10 +223,10 @@ const TESTS = /\b(?:it|test)(?:\.\w+)*\s*\(|\bdef test_\w*|\bfunc Test\w*|#\[(?:
 const SKIPPED =
   /\.(?:skip|only|todo|skipIf|fails)\b|\bx(?:it|describe|test)\s*\(|\bf(?:it|describe)\s*\(|\bskip\s*:\s*true|@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bt\.Skip|#\[ignore|@(?:Disabled|Ignore)\b/g;
 
-/** Larger files are not looked into. */
+/** Larger files are not read. */
 const MAX_TEXT = 8 << 20;
 
-/** A quick summary of a file's text with regard to tests; null if it does not concern tests. */
+/** A summary of a file's tests from a quick scan; null if the file does not concern tests. */
 export interface TestSignals {
   readonly tests: number;
   readonly skipped: number;
@@ -247,7 +247,9 @@ function testScripts(text: string): TestSignals['scripts'] {
   );
 }
 
-/** Explains how a change weakens the tests; null if a glance sees nothing. `after` is null if the file was deleted. */
+/**
+ * Explains how a change weakens the tests; null if a quick scan finds nothing. `after` is null if the file was deleted.
+ */
 export function weakenedTests(before: TestSignals | null, after: TestSignals | null): string | null {
   if (before === null)
     return after !== null && after.skipped > 0
@@ -263,7 +265,7 @@ export function weakenedTests(before: TestSignals | null, after: TestSignals | n
     : null;
 }
 
-/** Fewer tests passed in a whole run than in the runs before it, as a result's `fewerTests` says; null if not. */
+/** Explains that fewer tests passed in a full run than in earlier ones (`fewerTests` of a result); null if not. */
 export function fewerTestsIn(run: { readonly [key: string]: Json }): string | null {
   const { before, now } = fieldsOf(run['fewerTests']);
   return typeof before === 'number' && typeof now === 'number'
@@ -279,7 +281,7 @@ export interface FindingsByPath {
   [path: string]: string;
 }
 
-/** Adds what a step found, and drops what no longer holds. A forged body may lack effects: reading must not fail. */
+/** Adds a step's findings, and removes outdated ones. A forged body may lack effects and must not throw. */
 export function countFindings(
   found: FindingsByPath,
   effects: readonly EffectRecord[] | 'unobserved' | undefined,
@@ -312,7 +314,7 @@ export class SessionFindings {
   }
 }
 
-/** Whole runs of test commands that passed. */
+/** Full runs of test commands that passed. */
 function wholePassesIn(result: Json | undefined): { readonly [key: string]: Json }[] {
   const { runs, verdict, command, narrowed } = fieldsOf(result);
   if (Array.isArray(runs)) return runs.flatMap(wholePassesIn);

@@ -3,6 +3,6 @@ import { lazy } from '../base/lazy.ts';
 
 type Zod = typeof import('zod')['z'];
 
-/** A schema that is made, and zod loaded, when it is first asked for: a process that makes one decision needs none. */
+/** A schema that is created, and zod imported, at its first use: most processes need no schema. */
 export const lazySchema = <T>(make: (z: Zod) => T): (() => T) =>
   lazy(() => make((createRequire(import.meta.url)('zod') as typeof import('zod')).z));

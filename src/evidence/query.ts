@@ -26,7 +26,7 @@ export interface EvidenceQuery {
   readonly since?: string;
   /** Older than this: ISO 8601, UTC. */
   readonly before?: string;
-  /** Ephemeral entries too; default false. */
+  /** Includes ephemeral entries; default false. */
   readonly ephemeral?: boolean;
   /** 1 to {@link MAX_LIMIT}; default 100. */
   readonly limit?: number;
@@ -34,7 +34,7 @@ export interface EvidenceQuery {
   readonly after?: string;
 }
 
-/** An entry outside every chain: no seq, no hash, no durable entry replies to it, and compaction may remove it. */
+/** An entry outside of every chain, without seq and hash. No durable entry replies to it; it may be removed. */
 export interface EphemeralEntry extends EntryDraft {
   readonly ephemeral: true;
 }
@@ -131,7 +131,7 @@ function readPlace(cursor: string): QueryPosition {
   return { at: Number(at), ephemeral: ephemeral === '1', nth: Number(nth) };
 }
 
-/** A place as a cursor. */
+/** Encodes a sort key as a cursor. */
 export const cursorOf = ({ at, ephemeral, nth }: QueryPosition): string => `${at}.${ephemeral ? 1 : 0}.${nth}`;
 
 /** Comparator of search results: negative if `a` comes first. */

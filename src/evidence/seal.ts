@@ -36,12 +36,11 @@ const SealFile = z.strictObject({
 /** A signed statement of a session's chain head. Keep it where a writer of the store cannot change it. */
 export type Seal = z.output<typeof SealFile>;
 
-/** An error: a file that should be a key or a seal is not one. */
+/** Thrown if a file that should be a key or a seal is not one. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
-/** A new Ed25519 key pair as PEM. */
 export function newSealKey(): { readonly privateKey: string; readonly publicKey: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return { privateKey: pem(privateKey), publicKey: pem(publicKey) };

@@ -3,13 +3,13 @@ import type { Json } from '../spec/types.ts';
 import { bodyOf, type HopBody, type StartBody } from './bodies.ts';
 import type { Entry } from './entry.ts';
 
-/** A commit or a push, and the tree of it; null where the evidence does not say. */
+/** A commit or a push, and its tree; null if the evidence does not name the tree. */
 export interface ShippedCommit {
   readonly sha: string | null;
   readonly tree: string | null;
 }
 
-/** One visit that shipped, or could have: which tree was tested, approved, shipped; null if not recorded. */
+/** One visit that shipped, or could have: the tested, the approved and the shipped tree; null if not recorded. */
 export interface Shipment {
   /** Sequence number of the visit's start. */
   readonly seq: number;
@@ -30,7 +30,7 @@ export class Shipments {
   #hop: HopBody | null = null;
   #here: Shipment | null = null;
 
-  /** `deploys`: whether the peripheral of the entry ships; its word counts there alone. */
+  /** `deploys`: true if the peripheral of the entry ships; only there does its report count. */
   add({ seq, body: json }: Entry, deploys: (peripheral: string) => boolean): void {
     const body = bodyOf(json);
     if (body?.event === 'hop') this.#hop = body;

@@ -9,7 +9,7 @@ export interface Conjecture {
   readonly entry: Entry;
   /** `refuted`: a correction replies to it; `confirmed`: a conclusion does, and no correction. */
   readonly outcome: 'open' | 'confirmed' | 'refuted';
-  /** The replies that say so. */
+  /** The ids of the replies that confirm or refute it. */
   readonly by: readonly string[];
 }
 

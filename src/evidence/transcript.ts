@@ -3,7 +3,7 @@ import type { Json } from '../spec/types.ts';
 
 type Fields = { readonly [name: string]: Json };
 
-/** The agent's situation (P-2) as data; the prompt section is the same in words. */
+/** The agent's situation (P-2) as data; the prompt section states the same in words. */
 export interface Situation {
   readonly peripheral: string | null;
   readonly mode: string | null;
@@ -48,7 +48,7 @@ export type TranscriptEvent =
       readonly callId: string;
       /** `error`: an infrastructure error; the call has no result. */
       readonly status: 'ok' | 'failed' | 'refused' | 'error';
-      /** The denial's code; null if the agent's program refused the call before it reached the session. */
+      /** The denial's code; null if the agent's program refused the call before the session received it. */
       readonly code: string | null;
       readonly text: string;
       readonly situation: Situation | null;
@@ -89,7 +89,6 @@ export function parseTranscript(text: string): Transcript {
   return { items, problems };
 }
 
-/** The item, or what is wrong with it. */
 function parseItem(line: string): TranscriptItem | string {
   const item: unknown = parseJson(line);
   if (item === undefined) return 'it is not JSON';

@@ -43,7 +43,7 @@ export function needInWords({ conditions }: SpecSet, need: Requirement): string 
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
 }
 
-/** The needs of an edge that are still open. The source's holds, unless the operator must request it. */
+/** The needs of an edge that are not met yet. The source counts as met, unless the operator must request the hop. */
 function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
   const asked = edge.sources.every(({ kind }) => kind === 'user-request');
@@ -67,7 +67,7 @@ export function startable(specs: SpecSet, view: SessionView): string[] {
     .map(({ id }) => id);
 }
 
-/** A leg from here with the changes of mode that it needs; unchanged if no reachable mode admits its target. */
+/** A leg from here with the mode changes that it needs; unchanged if no reachable mode admits its target. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
   const modes = modesAdmitting(specs, mode, leg.to);
   return modes.length > 0 ? { ...leg, modes } : leg;
@@ -78,7 +78,6 @@ const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean
   return effect !== undefined && (!specs.modeGate || !mode || effectsIn(specs.modeGate, mode).includes(effect));
 };
 
-/** True if a backend serves the tool in this session. */
 export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
 
 /** The tools, hops and mode changes available in the session's current state. */

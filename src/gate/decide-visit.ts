@@ -38,9 +38,9 @@ import type { TreeToShip } from './scope/tree.ts';
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;
   readonly context: { readonly [field: string]: Json };
-  /** The tree that the decision rests on; absent if it does not depend on the tree. */
+  /** The tree that the decision depends on; absent if it depends on none. */
   readonly tree?: TreeToShip;
-  /** The hop graph's event, with its facts. */
+  /** The event for the hop graph, with its facts. */
   readonly event: { readonly type: string; readonly facts: RequirementFacts };
 }
 export interface StopPlan {
@@ -81,7 +81,10 @@ export function decideClose(context: GateContext, _request: CloseRequest): Decis
   return { ok: true, plan: null };
 }
 
-/** Decides whether a peripheral may be started from outside: first `default`, later `session-close`, `user-request`. */
+/**
+ * Decides whether a peripheral may be started from outside: the first time by `default`, later by `session-close` or
+ * `user-request`.
+ */
 export function decideStart(context: GateContext, request: StartRequest): Decision<StartPlan> {
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
@@ -98,7 +101,7 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
   return { ok: true, plan: { peripheral: target, context: carried, ...knownTree(context), event } };
 }
 
-/** The context that a caller gives, without session state: only the tools that declare it set it. */
+/** The context that a caller supplies, without session state, which only tools may set. */
 function withoutState({ specs }: GateContext, given: StartRequest['context'] = {}): { readonly [field: string]: Json } {
   const { state } = reportedFields(specs);
   return Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(state, field)));

@@ -28,7 +28,7 @@ export const DENIAL_CODES = [
 ] as const;
 export type DenialCode = (typeof DENIAL_CODES)[number];
 
-/** One leg of a way through the hop graph. */
+/** One leg of a path through the hop graph. */
 export interface WayLeg {
   readonly from: string | null;
   readonly exit: string | null;
@@ -53,15 +53,14 @@ export interface Available {
   readonly mode: Mode | null;
   /** Tools that peripheral and mode allow now; arguments are judged per call. */
   readonly tools: readonly string[];
-  /** Edges out of here (or, outside, the peripherals that can be started), with what each still needs. */
+  /** Edges out of here (outside: the peripherals that can be started), with the needs that are not met. */
   readonly hops: readonly WayLeg[];
   readonly modes: readonly ModeStep[];
 }
 
 /**
  * A refusal as a value. It contains everything that the agent needs to recover without help: the problem (`message`),
- * the next step (`remedy`), the available actions and, if a tool or peripheral is elsewhere, the shortest lawful way
- * there.
+ * the next step (`remedy`), the available actions and, if a tool or peripheral is elsewhere, the shortest path to it.
  */
 export interface Denial {
   readonly code: DenialCode;
@@ -70,6 +69,6 @@ export interface Denial {
   /** The data behind the code: tool, argument, value, mode, from, to, exit, field, candidates, problems, … */
   readonly about: { readonly [key: string]: string | number | boolean | null | readonly string[] };
   readonly available: Available;
-  /** Shortest lawful way to the requested tool or peripheral; null if there is none or none is needed. */
+  /** The shortest path to the requested tool or peripheral; null if there is none or none is needed. */
   readonly way: readonly WayLeg[] | null;
 }

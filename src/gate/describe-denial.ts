@@ -14,7 +14,7 @@ const list = (items: unknown): string => (Array.isArray(items) && items.length >
 const openHere = (available: Available): string =>
   `${list(available.tools)}${available.tools.length === 0 && available.mode !== null && available.modes.length > 0 ? ` in mode ${available.mode} (${modesIn(available)})` : ''}`;
 
-/** One leg of a way, with its changes of mode: `hop to edit with exit found (needs: approval by operator)`. */
+/** One leg of a path, with its mode changes: `hop to edit with exit found (needs: approval by operator)`. */
 export function describeLeg({ from, exit, to, needs, modes = [], modesAfter = [] }: WayLeg): string {
   const act = from === null ? `start ${to}` : `hop to ${to} with exit ${exit}`;
   const leg = needs.length > 0 ? `${act} (needs: ${needs.join('; ')})` : act;
@@ -53,8 +53,8 @@ const modesIn = ({ mode, modes }: Available): string =>
     : `from ${mode}: ${modes.map(({ to, needs }) => (needs.length > 0 ? `${to} (needs: ${needs.join('; ')})` : to)).join(' | ') || 'nowhere'}`;
 
 /**
- * The changes of mode as clauses: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. A reset is
- * none of the agent's calls.
+ * The mode changes as clauses: `call mode({"to":"execute","reason":"…"}) (needs: approval by operator)`. For a reset,
+ * the clause names the operator, because the agent cannot call it.
  */
 function modeCalls(steps: readonly ModeStep[]): string | null {
   if (steps.length === 0) return null;
@@ -70,7 +70,7 @@ function modeCalls(steps: readonly ModeStep[]): string | null {
   return `call ${calls}${needs.length > 0 ? ` (needs: ${needs.join('; ')})` : ''}`;
 }
 
-/** Describes the mode calls that the data of a refusal contains; null if there are none. A reset comes first. */
+/** Describes the mode calls that a refusal's data suggests; null if there are none. A reset comes first. */
 function modeCallsIn({ modes, needs }: About): string | null {
   if (!Array.isArray(modes)) return null;
   const [all, last] = [Array.isArray(needs) ? needs : [], modes.length - 1];
@@ -80,7 +80,7 @@ function modeCallsIn({ modes, needs }: About): string | null {
   return modeCalls(steps);
 }
 
-/** All wording of the gate's refusals: the problem and the next step. The remedy is always possible. */
+/** The problem and the next step of each kind of denial. Every remedy is something that the agent can do. */
 export function describeDenial(
   code: DenialCode,
   about: About,

@@ -36,8 +36,9 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
 }
 
 /**
- * Infers the exit of a hop that names none, from the exits that hold now (from all, if none holds): the one that the
- * reason names ("found target file": `found-target`), for the operator `user-request`, `hop-<target>`, the only one.
+ * Infers the exit of a hop that names none, from the exits whose requirements hold now (from all, if none do): the one
+ * that the reason names ("found target file": `found-target`), for the operator `user-request`, then `hop-<target>`,
+ * then the only one.
  */
 function inferEdge(
   { specs, view }: GateContext,

@@ -41,9 +41,9 @@ function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed
 }
 
 /**
- * The fruit that a visit would yield if it ended now: what was observed, joined with what the agent states. Every
- * problem is reported at once. An observed field without an observation is null (zero test runs: `result` is null, not
- * a pass).
+ * The fruit that a visit would yield if it ended now: the observed fields joined with the agent's stated fields.
+ * Reports every problem at once. An observed field without an observation is null (zero test runs: `result` is null,
+ * not a pass).
  */
 export function prospectiveFruit(
   spec: PeripheralSpec,

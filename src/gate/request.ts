@@ -18,7 +18,7 @@ export interface StepRequest {
   readonly args: unknown;
   /** Observed now, for an approval: sha256 of the files that decide what an install installs. */
   readonly locks?: { readonly [file: string]: Json };
-  /** The approval just given for this very request, if any. */
+  /** The approval that was just given for this request, if any. */
   readonly approval?: ApprovalGrant;
 }
 export interface HopRequest {
@@ -29,7 +29,7 @@ export interface HopRequest {
   readonly reason: string;
   readonly fruit?: Fruit;
   readonly by: Principal;
-  /** The approval just given for this very request, if any. */
+  /** The approval that was just given for this request, if any. */
   readonly approval?: ApprovalGrant;
 }
 export interface StopRequest {
@@ -65,7 +65,7 @@ export interface DelegateRequest {
   readonly agency?: AgencyStart;
   readonly reason: string;
   readonly by: Principal;
-  /** The approval just given for this very request, if any. */
+  /** The approval that was just given for this request, if any. */
   readonly approval?: ApprovalGrant;
 }
 export type Request =

@@ -2,7 +2,7 @@ import type { Json, Mode } from '../spec/types.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { TreeNow } from './scope/tree.ts';
 
-/** The status of a pattern in this session: a PSR selected it; its last PUR recorded that it held, or failed. */
+/** The status of a pattern in this session: `selected` by a PSR, or the outcome that its last PUR recorded. */
 export type PatternStatus = 'selected' | 'held' | 'failed';
 
 /** A summary of the session's test runs, for the gate. */
@@ -38,7 +38,6 @@ export interface SessionView {
   readonly closed: boolean;
   readonly mode: Mode | null;
   readonly visit: VisitView | null;
-  /** Visits so far, by peripheral. */
   readonly visits: { readonly [peripheral: string]: number };
   readonly steps: number;
   readonly denials: number;
@@ -63,12 +62,12 @@ export interface SessionView {
   readonly tree?: TreeNow;
   /** Tools of the catalogue that no backend serves in this session; absent if all are served. */
   readonly unserved?: ReadonlySet<string>;
-  /** Refused calls run all the same, and the refusal is recorded. */
+  /** True if refused calls run all the same, and the refusal is only recorded. */
   readonly observeOnly?: boolean;
   /** Nonces of approvals that were used. */
   readonly usedNonces: readonly string[];
   /** The operator's grants for this session, the oldest first. */
   readonly grants?: readonly GrantView[];
-  /** True if a change of the session was not observed. */
+  /** True if the effects of a step were not observed. */
   readonly blind?: boolean;
 }

@@ -6,7 +6,7 @@ export interface Directory {
   readonly nodes?: readonly string[];
 }
 
-/** A resolved recipient, or the reason for none, with addresses that exist. */
+/** A resolved recipient, or the reason why there is none, with suggested addresses. */
 export type Resolved =
   | { readonly ok: true; readonly address: string; readonly name: string }
   | { readonly ok: false; readonly message: string; readonly candidates: readonly string[] };
@@ -61,7 +61,7 @@ function resolveAway(asked: string, directory: Directory): Resolved {
   return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
 }
 
-/** True if a message to `recipient` may be answered by `sender`: another machine knows which session got it. */
+/** True if `sender` may answer a message to `recipient`. Another machine itself knows who got its message. */
 export function isRecipient(sender: string, recipient: string): boolean {
   if (sender === recipient) return true;
   const at = recipient.lastIndexOf('@');

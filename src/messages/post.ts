@@ -65,7 +65,7 @@ export async function checkPost(
   };
 }
 
-/** Sends a checked bell. An answer marks its message as answered, and nobody waits for one any more. */
+/** Sends a checked bell. An answer marks its message as answered and ends the wait for an answer. */
 export async function ring(messages: MessageStore, draft: MessageDraft): Promise<Message> {
   const message = await messages.send(draft);
   if (message.act === 'answer' && message.ref !== null) {

@@ -29,7 +29,7 @@ const renderMessage = ({ kind, seq, from, author, act, id, ref, text }: Message)
 /** A name of the envelope; names with other characters are quoted. */
 const word = (name: string): string => (/^[\w./@:-]+$/.test(name) ? name : quoteText(name));
 
-/** A text as one line of JSON that contains no line of its own and no source. */
+/** A text as one line of JSON that contains neither a line break nor a bracket that could imitate a source. */
 export function quoteText(text: string): string {
   const well = text.toWellFormed();
   const short = well.length > MAX_TEXT ? `${well.slice(0, MAX_TEXT - 1).toWellFormed()}…` : well;

@@ -31,11 +31,11 @@ export interface SaidAnswer {
   readonly by: string;
   readonly minutes: number;
   readonly reason?: string;
-  /** With a yes: it also covers later requests of the same action, within these limits. */
+  /** With a yes: the answer also covers later requests of the same action, within these limits. */
   readonly grant?: GrantLimits;
 }
 
-/** Answers a request with the operator's token. The repeated request finds it; a second replaces an unused one. */
+/** Answers a request with the operator's token. The repeated request finds the answer; the last one counts. */
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,
@@ -49,7 +49,7 @@ export function answerRequest(
 }
 
 /**
- * Answers a request that nobody has answered, from whichever terminal, page or program the first answer comes.
+ * Answers a request that nobody has answered. The first answer counts, from any terminal, page or program.
  *
  * @returns the answer; or the earlier one, which stays; null if the request does not wait any longer
  */
@@ -73,7 +73,7 @@ export function answerOnce(
     return earlier && { earlier };
   }
   if (folder.pendingOf(request.hash) !== null) return { answer: signed };
-  // The request is gone: either a waiting session has used this answer, or an earlier one settled it.
+  // The request is gone: a waiting session has used this answer, or an earlier answer has settled it.
   return folder.claim(signed) ? null : { answer: signed };
 }
 

@@ -13,9 +13,9 @@ export interface AnswerTerms {
   readonly by: string;
   /** The words of a person who said no, for the agent. */
   readonly reason?: string;
-  /** With a yes: it also covers later requests of the same action, within these limits. */
+  /** With a yes: the answer also covers later requests of the same action, within these limits. */
   readonly grant?: GrantLimits;
-  /** Used once, under this name. */
+  /** A name under which the answer is marked as used. */
   readonly nonce: string;
   readonly givenAt: number;
   readonly expiresAt: number;

@@ -38,7 +38,7 @@ export interface ApprovalsFolder {
   dropPending(hash: string): void;
   answer(hash: string): SignedAnswer | null;
   keepAnswer(answer: SignedAnswer): void;
-  /** Stores an answer if there is none; false if there is one, from whichever process. */
+  /** Stores an answer if there is none; false if another process has stored one. */
   keepFirstAnswer(answer: SignedAnswer): boolean;
   dropAnswer(hash: string): void;
   /** Takes an answer: true only for the first caller among all processes. */
@@ -98,7 +98,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
     keepAnswer(signed) {
       const file = answerFile(signed.requestHash);
       const made = writeBeside(file, JSON.stringify(signed, null, 2));
-      if (answer(signed.requestHash) === null) remove(file); // a folder would be in the way
+      if (answer(signed.requestHash) === null) remove(file); // a folder with this name exists
       renameSync(made, file);
     },
     keepFirstAnswer(signed) {
@@ -147,7 +147,7 @@ const isOurs = (name: string): boolean => isHash(name.slice(0, 64)) && name.slic
 
 const remove = (path: string): void => rmSync(path, { force: true, recursive: true });
 
-/** By the clock of the file system. */
+/** The time by the clock of the file system. */
 function removeOld(file: string, age: number): void {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat?.isFile() && Date.now() - stat.mtimeMs > age) rmSync(file, { force: true });

@@ -15,7 +15,7 @@ export interface GrantTerms {
 const DEFAULT_MINUTES = 60;
 export const LONGEST_GRANT = 24 * 60;
 
-/** The limits of a grant that begins with this request; or the reason why they cannot be, for a person. */
+/** The limits of a grant that begins with this request, or the reason why they are not possible, for a person. */
 export function grantLimits(
   { times, minutes = DEFAULT_MINUTES, files, testsPass }: GrantTerms,
   { view }: Pick<ApprovalRequest, 'view'>,
@@ -42,7 +42,7 @@ export function grantLimits(
   };
 }
 
-/** A pattern for one path: where a name contains a wildcard, any character is accepted in its place. */
+/** A pattern for one path; characters that are wildcards in patterns match any character. */
 const escapeGlob = (path: string): string => path.replace(/[*?[{(]|^!/g, '?');
 
 /**

@@ -17,7 +17,6 @@ export interface PendingOptions {
   readonly clock?: Clock;
   /** How long to wait for the answer, in milliseconds, while the session accepts no other call. */
   readonly waitMs?: number;
-  /** Ends the wait. */
   readonly signal?: AbortSignal;
   /** Called with a new pending request, before the wait for its answer. */
   readonly onPending?: (id: string, request: ApprovalRequest) => void;
@@ -101,13 +100,13 @@ const outcomeOf = ({ verdict, by, reason, grant, expiresAt }: SignedAnswer, now:
     ? { by, minutes: (expiresAt - now) / 60_000, ...(grant === undefined ? {} : { grant }) }
     : { declined: by, ...(reason === undefined ? {} : { because: reason }) };
 
-/** Takes the answer to a request, so that no other caller gets it; null without a valid one. */
+/** Takes the answer to a request, so that no other caller gets it; null if there is no valid answer. */
 function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalRequest, now: number): SignedAnswer | null {
   const answer = folder.answer(request.hash);
   const token = answer && usableToken(stateDir);
   if (!answer || !token || answerProblem(answer, request, token, now) !== null || !folder.claim(answer)) return null;
   folder.dropPending(request.hash);
-  // A second answer that was stored meanwhile: the request is settled, so it must not approve a later one.
+  // Removes a second answer: the request is settled, so that answer must not approve a later one.
   folder.dropAnswer(request.hash);
   return answer;
 }
@@ -124,7 +123,7 @@ function keep(folder: ApprovalsFolder, request: ApprovalRequest, root: string, n
     version: 1,
     id: shortId(all.map(({ id }) => id)),
     root,
-    // Later than each request that waits, so that requests of one millisecond keep their order.
+    // Later than each waiting request, so that requests of one millisecond keep their order.
     askedAt: all.reduce((last, { askedAt }) => Math.max(last, askedAt + 1), now),
     expiresAt: now + REQUEST_LIFETIME,
     request: { sessionId, agent, action, reason, view, hash },

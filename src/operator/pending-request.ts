@@ -20,7 +20,7 @@ export interface PendingRequest {
   readonly request: ApprovalRequest;
 }
 
-// Without characters that are easily confused.
+// No characters that are easily confused.
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** A short id that is not among `taken`. */
@@ -47,7 +47,7 @@ export function parsePending(value: unknown): PendingRequest | null {
     const pending = value as unknown as PendingRequest;
     return approvalHash(pending.request) === hash ? pending : null;
   } catch {
-    return null; // text that has no RFC 8785 form
+    return null; // the text has no RFC 8785 form
   }
 }
 

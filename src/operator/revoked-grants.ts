@@ -7,7 +7,7 @@ import { fieldsOf } from '../base/json.ts';
 const fileOf = (stateDir: string, grant: string): string =>
   join(stateDir, 'approvals', 'revoked', `${hash('sha256', grant)}.json`);
 
-/** Revokes a grant at once, in whichever process its session runs. The session records it with its next call. */
+/** Revokes a grant at once, in every process. The session records it with its next call. */
 export function revokeGrant(stateDir: string, grant: string, by: string): void {
   mkdirSync(join(stateDir, 'approvals', 'revoked'), { recursive: true, mode: 0o700 });
   if (revokedBy(stateDir, grant) === null)

@@ -10,7 +10,7 @@ import type { SessionEntry, Source } from './source.ts';
 import { doing, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** The id of the session that is shown; null if the wall of all sessions is. */
+/** The id of the shown session; null for the overview of all sessions. */
 export const chosen = signal<string | null>(null);
 
 export function App({ source }: { readonly source: Source }) {
@@ -119,7 +119,7 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
   );
 }
 
-/** A card for each session: those that wait for a person first, then the ones that moved last. */
+/** A card for each session: first those that wait for a person, then by latest activity. */
 function Wall({ source }: { readonly source: Source }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));

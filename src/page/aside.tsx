@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { OpenNeed, ViewState, ViewWay } from '../view/state.ts';
 
-/** The present moment, in epoch milliseconds; it moves while a live session is shown. */
+/** The present time in epoch milliseconds; updated while a live session is shown. */
 export const clock = signal(Date.now());
 
 /** A span of time in words: `40 s`, `3 min`, `2 h`, `5 d`. */
@@ -27,11 +27,11 @@ const STATUS_SIGNS = { open: '→', asks: '🔒', yours: '☝', closed: '✕' } 
 
 interface AsideProps {
   readonly state: ViewState;
-  /** The moment that is shown. */
+  /** The shown moment of the session. */
   readonly now: number;
 }
 
-/** Every way out of here: open or closed, and what is missing. */
+/** Every exit from here: open or closed, and its missing needs. */
 export function Ways({ state, now }: AsideProps) {
   const { peripheral, ways, closed } = state;
   const title = closed ? 'The session is closed' : peripheral === null ? 'Ways in' : `Ways out of ${peripheral}`;

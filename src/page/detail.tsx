@@ -52,7 +52,7 @@ export function DetailPanel({ session, source }: { readonly session: SessionEntr
   );
 }
 
-/** The change that a call asks for: an edit's old and new text, or what it writes. */
+/** The change that a call requests: an edit's old and new text, or the content of a write. */
 function Diff({ body }: { readonly body: string }) {
   const args = argsOf(body);
   if (args === null) return null;
@@ -80,6 +80,6 @@ function argsOf(body: string): { readonly [name: string]: unknown } | null {
     const { args } = JSON.parse(body) as { readonly args?: unknown };
     return typeof args === 'object' && args !== null ? (args as { [name: string]: unknown }) : null;
   } catch {
-    return null; // a body that was shortened
+    return null; // the server shortened the body
   }
 }

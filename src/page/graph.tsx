@@ -8,12 +8,12 @@ const MARGIN = 14;
 interface GraphProps {
   readonly graph: ViewGraph;
   readonly state: ViewState;
-  /** A picture on the wall: nothing in it can be chosen. */
+  /** The overview shows the graph as a picture: its nodes cannot be selected. */
   readonly small?: boolean;
   readonly onNode?: (node: ViewNode) => void;
 }
 
-/** The hop graph: the lit node is where the session is, the trail fades, each arrow from here is open or closed. */
+/** The hop graph: the session's peripheral is highlighted, earlier ones fade, arrows are open or closed. */
 export function Graph({ graph, state, small = false, onNode }: GraphProps) {
   const { width, height, nodes, edges } = graph;
   const ages = trailAges(state);

@@ -10,10 +10,10 @@ import type { Acts, Letter, SessionEntry, Source, ValidGrant, Waiting } from './
 /** Maximum number of frames in one answer. */
 const PAGE = 5_000;
 const MOST_SESSIONS = 60;
-/** Requests of agents are files, so they are asked for: this often, in milliseconds, and after each refusal. */
+/** How often the page asks for requests of agents, in milliseconds. It also asks after each refusal. */
 const WAITING_MS = 2_000;
 const RETRY_MS = 1_500;
-/** How often a card of the wall is brought up to date, and a session behind the shown one, in milliseconds. */
+/** How often a card of the overview, and a session that is not shown, is updated, in milliseconds. */
 const CARD_MS = 1_000;
 const BEHIND_MS = 5_000;
 
@@ -105,7 +105,7 @@ class Live implements Source {
       const present = listed.filter(isOpen);
       await Promise.all([...present.map(({ session }) => this.#read(session)), this.#readWaiting().catch(() => {})]);
       this.trouble.value = null;
-      // Closed sessions can be long and do not change: they come one after the other.
+      // Closed sessions can be long and do not change, so they are read one after the other.
       void this.#readInTurn(listed.filter((one) => !isOpen(one)));
       const shown = this.#chosen.value ?? (this.sessions.value.length === 1 ? this.sessions.value[0]!.id : null);
       if (shown !== null) this.open(shown);
@@ -126,9 +126,9 @@ class Live implements Source {
   }
 
   #roots = new Map<string, string>();
-  /** The sessions that are read soon. */
+  /** The sessions to read next. */
   #timers = new Set<string>();
-  /** The sessions whose history is on its way. */
+  /** The sessions whose history is being read. */
   #histories = new Set<string>();
 
   async #list(): Promise<readonly Listed[]> {
@@ -138,7 +138,7 @@ class Live implements Source {
     return own;
   }
 
-  /** The shown session is read at once, the others from time to time: a browser has six connections. */
+  /** The shown session is read at once, the others from time to time, because a browser has only six connections. */
   #readSoon(id: string): void {
     const read = () => void this.#read(id).catch((error: unknown) => this.#report(error));
     const shown = this.#chosen.value;
@@ -154,7 +154,7 @@ class Live implements Source {
     );
   }
 
-  /** Reads the new frames of a session. One request at a time: entries that come meanwhile are read by the next. */
+  /** Reads the new frames of a session, with one request at a time. */
   #read(id: string): Promise<void> {
     const running = this.#loading.get(id);
     if (running) {
@@ -176,7 +176,7 @@ class Live implements Source {
       for (let from: number | null = store.next; from !== null; ) {
         const wasPartial = store.partial.value;
         const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
-        // The history came meanwhile, and with it the state to which these frames may not belong.
+        // The history arrived in the meantime, so these frames may not belong to its state.
         if (wasPartial !== store.partial.value) return this.#readNew(id);
         store.add(page.frames, page.before);
         from = page.next;
@@ -198,7 +198,7 @@ class Live implements Source {
     this.#histories.add(id);
     try {
       const earlier: Frame[] = [];
-      // Without their history, the frames that are here have no states of their own: all of them are read again.
+      // Without their history these frames have no states, so all frames are read again.
       const end = () => (store.partial.value ? store.next : store.first);
       for (let from: number | null = 0; from !== null && from < end(); ) {
         const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
@@ -246,7 +246,7 @@ interface Approval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'> {
   readonly answer: unknown;
 }
 
-/** Gives a signal a value, unless it has an equal one. */
+/** Sets a signal, unless it has an equal value. */
 function replace<Value>(kept: Signal<Value>, value: Value): void {
   if (JSON.stringify(value) !== JSON.stringify(kept.value)) kept.value = value;
 }

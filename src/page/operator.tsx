@@ -4,15 +4,15 @@ import { visible } from '../base/text.ts';
 import type { ViewNode, ViewState } from '../view/state.ts';
 import type { Acts, SessionEntry } from './source.ts';
 
-/** The peripheral whose tools are shown. */
+/** The peripheral whose tools are listed. */
 export const picked = signal<ViewNode | null>(null);
 
-/** The tools of a peripheral. Over each, the gate says whether a call of it would be allowed now. */
+/** The tools of a peripheral. At each one the page shows whether the gate would allow a call now. */
 export function NodeTools({ session, acts }: { readonly session: SessionEntry; readonly acts: Acts | null }) {
   const node = picked.value;
   const asked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
-  // An answer is about one moment.
+  // An answer is valid only for one state of the session.
   useEffect(() => {
     asked.value = null;
   }, [node, asked, at.value]);

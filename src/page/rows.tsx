@@ -71,7 +71,7 @@ function indexAt(tops: Float64Array, y: number): number {
 
 const BEYOND = 8;
 
-/** The rows of a session. Only the visible ones are in the document. */
+/** The rows of a session. The document contains only the visible ones. */
 export function Rows({ session }: { readonly session: SessionEntry }) {
   const { store } = session;
   const scroller = useRef<HTMLDivElement>(null);
@@ -93,7 +93,7 @@ export function Rows({ session }: { readonly session: SessionEntry }) {
     return () => watcher.disconnect();
   }, [scroll]);
 
-  // The selected row is in sight, and at the newest entry the list follows it.
+  // Keeps the selected row visible; at the newest entry the list follows new rows.
   useLayoutEffect(() => {
     const element = scroller.current!;
     if (selected < 0) return;

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { applyDelta, EMPTY_VIEW, type Frame, type ViewRow, type ViewState } from '../view/state.ts';
 
-/** A state is kept for every so many frames; the others are computed from it. */
+/** Number of frames between two stored states; other states are computed from them. */
 const APART = 256;
 
 /** The frames of one session: its rows, and its state at any moment. The frames may begin in the middle. */
@@ -14,9 +14,9 @@ export class SessionStore {
   #kept: ViewState[] = [];
   #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW };
   readonly count = signal(0);
-  /** True while the frames before the newest are not here: then the shown state is the newest one everywhere. */
+  /** True if the frames before the newest ones are not loaded: then the shown state is always the newest one. */
   readonly partial = signal(false);
-  /** Counts the changes of the frames' beginning. */
+  /** Counts the changes of the first frame. */
   readonly #begun = signal(0);
   /** The index of the frame that is shown; null if the page follows the newest. */
   readonly cursor = signal<number | null>(null);
@@ -57,7 +57,7 @@ export class SessionStore {
     this.count.value = this.#frames.length;
   }
 
-  /** Puts frames from the first entry on in the place of those that are here; later ones stay. */
+  /** Replaces the frames from the first entry on; later ones stay. */
   prepend(earlier: readonly Frame[]): void {
     const end = earlier.at(-1)?.seq ?? -1;
     const frames = [...earlier, ...this.#frames.filter(({ seq }) => seq > end)];
@@ -83,7 +83,7 @@ export class SessionStore {
   }
 
   #computed(index: number): ViewState {
-    // The beginning changes what an index means.
+    // A new first frame changes the meaning of every index.
     return this.#begun.value >= 0 ? this.stateAt(index) : EMPTY_VIEW;
   }
 
@@ -101,7 +101,6 @@ export class SessionStore {
     return state;
   }
 
-  /** The row of a frame. */
   rowAt(index: number): ViewRow | undefined {
     const frame = this.#frames[index];
     if (!frame) return undefined;

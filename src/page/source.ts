@@ -6,11 +6,11 @@ import type { SessionStore } from './session-store.ts';
 /** The part of a request that a person reads first. */
 export interface CardData {
   readonly message: string | null;
-  /** The place, mode or call that a yes opens, and the time limit there. */
+  /** The place, mode or call that a yes permits, and the time limit there. */
   readonly opens: string;
   readonly tests: { readonly at: number; readonly verdict: string; readonly command: string } | null;
   readonly changed: readonly string[];
-  /** The present diff of the files that a yes ships, by file; those inside of the scope first. */
+  /** The present diff of the files that a yes ships, by file; files inside the scope come first. */
   readonly files: readonly { readonly path: string; readonly inside: boolean; readonly lines: readonly string[] }[];
   readonly staysBehind: readonly string[];
 }
@@ -37,7 +37,7 @@ export interface ValidGrant {
 export interface Waiting {
   readonly id: string;
   readonly sessionId: string;
-  /** The sha256 of the request that a person reads. */
+  /** The sha256 of the request that the person reads. */
   readonly hash: string;
   readonly title: string;
   readonly reason: string;
@@ -54,7 +54,7 @@ export interface Waiting {
 /** A message of an agent to the operator that was not read. */
 export interface Letter {
   readonly id: string;
-  /** The sender of a whistle waits for the answer. */
+  /** True for a whistle: its sender waits for the answer. */
   readonly kind: 'bell' | 'whistle';
   readonly act: string;
   /** The address of the sender: `session:<id>` or `person:<name>`. */
@@ -66,7 +66,6 @@ export interface Letter {
   readonly sentAt: string;
 }
 
-/** One session on the page. */
 export interface SessionEntry {
   readonly id: string;
   /** The folder's name. */
@@ -80,14 +79,12 @@ export interface Acts {
   answer(request: Waiting, approve: boolean, reason: string, grant?: ChosenLimits): Promise<string | null>;
   revoke(grant: string): Promise<string | null>;
   hop(session: string, to: string, exit: string | null, reason: string): Promise<string | null>;
-  /** Resets the mode. */
   mode(session: string, to: Mode, reason: string): Promise<string | null>;
   stop(session: string, reason: string): Promise<string | null>;
   /** Words for the agent, which reads them with its next call or turn. */
   note(session: string, text: string): Promise<string | null>;
   /** Answers a message as the operator. */
   reply(letter: Letter, text: string): Promise<string | null>;
-  /** Marks a message as read. */
   acknowledge(letter: Letter): Promise<string | null>;
   /** Sends a message that the agent reads in its next turn. */
   ring(session: string, text: string): Promise<string | null>;
@@ -106,7 +103,7 @@ export interface Source {
   readonly letters: Signal<readonly Letter[]>;
   /** null if there is no problem. */
   readonly trouble: Signal<string | null>;
-  /** null if the page can only look, as at a recording. */
+  /** null if the page is read-only, as for a recording. */
   readonly acts: Acts | null;
   /** Starts to load a session that the person opens. */
   open(id: string): void;

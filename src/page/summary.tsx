@@ -10,7 +10,7 @@ interface SummaryProps {
   readonly now: number;
 }
 
-/** The three answers: where it is, what it does and why it was refused, what it wants. */
+/** The three answers about a session: its place, its activity and last refusal, and its requests. */
 export function Summary({ session: { store }, waiting, letters, now }: SummaryProps) {
   const state = store.state.value;
   const row = store.rowAt(store.at.value);

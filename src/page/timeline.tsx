@@ -19,7 +19,7 @@ const tickOf = (frame: Frame): number => TICKS.findIndex(([, is]) => is(frame));
 const SPEEDS = [1, 4, 16];
 const STEP_MS = 400;
 
-/** The time bar: a tick for each entry, and a slider that takes the whole page to any of them. */
+/** The time bar: a tick for each entry, and a slider that moves the whole page to any of them. */
 export function Timeline({ store }: { readonly store: SessionStore }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const legend = useRef<HTMLDivElement>(null);

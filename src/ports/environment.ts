@@ -31,7 +31,7 @@ export interface GameChoice {
  */
 export type WorldErrorCode = 'unreachable' | 'no-game' | 'game-over' | 'no-such-game' | 'invalid-answer';
 
-/** A world did not do what was asked. `code` is stable; the message names the world and the remedy. */
+/** Thrown if a world could not fulfil a request. `code` is stable; the message names the world and the remedy. */
 export class WorldError extends Error {
   readonly code: WorldErrorCode;
   constructor(code: WorldErrorCode, message: string, options?: ErrorOptions) {

@@ -77,7 +77,7 @@ export interface SessionLabel {
   readonly archived?: boolean;
 }
 
-/** An event at the store that belongs to no session's chain, such as a refused second writer or an expired lease. */
+/** An event of the store that belongs to no session's chain, such as a refused second writer or an expired lease. */
 export interface OperatorNote {
   readonly at: string;
   readonly code: string;
@@ -85,14 +85,14 @@ export interface OperatorNote {
   readonly message: string;
 }
 
-/** A store that says something else than the entries in it. */
+/** A contradiction between a store's columns or caches and its entries. */
 export interface StoreProblem {
   /** The session that it concerns; null if it concerns none or all. */
   readonly sessionId: string | null;
   /** The part of the store: `sessions.agent`, `entries.facets at 3`, `blobs.bytes of 1f…`, `file`. */
   readonly where: string;
   readonly message: string;
-  /** Set if a process that was killed leaves the same; it then proves no damage. */
+  /** True if a killed process can leave the same state, so that it proves no damage. */
   readonly isGap?: true;
 }
 
@@ -116,8 +116,7 @@ export interface EvidenceStore {
   /**
    * Takes the lease of a session for `holder`, or renews it. Takes over an expired lease of another holder, ends the
    * waits that it left, and notes that in the operator log. Throws `session-busy` (and notes it) while another holder's
-   * lease is valid. A lease that lasts longer than one can be asked for (a clock was ahead) is shortened to its `ttl`
-   * then.
+   * lease is valid. A lease that ends later than any lease can (because a clock was ahead) is shortened to its `ttl`.
    * @param ttl milliseconds
    */
   acquire(sessionId: string, holder: string, ttl: number): Promise<Lease>;
@@ -132,7 +131,7 @@ export interface EvidenceStore {
   keptFold?(sessionId: string): Promise<KeptFold | null>;
 
   /**
-   * Appends drafts in order to the session's chain, after `after` (the head the writer believes in), and renews the
+   * Appends drafts in order to the session's chain, after `after` (the head that the writer expects), and renews the
    * lease. Errors: `lease-expired`, `chain-conflict`, `duplicate-id`, `reply-not-found`, `fork-not-found`,
    * `invalid-entry`.
    */
@@ -186,9 +185,8 @@ export interface EvidenceStore {
   notes(options?: { readonly limit?: number }): Promise<readonly OperatorNote[]>;
 
   /**
-   * Compares lists, columns and caches with the entries that they repeat, and checks the file. The chains themselves
-   * are the business of `verifyChain`. At most {@link MAX_STORE_PROBLEMS}. A store that keeps no second copy of
-   * anything may omit it.
+   * Compares lists, columns and caches with the entries that they repeat, and checks the file. Does not check the
+   * chains; see `verifyChain`. At most {@link MAX_STORE_PROBLEMS}. A store without second copies may omit it.
    */
   problems?(): Promise<readonly StoreProblem[]>;
 

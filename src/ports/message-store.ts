@@ -19,7 +19,7 @@ export type MessageKind = 'bell' | 'whistle';
  */
 export interface Message {
   readonly id: string;
-  /** The place in the recipient's inbox, from 1. It alone orders the inbox. */
+  /** The position in the recipient's inbox, from 1. It alone orders the inbox. */
   readonly seq: number;
   readonly kind: MessageKind;
   readonly act: MessageAct;
@@ -32,7 +32,6 @@ export interface Message {
   readonly ref: string | null;
   /** ISO 8601, UTC. */
   readonly sentAt: string;
-  /** The last receipt. */
   readonly state: ReceiptState;
 }
 
@@ -46,7 +45,7 @@ export type ReceiptState = 'sent' | 'delivered' | 'read' | 'answered';
 
 /** A change of a message's state, in the order of the sender's own sequence. */
 export interface Receipt {
-  /** The place among the receipts of the store; grows. */
+  /** The position among the receipts of the store; it grows. */
   readonly nth: number;
   readonly message: string;
   readonly state: ReceiptState;
@@ -54,7 +53,7 @@ export interface Receipt {
   readonly at: string;
 }
 
-/** Places in the messages and the receipts of a store, each from 0. */
+/** Positions in the messages and the receipts of a store, each from 0. */
 export interface MailPlace {
   readonly message: number;
   readonly receipt: number;
@@ -64,13 +63,12 @@ export interface MailPlace {
 export interface Mail {
   readonly messages: readonly Message[];
   readonly receipts: readonly Receipt[];
-  /** The place to go on from. */
+  /** The positions to continue from. */
   readonly place: MailPlace;
 }
 
 /** A sender that is blocked by a whistle until epoch milliseconds. */
 export interface Wait {
-  /** The id of the whistle. */
   readonly id: string;
   readonly waiter: string;
   readonly target: string;
@@ -96,12 +94,12 @@ export interface MessageStore {
   mark(id: string, state: ReceiptState): Promise<boolean>;
   /** The receipts of the messages that an address sent, after `nth`. */
   receipts(sender: string, after: number): Promise<readonly Receipt[]>;
-  /** True if `inbox` or `receipts` would return anything after these places. One look, because each step takes it. */
+  /** True if `inbox` or `receipts` would return anything after these positions. Fast: each step calls it. */
   hasNews(address: string, after: { readonly seq: number; readonly receipt: number }): Promise<boolean>;
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
   wait(wait: Wait): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;
-  /** The waits that end after `now` (epoch milliseconds), without those of processes that have certainly ended. */
+  /** The waits that end after `now` (epoch milliseconds), except those of processes that have ended. */
   waits(now: number): Promise<readonly Wait[]>;
   /** Replaces the waits of the senders of another machine. Their ids end with `@` and its name. */
   putWaits(node: string, waits: readonly Wait[]): Promise<void>;

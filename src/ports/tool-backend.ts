@@ -20,7 +20,7 @@ export interface Grant {
   readonly settings?: PeripheralSpec['config'];
   /** True if the operator opened the shell tools without a sandbox. */
   readonly unsafeNoSandbox: boolean;
-  /** Limits what may be shipped from here; if absent, only the scope limits it. */
+  /** The limits of shipping from here; if absent, only the scope limits it. */
   readonly release?: Release;
   /** When the visit ends at the latest, in epoch milliseconds; null or absent without a time limit. */
   readonly deadline?: number | null;
@@ -32,7 +32,7 @@ export interface Release {
   readonly own: (path: string) => boolean;
   /** The paths that the session is known to have changed. */
   readonly changed?: readonly string[];
-  /** The tested tree, and its approved part; null if the entry into the peripheral did not depend on the tree. */
+  /** The tested tree, and its approved part; null if entering the peripheral did not depend on a tree. */
   readonly tree: TreeToShip | null;
   /** The commit message in the context of the visit, which every commit has; null if there was none. */
   readonly message: string | null;
@@ -40,11 +40,11 @@ export interface Release {
   readonly agent: string;
 }
 
-/** The caller's hold on a call under way. */
+/** The caller's control over a running call. */
 export interface CallWatch {
   /** Aborts the call; the backend kills what it started and reports `failed` with code `aborted`. */
   readonly signal?: AbortSignal;
-  /** Gets what a command prints while it runs, for a person who waits. The result may leave parts of it out. */
+  /** Receives the output of a command while it runs, for a waiting person. The result may omit parts of it. */
   readonly onOutput?: (text: string) => void;
   /** Called when the call has started a command in the background. */
   readonly onBackground?: (command: BackgroundCommand) => void;
@@ -52,11 +52,11 @@ export interface CallWatch {
   readonly messageId?: string;
 }
 
-/** A command that a call left running. */
+/** A command that continues after its call. */
 export interface BackgroundCommand {
   /** Settles when no process of it is left and its output was passed on; never rejects. */
   readonly ended: Promise<void>;
-  /** Passes on what the command prints from now on. */
+  /** From now on, passes the command's output to this function. */
   follow(onText: (text: string) => void): void;
 }
 
@@ -88,7 +88,7 @@ export type ToolOutcome =
 export interface ToolRefusal {
   readonly status: 'refused';
   readonly code: Extract<DenialCode, 'out-of-scope' | 'invalid-action' | 'sandbox-unavailable'>;
-  /** The parameter at fault, if one is. */
+  /** The wrong parameter, if the refusal is about one. */
   readonly argument?: string;
   readonly message: string;
   readonly remedy: string;
@@ -118,7 +118,7 @@ export interface NativeWatch {
 }
 
 export interface TreePlace extends Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'> {
-  /** Omitted if the shipped content is not needed. */
+  /** False if the shipped content is not needed; default true. */
   readonly own?: Release['own'];
   readonly changed?: Release['changed'];
   readonly agent: string;

@@ -9,7 +9,7 @@ import { CONFIG_FILE, realRoot } from './root.ts';
 import { stateDir } from './state-dir.ts';
 import { readTrustOf } from './trust-record.ts';
 
-/** A repository as hopgate may treat it. */
+/** An opened repository: its configuration as far as it is trusted, and its spec set. */
 export interface Project {
   /** Absolute real path. */
   readonly root: string;
@@ -21,7 +21,7 @@ export interface Project {
   readonly narrowed: boolean;
   /** The ignored keys: `test`, `scopes.edit`, … */
   readonly ignored: readonly string[];
-  /** See `stateDir`; not made yet. */
+  /** See `stateDir`; it may not exist yet. */
   readonly stateDir: string;
   readonly specs: SpecSet;
   /** The spec folder that was loaded. */

@@ -79,7 +79,7 @@ const STORE: { readonly [code in StoreErrorCode]?: readonly [ErrorCode, string] 
   'blob-not-found': ['erased', 'The content was erased or removed; only the chain is left.'],
 };
 
-/** An error of the code below as an answer; null for a fault of hopgate, whose text stays in the log. */
+/** The API error for an error of another layer; null for an internal fault, whose text stays in the log. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
   if (error instanceof SessionBusy)

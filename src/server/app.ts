@@ -17,8 +17,8 @@ import { sendMessages } from './stream/send.ts';
 export const MAX_BODY = 4 << 20;
 
 /**
- * No script, style, image or connection from elsewhere; no frame around a page; no text as code. Every answer carries
- * it, so that evidence which a browser opens directly stays text, too.
+ * The Content-Security-Policy of every response: no script, style, image or connection from elsewhere; no frame around
+ * a page; no text as code. It is also set on evidence, so that a browser shows a directly opened entry as text.
  */
 const HEADERS: { readonly [name: string]: string } = {
   'Content-Security-Policy':
@@ -33,7 +33,7 @@ const HEADERS: { readonly [name: string]: string } = {
 export interface AppOptions {
   readonly services: Services;
   readonly routes: readonly HttpRoute[];
-  /** The server's own names, with the port (known late); null accepts any name, but no browser. */
+  /** The server's own names with the port, which is known late; null accepts any name, but no browser. */
   readonly hosts: () => readonly string[] | null;
   readonly log: (line: string) => void;
   /** Check each answer against its schema. For tests. */
@@ -116,10 +116,10 @@ function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptio
   });
 }
 
-/** A value as a client reads it. */
+/** A value in the form in which a client reads it. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** A connection on which both sides send. */
+/** A connection on which both sides can send. */
 interface Talk {
   readonly onOpen: (line: Line) => void;
   readonly onMessage: (text: string) => void;
@@ -140,7 +140,7 @@ function talking({ onOpen, onMessage, onClose }: Talk) {
   };
 }
 
-/** Checks who asks and what is asked. @throws ApiError */
+/** Checks the sender and the parts of a request. @throws ApiError */
 async function askedOf(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
   const who = whoAsks(c, services);
   if (!who && route.for !== 'public')
@@ -188,7 +188,7 @@ function check({ for: roles, at }: HttpRoute, who: Who | null, path: unknown): v
         : `Only these may: ${roles.join(', ')}.`,
     );
   const { session } = (path ?? {}) as { readonly session?: string };
-  // A route without a session in its address checks the session in its body itself.
+  // A route without a session in its address itself checks the session that its body names.
   if (who.role === 'session' && at.includes('{session}') && session !== who.session)
     throw new ApiError('forbidden', 'this token is for another session', `Use it for session ${who.session} only.`);
 }

@@ -10,12 +10,12 @@ import type { World } from './world.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MOST = 128;
-/** Sessions with more entries than this begin at their tail. */
+/** Sessions with more entries than this begin with their tail. */
 const LONG = 2_000;
-/** The number of rows that are shown first. */
+/** The number of rows in a tail. */
 export const NEWEST = 200;
 
-/** The frames and graphs that were asked for last. */
+/** The most recently requested frames and graphs. */
 export class FrameCache {
   readonly #world: World;
   readonly #graphs: GraphCache;

@@ -9,7 +9,7 @@ import type { ViewGraph } from '../view/state.ts';
 
 /** Maximum number of graphs in memory. */
 const MOST = 32;
-/** Raise the number if the layout or the form of a graph changes. */
+/** To be raised when the layout or the form of a graph changes. */
 const FORMAT = `${manifest.version} 1`;
 
 /** Laid out hop graphs by spec hash: in memory, and as files, because a layout takes a third of a second. */

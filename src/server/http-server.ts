@@ -103,12 +103,12 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
       withdraw();
       const servers = forNodes ? [server, forNodes] : [server];
       const closed = Promise.all(servers.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
-      // A client that sends without pause keeps its connection busy; its next answer ends the connection.
+      // A client that sends continuously keeps its connection busy; the next answer to it ends the connection.
       for (const each of servers)
         each.prependListener('request', (_, response) => {
           response.shouldKeepAlive = false;
         });
-      // Without a hold on the process, which may end as soon as the servers are closed.
+      // The timer does not keep the process running.
       const wait = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false });
       const idle = setInterval(() => {
         for (const each of servers) each.closeIdleConnections();

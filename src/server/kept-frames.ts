@@ -3,9 +3,8 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { SessionFrames } from '../view/frames.ts';
 import { applyDelta, type Frame, type ViewState } from '../view/state.ts';
 
-/** Frames of one packed piece. */
 const PIECE = 500;
-/** Number of frames after which the event loop gets a turn, so that other requests are answered. */
+/** Number of frames after which other requests may run. */
 const TURN = 100;
 
 /** A run of frames, packed, and the state before it. */
@@ -14,27 +13,26 @@ interface Piece {
   readonly packed: Buffer;
 }
 
-/** Frames from a place on, and the state before the first of them. */
+/** Frames from a position on, and the state before the first of them. */
 export interface FramePage {
   readonly before: ViewState;
   readonly frames: readonly Frame[];
 }
 
-/** The newest part of a long session. It is read first; the frames from the beginning follow when a page asks. */
+/** The newest part of a long session. It is read first; the earlier frames are read when a page requests them. */
 export interface Tail {
-  /** Begins with the state after `end`. */
+  /** Begins with the state after the entry `end`. */
   readonly view: SessionFrames;
   /** The state after `end`. */
   readonly before: ViewState;
   readonly end: number;
-  /** The last rows up to `end`; their deltas are empty. */
+  /** The rows just before `end`, for display only: their deltas are empty, so no state can be computed from them. */
   readonly past: readonly Frame[];
 }
 
 /**
- * The frames of one session. Those of a long session begin at its tail: the new entries are then added there, and the
- * frames from the beginning are made when a page asks for them. Complete pieces are kept packed, which takes a tenth of
- * their size.
+ * The frames of one session. A long session begins with its tail, to which new entries are added; the earlier frames
+ * are made when a page requests them. Complete pieces are compressed to a tenth of their size.
  */
 export class KeptFrames {
   readonly #store: EvidenceStore;
@@ -68,12 +66,12 @@ export class KeptFrames {
     const tail = this.#tail;
     if (tail === null) return this.#inTurn(() => this.#makeUntil(Number.POSITIVE_INFINITY));
     for await (const stored of this.#store.entries(this.#sessionId, { from: tail.view.seq + 1 })) {
-      // Another call may have read the same entry meanwhile.
+      // A concurrent call may have read the same entry.
       if (stored.entry.seq === tail.view.seq + 1) tail.live.push(tail.view.add(stored));
     }
   }
 
-  /** The last rows. `past`: their deltas are empty, and `before` is the present state. */
+  /** The rows of the tail, for display only: their deltas are empty. `before` is the present state. */
   newest(limit: number): FramePage & { readonly past: boolean } {
     const tail = this.#tail;
     if (tail === null) return { ...this.#pageOfWhole(Math.max(0, this.seq - limit + 1), limit), past: false };
@@ -81,7 +79,7 @@ export class KeptFrames {
     return { before: this.state, frames: [...tail.past, ...live].slice(-limit), past: true };
   }
 
-  /** Frames from `from` on. Makes those from the beginning that are missing; other requests are answered meanwhile. */
+  /** Frames from `from` on. Makes earlier frames that are missing; other requests are answered in the meantime. */
   async page(from: number, limit: number): Promise<FramePage> {
     if (this.#tail !== null && from > this.#tail.end) {
       const { before, end, live } = this.#tail;
@@ -111,7 +109,7 @@ export class KeptFrames {
       if (this.#whole.seq >= last()) return;
       if (stored.entry.seq % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    // From here on every frame comes from the beginning.
+    // All entries are read now, so the tail is not needed any more.
     this.#tail = null;
   }
 

@@ -7,7 +7,7 @@ type Document = { readonly [field: string]: unknown };
 
 type Schemas = { [name: string]: unknown };
 
-/** Generators of clients cannot name a type that refers to itself, and any JSON value needs none. */
+/** Replaces the schema of any JSON value, because generators of clients cannot name a type that refers to itself. */
 const isAnyJson = ({ anyOf }: Document): boolean =>
   // text, number, boolean, null, list, object
   Array.isArray(anyOf) && anyOf.length === 6;

@@ -27,7 +27,7 @@ export interface RouteRequest<Path, Query, Body> {
   readonly header: (name: string) => string | undefined;
 }
 
-/** One address of the server: its schemas, who may use it, and what it does. */
+/** One address of the server: its schemas, its callers and its function. */
 export interface HttpRoute {
   readonly method: 'GET' | 'POST';
   /** `/v1/sessions/{session}/hop` */

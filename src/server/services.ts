@@ -24,7 +24,7 @@ export interface Counters {
   readonly requests: Map<string, number>;
   denials: number;
   streams: number;
-  /** Streams of the agent of each session. */
+  /** The number of open streams of each session's agent. */
   readonly streamsOf: Map<string, number>;
 }
 

@@ -94,7 +94,7 @@ export const addContext =
       evidence: evidence.join('\n'),
       ...(files === null ? {} : { files }),
     };
-    // Another node gets no more than its peripheral asks for, if this node knows that peripheral.
+    // Another node gets only the context that its peripheral asks for, if this node knows that peripheral.
     const wanted = own(services.agency.spec().peripherals, request.peripheral)?.context;
     const sent = Object.entries(blocks).filter(([block]) => wanted?.includes(block as ContextBlock) ?? true);
     return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };
@@ -125,7 +125,7 @@ async function filesOf(services: Services, { session: id, files }: ContextReques
         'Name another file.',
       );
     text += `${text === '' ? '' : '\n\n'}${path}:\n${String(fieldsOf(read.result)['text'] ?? '')}`;
-    // Another node would refuse more, so this one does, too.
+    // Another node would refuse a larger context, so this one does, too.
     if (text.length > MOST_CONTEXT)
       throw new RunFailure(
         'context-refused',

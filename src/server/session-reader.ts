@@ -69,7 +69,7 @@ export class SessionReader {
   }
 }
 
-/** The readers of the sessions that were asked for last. */
+/** The readers of the most recently requested sessions. */
 export class SessionReaders {
   readonly #world: World;
   readonly #readers = new Map<string, Promise<SessionReader>>();

@@ -11,7 +11,7 @@ import { type Arrivals, arrivalsOf } from '../stores/arrivals.ts';
 import { ApiError, unknownSession } from './api-error.ts';
 
 export interface RepositoryEvidence {
-  /** The name of its state folder: the first 16 hex digits of the sha256 of its root. */
+  /** The name of the repository's state folder: the first 16 hex digits of the sha256 of its root. */
   readonly key: string;
   readonly stateDir: string;
   /** Opened again after a failed write, which ends a store: later calls work again when the disk does. */
@@ -23,11 +23,11 @@ export interface RepositoryEvidence {
 export interface PlacedSession {
   readonly repository: RepositoryEvidence;
   readonly summary: SessionSummary;
-  /** Absolute path of the repository; null for foreign evidence and for an erased session. */
+  /** Absolute path of the repository; null for an erased session, and for evidence that another program recorded. */
   readonly root: string | null;
 }
 
-/** How long the list of repositories is not read again, in milliseconds. */
+/** How long the list of repositories is cached, in milliseconds. */
 const RECENT_MS = 250;
 const MOST_PINS = 50;
 
@@ -108,7 +108,7 @@ export class World {
     throw unknownSession(sessionId);
   }
 
-  /** The root of a session's repository; null for foreign evidence, and for an erased session. */
+  /** The root of a session's repository; null for an erased session, and for evidence that another program recorded. */
   async rootOf(sessionId: string): Promise<string | null> {
     const known = this.#roots.get(sessionId);
     if (known !== undefined) return known;
@@ -116,7 +116,7 @@ export class World {
     let root: string | null = null;
     for await (const { entry } of store.entries(sessionId)) {
       const body = bodyOf(entry.body);
-      // A state folder is named after its root; evidence that names another root is not its own.
+      // A state folder is named after its root; evidence that names another root does not belong to it.
       if (body?.event === 'session-open' && keyOf(body.root) === key) root = body.root;
       break;
     }
@@ -125,7 +125,7 @@ export class World {
   }
 
   /**
-   * The root and the agent of a session that hopgate wrote.
+   * The root and the agent of a session that hopgate recorded.
    *
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`
    */

@@ -27,7 +27,7 @@ function plain(value: unknown, above: object[]): Json {
   if (above.includes(value)) return '[cycle]';
   if (above.length >= MAX_DEPTH) return '[too deep]';
   above.push(value);
-  // `from`, because `map` would leave the holes of a list.
+  // `Array.from`, because `map` would leave the holes of a sparse list.
   const copy = Array.isArray(value) ? Array.from(value, (item) => plain(item, above)) : plainFields(value, above);
   above.pop();
   return copy;

@@ -10,7 +10,7 @@ interface Correspondent {
 
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
 
-/** Records new messages and the receipts of own ones. Nothing between an intent and its outcome. */
+/** Records new messages, and the receipts of sent ones, unless an acting step is unfinished. */
 export async function recordMessages(core: Correspondent): Promise<void> {
   const { messages } = core.parts.store;
   const { pending, inbox } = core.writer.state.facts;
@@ -41,7 +41,7 @@ export async function recordRead(core: Correspondent, ids: readonly string[]): P
   if (!messages || core.writer.state.facts.pending) return;
   const known = (await unreadMessages(core)).filter(({ id }) => ids.includes(id));
   if (known.length === 0) return;
-  // Recorded first: after a crash in between, the messages are shown again.
+  // Evidence first: after a crash in between, the messages are shown again.
   await core.writer.append(known.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
   for (const { id } of known) await messages.mark(id, 'read');
 }

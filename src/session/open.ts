@@ -71,7 +71,7 @@ export async function resumeSession(parts: Parts, sessionId: string, point?: Res
   const { specs, config } = pin;
   const compiled = compileTables(specs);
   const { onEntry, ...quiet } = parts;
-  // An inspector must see the session from its beginning.
+  // An inspector must receive the session from its beginning.
   const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
   const observer = await observerOf(parts.inspector, specs, state);
   let live = false;
@@ -84,7 +84,7 @@ export async function resumeSession(parts: Parts, sessionId: string, point?: Res
   return new Session({ ...parts, compiled, config }, writer);
 }
 
-/** The first entry of a session, whose bytes match its hash: it says who works where, and under which pin. */
+/** The first entry of a session, whose bytes match its hash: it names the agent, the root and the pin. */
 async function openingOf(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody> {
   for await (const stored of store.entries(sessionId)) {
     const { entry } = stored;

@@ -204,7 +204,7 @@ function contextFor(
   const { visit } = state.facts;
   if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
     return `the other specs have no peripheral ${visit.peripheral}`;
-  // The mode machine is the old one. If the other specs have no mode gate, there is no mode.
+  // The old mode machine stays. If the other specs have no mode gate, there is no mode.
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
   const view = viewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);

@@ -13,13 +13,13 @@ export interface ScenarioOutcome {
   readonly number: number;
   readonly step: ScenarioStep;
   readonly result: AnyResult;
-  /** Differences from the scenario; empty if the step went as expected. */
+  /** Differences from the scenario's expectation; empty if there are none. */
   readonly surprises: readonly string[];
 }
 
 /**
- * Runs a scenario's steps in a session, one after the other. A step that differs from the scenario (an unexpected
- * denial, a missing one, another result) is a surprise; the scenario goes on, as an agent would.
+ * Runs a scenario's steps in a session, one after the other. If a step differs from the expectation (an unexpected
+ * denial, a missing one, another result), the difference is reported and the scenario continues.
  *
  * @param onStep called with each step before it runs; the caller's approver may read its `approve`. It may return a
  *   watch over the step.
@@ -95,7 +95,7 @@ const at = (value: Json | undefined, path: string): Json | undefined =>
     return Array.isArray(inner) ? inner[Number(key)] : inner[key];
   }, value);
 
-/** True if the values are equal; of an object only the wanted keys are compared. */
+/** True if the values are equal; for an object only the expected keys are compared. */
 function contains(value: Json | undefined, wanted: Json): boolean {
   if (!isObject(wanted)) return JSON.stringify(value) === JSON.stringify(wanted);
   if (!isObject(value)) return false;

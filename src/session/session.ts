@@ -66,8 +66,7 @@ export class Session {
 
   /**
    * The running xstate actors of the session: its mode gate, hop graph and present visit. They are started at the first
-   * access, in the session's state, and from then on move with it. Subscribe to them; they refuse nothing and decide
-   * nothing.
+   * access, in the session's state, and follow it from then on. Only subscribe to them: they decide and refuse nothing.
    *
    * @example
    * const { hopGraph } = await session.actors;
@@ -96,7 +95,7 @@ export class Session {
     return available(this.#calls.parts.compiled.specs, this.#calls.view());
   }
 
-  /** The shortest way from here to a peripheral, with its needs; null if there is none. */
+  /** The shortest path from here to a peripheral, with its needs; null if there is none. */
   wayTo(peripheral: string): readonly WayLeg[] | null {
     const { specs } = this.#calls.parts.compiled;
     return shortestWay(specs, this.#calls.view(), (id) => id === peripheral);
@@ -148,7 +147,7 @@ export class Session {
     return wantedApproval(this.#calls, move, from);
   }
 
-  /** The denial that this move would get, as {@link wants} reads it; null if it would be allowed. A dry run. */
+  /** The denial that this move would get, as for {@link wants}; null if it would be allowed. A dry run. */
   whyMove(move: WantedMove, from?: Mode): Promise<Denial | null> {
     return moveDenial(this.#calls, move, from);
   }
@@ -168,8 +167,8 @@ export class Session {
   }
 
   /**
-   * Takes the lease and reads the entries of other writers, nothing else: a step that another program is running under
-   * `admit` goes on. For hosts that open a session repeatedly.
+   * Takes the lease and reads the entries of other writers. It does not interrupt a step that another program is
+   * running under `admit`. For hosts that open a session repeatedly.
    */
   attach(): Promise<{ readonly ok: true } | Refused> {
     return this.#calls.serially(async () => ({ ok: true as const }), { settle: false });
@@ -181,8 +180,8 @@ export class Session {
   }
 
   /**
-   * The messages that the agent has not read, in the order of the inbox. Records those that came since the last call as
-   * delivered. They stay unread until {@link Session.acknowledge} names them.
+   * The messages that the agent has not read, in the order of the inbox. Records new ones as delivered. They stay
+   * unread until {@link Session.acknowledge} names them.
    */
   inbox(): Promise<{ readonly ok: true; readonly messages: readonly Message[] } | Refused> {
     return this.#calls.serially(
@@ -236,7 +235,7 @@ export class Session {
   }
 
   /**
-   * Records what came of an admitted call; its effects are observed from the tree. An outcome that comes too late
+   * Records the outcome of an admitted call; its effects are observed from the tree. An outcome that comes too late
    * (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
    * unknown.
    */
@@ -253,8 +252,8 @@ export class Session {
   }
 
   /**
-   * Records words of the operator for the agent, which the hooks of a client show it with its next call or turn. A call
-   * that a client runs is not interrupted: false while one is running.
+   * Records a note of the operator for the agent, which a client's hooks show with the agent's next call or turn. It
+   * does not interrupt a call that a client runs: false while one is running.
    */
   note(text: string): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
     return this.#calls.serially(() => recordNote(this.#calls, text), { settle: false });
@@ -286,7 +285,7 @@ export class Session {
     return this.#calls.serially(() => delegate(this.#calls, options, approver));
   }
 
-  /** Changes the mode along the gate. */
+  /** Changes the mode by a transition of the mode gate. */
   setMode(options: ModeOptions, { approver }: Answering = {}): Promise<ModeResult> {
     return this.#calls.serially(() => changeMode(this.#calls, options, approver));
   }

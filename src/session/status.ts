@@ -9,7 +9,7 @@ export interface SessionStatus {
   readonly agent: string;
   readonly mode: Mode | null;
   readonly peripheral: string | null;
-  /** `active`, or why only stop and hops remain. */
+  /** `active`, or the reason why only a stop and hops remain. */
   readonly visit: 'active' | 'expired' | 'interrupted' | null;
   readonly closed: boolean;
   readonly steps: number;
@@ -17,7 +17,7 @@ export interface SessionStatus {
   readonly visits: { readonly [peripheral: string]: number };
   readonly backpack: Fields;
   readonly fruits: { readonly [peripheral: string]: Fields };
-  /** The visit under way: its steps so far, when its time is up (epoch milliseconds), and its observed fruit so far. */
+  /** The present visit: its steps, the end of its time limit (epoch milliseconds), and its observed fruit so far. */
   readonly here: { readonly steps: number; readonly deadline: number | null; readonly observed: Fields } | null;
   /** True if refused calls run all the same, and the refusal is only recorded. */
   readonly observeOnly: boolean;

@@ -12,7 +12,7 @@ import type { SessionState } from './state/state.ts';
 
 /** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
-/** The state is stored after so many entries, so that a reader or a next writer of a long session folds few. */
+/** The number of entries after which the state is stored, so that readers of a long session fold few. */
 const KEEP_EVERY = 1_000;
 
 export interface WriterParts {
@@ -22,7 +22,7 @@ export interface WriterParts {
   readonly compiled: SpecTables;
   /** The sha256 of the session's pin. */
   readonly pin: string;
-  /** Called with each entry that moved the session. */
+  /** Called with each entry that changed a machine's state. */
   readonly observer?: EntryObserver;
   /** Called with each entry once it is durable. */
   readonly onEntry?: (entry: Entry) => void;
@@ -57,7 +57,7 @@ export class Writer {
     return this.#state;
   }
 
-  /** Calls `observer` with each entry that moves the session from now on. */
+  /** From now on, calls `observer` with each entry that changes a machine's state. */
   watch(observer: EntryObserver): void {
     this.#observers.push(observer);
   }
@@ -79,8 +79,8 @@ export class Writer {
   }
 
   /**
-   * Returns the lease in the middle of a call. An expired lease is taken again if nobody wrote meanwhile; otherwise the
-   * decision rests on an outdated state, and the call fails.
+   * Returns the lease in the middle of a call. If it has expired, it is taken again, unless somebody else wrote in the
+   * meantime: then the decision was based on an outdated state, and the call fails.
    */
   async #keep(): Promise<Lease> {
     const { store, clock } = this.#parts;
@@ -137,13 +137,13 @@ export class Writer {
     if (seq - this.#keptUntil < KEEP_EVERY) return;
     this.#keptUntil = seq;
     const { store, pin } = this.#parts;
-    // The entries are durable. A state that could not be stored costs the next reader time, and nothing else.
+    // The entries are durable, so a failure to store the state only slows down the next reader.
     await store.keepFold?.(lease, foldOf({ pin, state: this.#state })).catch(() => {});
   }
 
   /** Runs work that may outlast the lease, and renews the lease meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    // One timer for many steps; it ends once it finds nothing running.
+    // One timer for many steps; it stops when it finds nothing running.
     this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
     this.#running += 1;
     try {
@@ -167,7 +167,7 @@ export class Writer {
     );
   }
 
-  /** Gives the lease back and stores the state for the next writer. */
+  /** Releases the lease and stores the state for the next writer. */
   async release(): Promise<void> {
     const lease = this.#lease;
     if (!lease) return;
@@ -186,7 +186,7 @@ export class Writer {
   }
 }
 
-/** A draft in the form that the fold takes, before it is sealed; only its place in the chain is unknown. */
+/** A draft in the form of an entry, for the fold before it is sealed; its place in the chain is not known yet. */
 function unsealed(draft: EntryDraft, { head }: SessionState): StoredEntry {
   const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
   return { entry, head: '', body: null };

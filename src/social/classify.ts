@@ -15,7 +15,7 @@ export interface Classified {
   readonly by: string;
 }
 
-/** The types of typed payloads that coordinate. */
+/** The types of typed payloads that only coordinate. */
 const COORDINATION_TYPES: ReadonlySet<unknown> = new Set([
   'standup',
   'handoff',
@@ -54,7 +54,7 @@ const verdict = (asks: ToolEffect, by: string): Classified => ({
   by,
 });
 
-/** Maximum number of openings that are removed from a clause. */
+/** Maximum number of introductory phrases that are removed from a clause. */
 const MOST_OPENINGS = 8;
 
 function classifyClause(clause: string, patterns: readonly TalkPattern[]): Classified {
@@ -86,7 +86,7 @@ function classifyWhole(clause: string, patterns: readonly TalkPattern[]): Classi
   }
 }
 
-/** Requests about the time of a talk. */
+/** Requests that only schedule a conversation. */
 const MEETING =
   /^(?:\w+ly )?(?:move|shift|schedule|set up|arrange|book|cancel|postpone|have|do) (?:a|an|the|our|this|another) (?:\w+ )?(?:meeting|call|sync|chat|standup|retro)\b/;
 

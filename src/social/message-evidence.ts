@@ -48,7 +48,7 @@ export async function gateOf(store: EvidenceStore, session: string): Promise<Gat
   return found ? (await getPin(store, found.pin)).specs.modeGate : null;
 }
 
-/** The mode of a session, from its last mode change. */
+/** The mode of a session: that of its last mode change. */
 export async function recordedModeOf(store: EvidenceStore, sessionId: string, gate: GateSpec): Promise<Mode> {
   const { entries } = await store.query({ sessionId, tags: ['mode'], limit: 1 });
   const body = entries[0] && bodyOf(entries[0].entry.body);

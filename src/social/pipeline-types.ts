@@ -6,7 +6,7 @@ import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
 import type { Classified, Talk } from './classify.ts';
 import type { FailureCode, StageId } from './stages.ts';
 
-/** The connection over which a message came. Its surface knows who holds it; the message cannot say so. */
+/** The connection over which a message arrived. Its surface identifies the holder; the message itself cannot. */
 export interface Connection {
   readonly transport: 'cli' | 'http' | 'timer';
   readonly principal: Principal;
@@ -37,7 +37,7 @@ export interface SocialServices {
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly denial: Denial }>;
 }
 
-/** A kind of outcome: work was submitted, coordination arrived, or nothing arrived. */
+/** The last receipt of the message. */
 export type OutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
 
 export interface SocialOutcome {
@@ -61,7 +61,7 @@ export interface SocialReceipt {
   readonly mode: Mode | null;
   /** True if a session was opened for it. */
   readonly opened: boolean;
-  /** The evidence of the dispatch and of the outcome is about this. */
+  /** The subject of the evidence about the dispatch and the outcome. */
   readonly subject: Subject;
   readonly outcome: SocialOutcome;
 }
@@ -81,7 +81,7 @@ export interface SocialFailure {
 /** The subject of everything that is recorded about a message. */
 export const subjectOf = (message: string): Subject => ({ type: 'evidence', id: message });
 
-/** A message on its way; each stage adds a part. */
+/** A message in the pipeline; each stage adds a part. */
 export interface Travelling {
   readonly connection: Connection;
   readonly incoming: Incoming;

@@ -59,7 +59,7 @@ export async function sendSocial(
   }
 }
 
-/** The messages on their way by their ids: one that is sent again meanwhile waits for the first. */
+/** The messages in the pipeline by id: a repeated message waits for the first one. */
 const sending = new Map<string, Promise<unknown>>();
 
 async function pass(
@@ -145,7 +145,7 @@ async function authenticate(at: Travelling, { messages }: SocialServices): Promi
   }
 }
 
-/** S-mode: the kind of the message. */
+/** S-mode: classifies the message. */
 async function mode(at: Travelling): Promise<void> {
   const { id, payload } = at.incoming;
   if (id.includes('@'))

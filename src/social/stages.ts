@@ -1,4 +1,4 @@
-/** A stage of the social pipeline: what it makes of a message, and the codes with which it ends. */
+/** A stage of the social pipeline: its result, and the codes of its failures. */
 export interface SocialStage {
   readonly id: 'presence' | 'authenticate' | 'mode' | 'dispatch' | 'validate' | 'persist';
   /** In words: the result, which is the input of the next stage. */

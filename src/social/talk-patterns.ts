@@ -14,15 +14,16 @@ export interface TalkPattern {
 
 const SOFT = String.raw`(?:please |maybe |perhaps |possibly |kindly |just |quickly |also |then |now |at least |still |somehow |briefly |again |go ahead and |start |begin |\w+ly )*`;
 const DONE = String.raw`(?:fixed|added|changed|removed|deleted|updated|upgraded|renamed|replaced|moved|merged|deployed|released|rerun|run|rebuilt|rewritten|written|tested|documented|refactored|cleaned|bumped|reverted|restarted|installed|migrated|corrected|published|pushed|committed|closed|split|raised|lowered|implemented|converted|disabled|enabled|checked|reviewed|regenerated|translated|gone|done|archived|patched|extended|simplified|shipped|sorted out|\w+ed)`;
-/** States that somebody wants a thing to be in. */
+/** Adjectives for the wanted state of a thing: "the tests should be green". */
 const STATE = String.raw`(?:green|passing|clean|empty|up to date|in sync|up and running|working|ready|consistent|deterministic|gone|offline|online|public|private)(?=$|[.,!?]| (?:by|before|until|when|again|now|with|first|today|tomorrow)\b)`;
 
 /**
- * How people ask in words, the most telling pattern first. The first pattern that fits a clause decides it, and the
- * clause that asks for most decides the message. A clause without a pattern is an order if it begins with a verb.
+ * Patterns of requests in words, the most reliable first. The first pattern that matches a clause decides it; the
+ * clause with the strongest effect decides the message. A clause without a pattern is an order if it begins with a
+ * verb.
  */
 export const TALK_PATTERNS: readonly TalkPattern[] = [
-  // Openings that say nothing about the request.
+  // Introductory phrases without a meaning for the request.
   { id: 'addressed', when: /^@[\w/.-]+[,:]?\s+(?<rest>.+)$/, open: true },
   {
     id: 'greeted',
@@ -87,7 +88,7 @@ export const TALK_PATTERNS: readonly TalkPattern[] = [
   },
   { id: 'copy-that', when: /^(?:copy|roger) that[.!]*$/, asks: 'coordinate' },
 
-  // Politeness that carries a request.
+  // Polite phrases that introduce a request.
   {
     id: 'thanks-only',
     when: /^(?:many |big )?(?:thanks|thank you|ty|cheers|kudos|congrats|congratulations|kind regards|best regards|regards|bye|see you|welcome|good (?:morning|night|evening|luck|job|point|idea|question)|danke)\b(?!.*\b(?:for (?:fix|look|check|add|run)ing .* (?:by|before|asap)))/,

@@ -2,7 +2,7 @@ import type { ToolEffect } from '../spec/types.ts';
 
 const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-/** Verbs of talk: whoever follows them says, waits or agrees, and changes no file. */
+/** Verbs of talk: their objects are said, awaited or agreed to, and no file changes. */
 const COORDINATE = list(`
   acknowledge ack advise agree announce answer apologize apologise ask assume bear believe call carry chat choose claim clarify coordinate
   confirm consider decide describe discuss elaborate excuse expect explain forgive greet guess hear hold ignore imagine inform introduce join
@@ -15,7 +15,7 @@ const OBSERVE = list(`
   analyze analyse audit browse check compare count determine diagnose dig examine explore figure find grep identify inspect investigate
   list locate look measure profile read research review scan search see study summarize summarise trace verify view
 `);
-/** Verbs that change something. They are listed to tell an order from a title: "Build is green". */
+/** Verbs that change something. Listed to distinguish an order from a title: "Build is green". */
 const ACT = list(`
   abort activate add adapt adjust allow amend append apply approve archive attach automate back backport benchmark bisect block build bump
   bundle cache cancel change checkout clean cleanup clear clone close collapse combine commit compile complete compress configure connect
@@ -48,7 +48,10 @@ const NO_VERB = list(`
   bravo cheers congrats correct done false good great hello hey hi nice ok okay right roger sorry sure thanks true welcome wow wrong
 `);
 
-/** The verb of a word: `fixing` is `fix`, `cleaning` is `clean`, `renaming` is `rename`, `stopped` is not looked up. */
+/**
+ * The base form of a verb: `fixing` becomes `fix`, `cleaning` `clean`, `renaming` `rename`; `stopped` is not in the
+ * list.
+ */
 export function verbOf(word: string): string {
   if (effectOfVerb(word) !== null || !word.endsWith('ing') || word.length < 6) return word;
   const stem = word.slice(0, -3);

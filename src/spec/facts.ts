@@ -9,7 +9,7 @@ export interface FactScope {
   readonly fruit: { readonly [field: string]: FruitType };
   /** Every peripheral's id, for `visits`. */
   readonly peripherals: readonly string[];
-  /** The parameters of the tool whose calls the rule judges: their JSON Schemas by name. */
+  /** The parameters of the tool whose calls the rule judges, as JSON Schemas by name. */
   readonly args?: { readonly [name: string]: { readonly [keyword: string]: Json } };
 }
 
@@ -27,7 +27,7 @@ export const FACTS: { readonly [fact: string]: { readonly [member: string]: stri
   tests: { passed: 'bool', count: 'int', failed: 'int' },
 };
 
-/** A name as CEL writes it: `changed-files` is `changed_files`. */
+/** A name in CEL: `changed-files` is `changed_files`. */
 function celName(name: string): string {
   return name.replaceAll('-', '_');
 }

@@ -7,7 +7,7 @@ export interface ModeLeg {
   readonly to: Mode;
 }
 
-/** The modes of a gate: the initial one, then those that its transitions lead to, nearest first, then the others. */
+/** The modes of a gate: the initial one, then those that its transitions reach by distance, then the others. */
 export function modesOf({ initial, transitions, effects }: GateSpec): readonly Mode[] {
   const known = Object.keys(effects).sort();
   const found = new Set([initial]);
@@ -21,7 +21,7 @@ export const widestMode = (gate: GateSpec): Mode =>
 
 export const effectsIn = ({ effects }: GateSpec, mode: Mode): readonly ToolEffect[] => own(effects, mode) ?? [];
 
-/** The shortest way along the mode gate from one mode to one that `wanted` accepts; null if there is none. */
+/** The shortest path of transitions from one mode to one that `wanted` accepts; null if there is none. */
 export function modeWay({ modeGate }: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
   const seen = new Set<Mode>([from]);
   let frontier: (readonly ModeLeg[])[] = [[]];

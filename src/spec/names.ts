@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 
-/** Ids that no peripheral may have: two mean a place outside of every peripheral, `from-any` is an entry source. */
+/** Ids that no peripheral may have: two mean a place outside of every peripheral; `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
 
 export function nearest(name: string, candidates: Iterable<string>): string | null {

@@ -51,7 +51,7 @@ export type CommandEnv = { readonly [name: string]: string };
 
 /** The network and the secrets of a configured command. */
 export interface Reach {
-  /** The only places that it reaches, through the engine's proxy: `host`, `*.host`, `host:port`; empty for none. */
+  /** The only places that the command can reach, through hopgate's proxy: `host`, `*.host`, `host:port`. */
   readonly hosts?: readonly string[];
   readonly env?: CommandEnv;
   /** By variable: the operator's program that prints the value, as a list of words. */
@@ -66,7 +66,7 @@ export interface InstallCommand extends Reach {
   readonly scripts: boolean;
   /** An operator must approve each run. */
   readonly approval: boolean;
-  /** Instead of the tool's own limit. */
+  /** Overrides the tool's own limit. */
   readonly minutes?: number;
 }
 
@@ -74,9 +74,9 @@ export interface TestCommand {
   readonly run: readonly string[];
   readonly report: TestReport;
   readonly env?: CommandEnv;
-  /** Instead of the tool's own limit. */
+  /** Overrides the tool's own limit. */
   readonly minutes?: number;
-  /** In GiB, instead of the sandbox's default. */
+  /** In GiB; overrides the sandbox's default. */
   readonly memory?: number | 'unlimited';
 }
 
@@ -105,10 +105,10 @@ export interface ProjectConfig {
   readonly programs?: readonly string[];
   /** Size limit of the home folder of each command, in GiB, instead of the sandbox's default. */
   readonly home?: number;
-  /** `read`: if true, the operator's own folder, read-only; otherwise a folder of the session, for its test runs. */
+  /** `read: true`: the operator's own folder, read-only. Otherwise a folder of the session's test runs. */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];
   /** By name; absent where none is configured. */
   readonly upstream?: { readonly [server: string]: UpstreamServer };
-  /** false: refusals of tool calls are recorded, and the calls run all the same. Absent: they are refused. */
+  /** false: refusals of tool calls are only recorded, and the calls run all the same. Absent: they are refused. */
   readonly enforce?: false;
 }

@@ -37,6 +37,6 @@ export function reportedFields({ tools }: Tools): Reported {
   return reported;
 }
 
-/** The field of a check by its entry condition; undefined if the condition is none. */
+/** The field of a check by its entry condition; undefined if it is not the condition of a check. */
 export const checkOf = (specs: Tools, condition: string): string | undefined =>
   own(reportedFields(specs).checks, condition);

@@ -3,8 +3,8 @@ import type { Json } from '../base/json.ts';
 export type * from './project-types.ts';
 
 /**
- * The trusted spec: what every other folder works with. Only `spec/` makes these values, from files it has checked
- * (see `load-specs.ts`); everything downstream may rely on every name in them being resolved.
+ * The trusted spec, which every other folder uses. Only `spec/` creates these values, from files that it has checked
+ * (see `load-specs.ts`), so every name in them is resolved.
  */
 
 export type { Json };
@@ -46,9 +46,9 @@ export interface UpstreamTool {
   readonly server: string;
   /** The tool's name there. */
   readonly tool: string;
-  /** sha256 (hex) of the pinned description and schema; a tool with another is refused. null if not pinned. */
+  /** sha256 (hex) of the pinned description and schema; a tool with another hash is refused. null if not pinned. */
   readonly schemaHash: string | null;
-  /** The reach in a folder: `contents` is all its files, so none may be masked; `names` shows or creates names. */
+  /** The reach in a folder. `contents`: all its files, so none may be masked. `names`: only their names. */
   readonly folders: 'contents' | 'names';
 }
 
@@ -59,7 +59,7 @@ export interface ToolSpec {
   /** In positional order: `args: ["src/a.ts"]` fills the first parameter. */
   readonly parameters: readonly ToolParameter[];
   readonly limits: { readonly seconds: number; readonly outputBytes: number };
-  /** Left out: hopgate does it itself. */
+  /** Absent: hopgate itself does it. */
   readonly upstream?: UpstreamTool;
   /** All must hold; absent if there are none. */
   readonly gates?: readonly ToolGate[];
@@ -70,7 +70,7 @@ export interface ToolSpec {
 }
 
 /**
- * The reach of each argument role under a scope; the same for every tool.
+ * The limits of each argument role under a scope; the same for every tool.
  *
  * - `read`: `root` (all of it but the masks), `session-log` (only files that this session's entries name), `none`.
  * - `write`: root-relative folders or files, compared segment by segment; empty means no writes.
@@ -172,8 +172,8 @@ export type GateRule =
     };
 
 /**
- * A peripheral in which sub-agents may start. `parent`: such a sub-agent gets what both peripherals allow; `own`: what
- * the named one allows, which may be wider than the peripheral that its parent is in.
+ * A peripheral in which sub-agents may start. `parent`: such a sub-agent gets what both peripherals allow. `own`: what
+ * the named one allows, which may be wider than its parent's peripheral.
  */
 export interface Delegate {
   readonly to: string;
@@ -193,19 +193,19 @@ export interface PeripheralSpec {
   readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
   /** By destination. */
   readonly gates: { readonly [peripheral: string]: readonly GateRule[] };
-  /** The peripherals in which sub-agents may start, besides this one. Absent: all work here, whatever their names. */
+  /** The peripherals in which sub-agents may start, in addition to this one. Absent: all work here. */
   readonly delegates?: readonly Delegate[];
   /** The agency peripherals in which agents may run for a session here, if `delegates` names any. */
   readonly agencies?: readonly Delegate[];
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
   /** Agent ids that may enter; null means any. */
   readonly agents: readonly string[] | null;
-  /** `:peripheral/config` and `:output` of the seeds: carried for backends, never interpreted by the gate. */
+  /** `:peripheral/config` and `:output` of EDN sets: passed to backends, never interpreted by the gate. */
   readonly config: { readonly [key: string]: Json };
   readonly output: { readonly [key: string]: Json } | null;
 }
 
-/** One lawful transition of the mode gate. */
+/** One allowed transition of the mode gate. */
 export interface ModeTransition {
   readonly from: Mode;
   readonly to: Mode;
@@ -219,7 +219,7 @@ export interface GateSpec {
   /** The peripherals that may be entered in a mode; null means any. */
   readonly peripherals: { readonly [mode: Mode]: readonly string[] | null };
   readonly transitions: readonly ModeTransition[];
-  /** The operator's reset leads here from any mode. */
+  /** The mode that the operator's reset leads to, from any mode. */
   readonly reset: Mode;
   /** Minutes without a step after which the clock returns the mode to {@link GateSpec.reset}; null means never. */
   readonly timeoutMinutes: number | null;
@@ -243,14 +243,13 @@ export interface Edge {
 /** The built-in entry condition: a passing test fruit in this session, newer than the last change. */
 export const TESTS_PASSED = 'tests-passed';
 
-/** A place or a mode in a property. */
 export type PropertyPlace =
   | { readonly kind: 'peripheral'; readonly peripheral: string }
   | { readonly kind: 'mode'; readonly mode: Mode };
 
 /**
  * A requirement that must hold when a place is entered. `result`: the last result of that peripheral is this value, and
- * nothing was changed since; `visited`: the session has been there; `approval`: this very step is approved.
+ * nothing was changed since. `visited`: the session has visited it. `approval`: this very move is approved.
  */
 export type PropertyAtom =
   | { readonly kind: 'approval' }

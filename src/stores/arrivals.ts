@@ -1,6 +1,6 @@
 import { nodeSqlite } from './node-sqlite.ts';
 
-/** One entry's place: in its store by order of arrival, and in its session. */
+/** One entry's position: in its store by order of arrival, and in its session. */
 export interface Arrival {
   readonly nth: number;
   readonly id: string;

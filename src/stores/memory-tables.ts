@@ -20,7 +20,7 @@ export interface EphemeralRow {
 /** All that a memory store keeps. */
 export interface MemoryTables {
   readonly chains: Map<string, MemoryRow[]>;
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly byId: Map<string, MemoryRow>;
   readonly ephemeral: Map<string, EphemeralRow>;
   readonly sessions: Map<string, StoredSessionFacts & StoredLabel & { closed: boolean }>;
@@ -29,7 +29,7 @@ export interface MemoryTables {
   readonly blobs: Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>;
 }
 
-/** Returns the matches of a query after its cursor, newest first. The reference implementation: it scans all. */
+/** Returns the matches of a query after its cursor, newest first. It scans all entries. */
 export function findNewest(
   { byId, ephemeral }: MemoryTables,
   query: ResolvedQuery,

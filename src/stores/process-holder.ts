@@ -26,7 +26,7 @@ function readHost(): Host | null {
 function startOf(pid: string): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may contain anything; count the fields after it.
+    // The name in parentheses may contain anything, so the fields are counted after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const isZombie = fields[0] === 'Z' || fields[0] === 'X';
     return isZombie ? null : (fields[19] ?? null);
@@ -44,8 +44,8 @@ export function processHolder(id: string): string {
 }
 
 /**
- * Returns true only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. In
- * doubt returns false, and only the lease's expiry decides.
+ * True only if the holder's process has certainly ended: same boot, same pid namespace, and no such process. In doubt
+ * false; then only the expiry of the lease counts.
  */
 export function isGone(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];
@@ -54,8 +54,7 @@ export function isGone(holder: string): boolean {
 }
 
 /**
- * Returns true if the holder's process runs in this boot and pid namespace. Off Linux the holder is a process id, and
- * only that is looked at.
+ * True if the holder's process runs in this boot and pid namespace. Outside of Linux the holder is only a process id.
  */
 export function holderRuns(holder: string): boolean {
   const [, boot, namespace, pid = '', start] = MARK.exec(holder) ?? [];

@@ -16,8 +16,8 @@ export interface Reading {
 }
 
 /**
- * Returns the statements that answer a query. Each reads along one index in sorted order, so that no page is sorted;
- * merging them gives the answer. (Only a session whose entries are not in order of time is sorted.)
+ * Returns the SQL statements of a query. Each walks one index in order, so SQLite never sorts; the caller merges the
+ * results. (Exception: a session whose entries are not in order of time is sorted.)
  */
 export function readingsOf(db: Statements, query: ResolvedQuery): readonly Reading[] {
   const { sessionId, subject, patternId, ephemeral } = query;
@@ -48,7 +48,7 @@ const durableReading = (index: string, query: ResolvedQuery, conditions: readonl
     false,
   );
 
-/** If a session's chain is in order of time, reading it backwards answers, and a cursor is a position. */
+/** If a session's chain is in order of time, it is read backwards, and a cursor is a position. */
 function ofSession(db: Statements, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
   const conditions: Condition[] = [
     ['session_id = ?', sessionId],
@@ -104,7 +104,7 @@ function reading(
   return { sql: `${from}${where} ORDER BY ${order} LIMIT ?`, values: [...values, limit + 1], ephemeral };
 }
 
-/** An entry about its own session has no stored subject. */
+/** An entry about its own session stores no subject. */
 function subjectConditions({ subject }: ResolvedQuery): Condition[] {
   if (subject === undefined) return [];
   const key = subjectKey(subject as Subject, null);
@@ -154,7 +154,7 @@ export function readEphemeral(row: { readonly [column: string]: unknown }): Foun
 const PAGE_ENTRIES = 256;
 const PAGE_CHARACTERS = 1 << 20;
 
-/** Reads a page at once, so that no cursor stays open while the caller works. Large bodies make the page shorter. */
+/** Reads a whole page at once, so that no cursor stays open while the caller works. Large bodies shorten the page. */
 export function pageFrom(sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>, sessionId: string, from: number) {
   const page = [];
   let characters = 0;

@@ -106,7 +106,7 @@ const DDL_LABELS = `
   ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 `;
 
-/** The lease of a writer that holds one meanwhile is signed when the writer renews it. */
+/** If a writer holds the lease during the migration, the lease is signed at its next renewal. */
 const DDL_SIGNED_LEASES = `
   ALTER TABLE leases ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 `;

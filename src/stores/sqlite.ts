@@ -48,8 +48,8 @@ export interface SqliteStoreOptions {
   /** Read the file without writing to it or its folder; each write fails. Default: false. */
   readonly readOnly?: boolean;
   /**
-   * The file of the key that authenticates kept states and leases; it must not lie with the database. Default: one per
-   * user, `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
+   * The file of the key that authenticates stored states and leases; it must not be in the database's folder. Default:
+   * one per user, `$XDG_STATE_HOME/hopgate/kept-states.key`. Without it sessions are folded from their first entry.
    */
   readonly keyFile?: string;
   /** Called after each transaction with the number of writes that became durable. */

@@ -8,8 +8,8 @@ import type { LeaseRow } from './rules/append-rules.ts';
 const KEY_BYTES = 32;
 
 /**
- * The key of this user's kept states and leases. It lies outside of every store: whoever replaces a store, or writes
- * into it, cannot make up a kept state or a lease.
+ * The key of this user's stored states and leases. It is outside of every store, so that somebody who replaces a store
+ * or writes into it cannot forge a state or a lease.
  */
 export const keyFileOfUser = (): string => join(stateHome(process.env), 'kept-states.key');
 
@@ -31,7 +31,7 @@ function keyIn(file: string, create: boolean): Buffer | null {
   }
 }
 
-/** Signs kept states and leases. Without a key no state is kept and none is believed, and leases are not signed. */
+/** Signs stored states and leases. Without a key no state is stored or read, and leases are not signed. */
 export class StoreKey {
   readonly #file: string;
   #key: Buffer | null = null;
@@ -40,12 +40,12 @@ export class StoreKey {
     this.#file = file;
   }
 
-  /** The code of a kept state, as hexadecimal digits; null if there is no key. */
+  /** The signature of a stored state in hexadecimal digits; null if there is no key. */
   codeOf(sessionId: string, { head, text }: KeptFold, create: boolean): string | null {
     return this.#sign(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`, create);
   }
 
-  /** The code of a lease, as hexadecimal digits; null if there is no key. */
+  /** The signature of a lease in hexadecimal digits; null if there is no key. */
   codeOfLease(sessionId: string, { holder, until, ttl }: LeaseRow, create: boolean): string | null {
     return this.#sign(JSON.stringify(['lease', sessionId, holder, until, ttl]), create);
   }

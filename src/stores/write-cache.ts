@@ -13,7 +13,7 @@ const MAX_IDS = 16384;
 
 /**
  * Cache of leases, heads and ids of the sessions that this process writes. Valid only inside a transaction: `refresh`
- * clears it if another connection wrote. A rollback clears it too. Ids survive a refresh, because entries are never
+ * clears it if another connection wrote, and a rollback clears it. Ids survive a refresh, because entries are never
  * removed.
  */
 export class WriteCache {

@@ -180,7 +180,7 @@ export class SessionSpans {
     span.end(this.#lastAt);
   }
 
-  /** A span of no length: something that happened at one time. */
+  /** A span without a duration, for an event. */
   #point(entry: Entry, name: string, attributes: Attributes, code = SpanStatusCode.UNSET): void {
     this.#child(entry, name, this.#lastAt, attributes).setStatus({ code }).end(this.#lastAt);
   }

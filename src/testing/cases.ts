@@ -12,13 +12,13 @@ import { everyState, searchRoute } from './plan/search.ts';
 
 export interface TestPlan {
   readonly cases: readonly PlannedCase[];
-  /** All that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode discuss diagnose`. */
+  /** All items that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode a b`. */
   readonly reachable: ReadonlySet<string>;
-  /** True if the spec set is too large for shortest routes to everything, so long walks are used instead. */
+  /** True if the spec set is too large for shortest routes to everything, so that long walks are used instead. */
   readonly large: boolean;
 }
 
-/** With more edges, shortest routes to every transition would take too long. */
+/** Maximum number of edges for which shortest routes to every transition do not take too long. */
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** Plans the cases that test sessions of a spec set against it. Pure. */
@@ -114,7 +114,7 @@ function smallPlan(
   return { cases, reachable };
 }
 
-/** Extends a route by the shortest way back to the source of its last hop. */
+/** Extends a route by the shortest route back to the source of its last hop. */
 function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move>): Route<AuditState, Move> | null {
   const from = place(route.states.at(-2)!);
   const back = searchRoute(

@@ -57,9 +57,9 @@ export interface GeneratedTests {
 }
 
 /**
- * Generates the tests of a spec set: every edge, start and mode transition by a shortest way, every hop's round trip
+ * Generates the tests of a spec set: every edge, start and mode transition by a shortest route, every hop's round trip
  * and reframe, every rule that can refuse, every visit's limits; for large spec sets long walks over every edge. Each
- * runs a real session, with canned tools, and compares its every answer with the spec (a second judgement that does not
+ * test runs a real session with canned tools, and compares every answer with the spec (a second judgement that does not
  * use the gate).
  *
  * @param specs a spec set, or the path of one (`default`: the shipped one)
@@ -134,7 +134,10 @@ export async function settingOf(specs: SpecSet | string, options: TestSpecsOptio
 
 const OUTSIDE = 'outside';
 
-/** A route to each reachable place: the shortest that ends there, otherwise the beginning of a walk that passes it. */
+/**
+ * A route to each reachable place: the shortest route that ends there, otherwise the beginning of a walk that passes
+ * it.
+ */
 function placesOf(cases: readonly PlannedCase[]): readonly (readonly [string, PlannedCase])[] {
   const ways = new Map<string, PlannedCase>([[OUTSIDE, { group: 'hops', name: OUTSIDE, moves: [] }]]);
   for (const planned of cases.filter(({ group }) => group === 'hops' || group === 'walks'))

@@ -15,8 +15,7 @@ export const seenIn = (path: string, text: string | null, mode: number): FileSee
 });
 
 /**
- * Adds to an effect what a person must know, if anything: the file will run outside the sandbox, it weakens the tests,
- * or both.
+ * Adds findings to an effect, if there are any: the file will run outside the sandbox, it weakens the tests, or both.
  * @param after null if the file was deleted
  */
 export function withFinding(

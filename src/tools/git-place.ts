@@ -46,7 +46,7 @@ function entryIfAny(path: string): Stats | undefined {
   }
 }
 
-/** Detects paths in git folders of any name. Looks at each folder once. */
+/** Detects paths in git folders of any name. Reads each folder once. */
 export interface GitPlaces {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;

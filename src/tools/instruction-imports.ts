@@ -57,11 +57,12 @@ const placeOf = (root: string, folder: string, target: string): string =>
 
 function targetProblem(grant: Place, path: string, target: string, instructs: boolean): string | null {
   const { place, real } = targetOf(grant.root, path, target);
-  // Instructions are read again later, when the target may exist; in other files, most words with an @ name no file.
+  // Instructions are read again later, when the target may exist; in other files, most words that begin with @ name no
+  // file.
   return !instructs && real === null ? null : placeProblem(grant, [place, real ?? place]);
 }
 
-/** Why instructions may not show a file; null if they may. The operator's `imports` allow a path, not its target. */
+/** The reason why instructions may not show a file, or null. `imports` allow a path, not a link's target. */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
   const allowed = imports.map((path) => placeOf(root, '', path));
   const asked = places.filter((place) => !allowed.includes(place));
@@ -69,18 +70,18 @@ function placeProblem({ root, config: { mask, imports = [] } }: Place, places: r
   return asked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
 }
 
-/** Claude Code expands imports, and reads more files than those that are named for it; Codex only follows links. */
+/** Claude Code expands imports, and reads more instruction files than it names; Codex only follows links. */
 export type InstructedClient = 'claude-code' | 'codex';
 
-/** A file that a client program shows its model past the session. */
+/** A file whose content a client program shows its model without a call of the session. */
 export interface ShownFile {
   readonly message: string;
   readonly remedy: string;
 }
 
 /**
- * Explains which file that is masked or lies outside the root a client program shows its model, because an instruction
- * file that is there imports it or is a link to it; null if none.
+ * Finds a masked or outside file that a client program shows its model, because an existing instruction file imports it
+ * or is a link to it; null if there is none.
  *
  * @param near a root-relative path whose folders alone are looked at; all folders if left out
  */

@@ -41,7 +41,7 @@ async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcom
   return { status: 'ok', result: { entries, next, total } };
 }
 
-/** The fields of an entry that an agent needs to reflect on it. */
+/** The fields of an entry that an agent needs for reflection. */
 function view({ entry, body }: StoredEntry): { [key: string]: Json } {
   const { seq, id, at, type, claim, peripheral, mode, inReplyTo = null } = entry;
   const content = body === null ? null : entry.body;
@@ -68,7 +68,7 @@ function shown(body: Json): { body: Json; cut?: true } {
     : { body: bytes.subarray(0, MAX_BODY_BYTES).toString('utf8'), cut: true };
 }
 
-/** As many entries as fit, at least one, so that a cursor always advances. */
+/** As many entries as fit, but at least one, so that the cursor always advances. */
 function fitting<T extends { [key: string]: Json }>(views: readonly T[], cap: number): T[] {
   let size = 0;
   const fits = (one: T) => {

@@ -11,7 +11,7 @@ import { importProblem, instructionFiles } from './instruction-imports.ts';
 
 export interface SkillCall {
   readonly skill: string;
-  /** The text that takes the place of `$ARGUMENTS`. */
+  /** The text that replaces `$ARGUMENTS`. */
   readonly args: string;
 }
 
@@ -55,7 +55,7 @@ export function skillProblem(
 
 const KIND = /(?:^|\/)\.claude\/(?:skills|commands)\//i;
 
-/** The name that a file's place gives: that of the skill's folder, or that of the command. */
+/** The name that a file's place implies: that of the skill's folder, or that of the command. */
 function nameOf(path: string): string {
   const below = path.slice(path.search(KIND)).replace(/^\/?\.claude\/(?:skills|commands)\//i, '');
   return below.replace(/(?:\/SKILL)?\.md$/i, '').replaceAll('/', ':');

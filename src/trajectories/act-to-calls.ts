@@ -10,7 +10,7 @@ export interface OwnCall {
   readonly args: { readonly [name: string]: Json };
 }
 
-/** The calls that an act needs inside, in order. `submit` ends the run with what was done. */
+/** The calls that an act consists of, in order. `submit` ends the run with the result. */
 export type Meaning = { readonly kind: 'calls'; readonly calls: readonly OwnCall[] } | { readonly kind: 'submit' };
 
 const NONE: Meaning = { kind: 'calls', calls: [] };
@@ -42,8 +42,8 @@ const FETCHERS = ['curl', 'wget'];
 const LOOKS = ['open', 'goto', 'scroll_up', 'scroll_down', 'search_dir', 'search_file', 'find_file', 'filemap', 'view'];
 
 /**
- * Maps an act of a foreign agent to calls of hopgate's tools, by names and words. This is an estimate: hopgate itself
- * decides nothing by the text of a command.
+ * Maps an act of another program's agent to calls of hopgate's tools, by names and words. An estimate for replays only:
+ * the gate never decides by the text of a command.
  *
  * @param folder relative paths start here, and paths below it become relative to it
  * @param open the file that an editor command without a path changes
@@ -109,7 +109,7 @@ function shellAct(line: string, folder: string, open: string | null): Meaning {
   return calls(...(kinds.size > 0 ? kinds.values() : [{ tool: 'bash-readonly', args: { command: line } }]));
 }
 
-/** The simple commands of a script, wherever they are nested, in order. */
+/** The simple commands of a script, also nested ones, in order. */
 function commandsIn(node: unknown): readonly Command[] {
   if (Array.isArray(node)) return node.flatMap(commandsIn);
   if (!isObject(node)) return [];
@@ -124,7 +124,7 @@ function redirected(redirects: readonly Redirection[]): readonly string[] {
     .filter((path) => path !== '' && !path.startsWith('/dev/'));
 }
 
-/** The files that a command changes, as its words show. */
+/** The files that a command changes, judged by its words. */
 function writtenBy(program: string, args: readonly string[]): readonly string[] {
   const paths = args.filter((one) => !one.startsWith('-'));
   switch (program) {
@@ -147,7 +147,7 @@ function writtenBy(program: string, args: readonly string[]): readonly string[] 
   }
 }
 
-/** A call other than a plain command: a test run, an installation, a release, a page. */
+/** The call for a command that is a test run, an installation, a release or a page; null for others. */
 function specialCall(program: string, args: readonly string[]): OwnCall | null {
   const rest = args.filter((one) => !one.startsWith('-'));
   const isRunner = RUNNERS.includes(program);

@@ -11,25 +11,25 @@ import type { Json, ProjectConfig, SpecSet } from '../spec/types.ts';
 import { actToCalls, type OwnCall, opensFile } from './act-to-calls.ts';
 import type { ForeignAct, Trajectory } from './read-trajectory.ts';
 
-/** An act that a session would have refused, wherever it had gone first. */
+/** An act that a session would have refused in every peripheral that it could reach. */
 export interface RefusedAct {
   /** The position of the act in the trajectory, from 0. */
   readonly act: number;
   /** The request as text: `write /etc/hosts`, `submit`. */
   readonly request: string;
-  /** The code of the denial that no lawful way leads around. */
+  /** The code of the denial that no path avoids. */
   readonly code: string;
   readonly why: string;
 }
 
-/** A foreign run as a session would have taken it. */
+/** A run of another program's agent, judged as a session. */
 export interface ReplayedTrajectory {
   readonly id: string;
   readonly format: Trajectory['format'];
   readonly acts: number;
   /** Calls of hopgate's tools that the acts need. */
   readonly calls: number;
-  /** Hops, starts and changes of the mode that a lawful order needs. */
+  /** Hops, starts and mode changes that the acts need in between. */
   readonly moves: { readonly hops: number; readonly modes: number };
   readonly refused: readonly RefusedAct[];
   readonly submitted: boolean | null;
@@ -37,11 +37,11 @@ export interface ReplayedTrajectory {
   readonly resolved: boolean | null;
 }
 
-/** More legs than a way through a hop graph can need: a way that does not arrive is given up. */
+/** Maximum number of legs of a path; a path that does not arrive is given up. */
 const MOST_LEGS = 12;
 const MESSAGE = 'submitted';
 
-/** The repository of a foreign run: everything in its folder may be edited, every command is configured. */
+/** The repository of the run: everything in its folder may be edited, every command is configured. */
 export const FOREIGN_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   scopes: { edit: ['.'] },
@@ -51,9 +51,9 @@ export const FOREIGN_CONFIG: ProjectConfig = {
 };
 
 /**
- * Takes a foreign run through a session of its own: each act becomes calls of hopgate's tools, each call is preceded by
- * the hops that a lawful order needs, and the engine decides. Nothing runs: tools return what the trajectory recorded.
- * The operator approves everything, so what is refused is refused by the specs.
+ * Replays another program's run in a session: each act becomes calls of hopgate's tools, each call is preceded by the
+ * hops that it needs, and the gate decides. Nothing runs: tools return what the trajectory recorded. The operator
+ * approves everything, so every refusal comes from the specs.
  */
 export async function replayTrajectory(
   trajectory: Trajectory,
@@ -109,7 +109,7 @@ export async function replayTrajectory(
 
 const SUBMIT: OwnCall = { tool: 'bash-git', args: { sub: 'commit', args: ['-m', MESSAGE] } };
 
-/** Makes a call after the moves that it needs. Returns the last denial if no move helps, and null if it was made. */
+/** Makes a call after the moves that it needs. Returns the last denial, or null if the call was made. */
 async function callOnTheWay(
   session: Session,
   call: OwnCall,
@@ -143,7 +143,6 @@ function asHere({ specs, state }: Session, call: OwnCall): OwnCall {
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }
 
-/** The peripheral to begin in. */
 function entrance(session: Session): string {
   return firstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 }
@@ -175,7 +174,7 @@ async function changeMode(session: Session, call: OwnCall, moves: { modes: numbe
   }
 }
 
-/** Tools that return what the trajectory recorded of the present act. */
+/** Tools that return the recorded result of the present act. */
 const recorded = (tools: readonly string[], current: () => ForeignAct | null): ToolBackend => ({
   name: 'recorded',
   tools,
@@ -201,7 +200,7 @@ function verdictOf(act: ForeignAct | null): 'pass' | 'fail' {
   return shown || (act.exit ?? 0) !== 0 ? 'fail' : 'pass';
 }
 
-/** The folder that most absolute paths of the acts lie in: `/testbed`, `/app`, … */
+/** The folder that contains most absolute paths of the acts: `/testbed`, `/app`, … */
 function commonFolder(acts: readonly ForeignAct[]): string {
   const count = new Map<string, number>();
   for (const { input } of acts)

@@ -4,13 +4,15 @@ import { fewerTestsIn } from '../evidence/findings.ts';
 import type { Json } from '../spec/types.ts';
 import { inShort } from './in-short.ts';
 
-/** A value on one line. */
 export const shortValue = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
 
 const LAST_LINES = 10;
 
-/** The last lines that a failed command or test run printed; empty if it did not fail, or its output is kept apart. */
+/**
+ * The last lines that a failed command or test run printed; empty if it did not fail, or if its output is stored as a
+ * blob.
+ */
 export function lastLines(value: Json): readonly string[] {
   const { exit, verdict, stdout, stderr } = fieldsOf(value);
   const hasRun = typeof exit === 'number' || exit === null;
@@ -21,7 +23,6 @@ export function lastLines(value: Json): readonly string[] {
   return all.slice(-LAST_LINES);
 }
 
-/** Describes a returned value in one line. */
 export function describeValue(value: Json): string {
   if (!isObject(value)) return shortValue(value, 160);
   const {
@@ -56,7 +57,7 @@ export function describeValue(value: Json): string {
         : `exit ${shortValue(exit)}`;
   if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}`;
   if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
-  // A turn of a world: its own answer, without the parts around it.
+  // A turn of a world: the world's own answer, without the added parts.
   if (typeof value['observation'] === 'string') return shortValue(value['observation'].replaceAll(/\s+/g, ' '), 160);
   if (typeof text === 'string' && path === undefined) return shortValue(text.trim(), 160);
   if (typeof text === 'string') return `${shortValue(path)}: ${plural(text.split('\n').length, 'line')}`;

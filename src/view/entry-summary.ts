@@ -165,7 +165,7 @@ function refusalNotes({ wouldRefuse }: OptionalFields): readonly string[] {
     : [`${WOULD}${text(code)}: ${text(message)}`, ...(remedy ? [`→ ${text(remedy)}`] : [])];
 }
 
-/** A hop back, because an expectation was wrong. */
+/** Describes a hop back because of a failed expectation. */
 function reframe(value: Json | undefined): readonly string[] {
   const { expected, actual } = fieldsOf(value);
   return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];

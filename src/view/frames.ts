@@ -19,7 +19,7 @@ import { type Row, ThreadRows } from './rows.ts';
 import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState } from './state.ts';
 import { waysFrom, waysKey } from './ways.ts';
 
-/** Longest texts of a row, in characters; the entries have the whole. */
+/** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
 const LONGEST = { what: 240, came: 400, note: 300 };
 const MOST = { notes: 12, paths: 8, trail: 12, options: 64 };
 
@@ -31,8 +31,8 @@ const STRENGTH = ['act', 'simulate', 'observe', 'coordinate'] as const;
 type Options = Pick<ViewState, 'tools' | 'modes' | 'ways'>;
 
 /**
- * Turns a session's entries into frames, one by one: the row of each entry, and what the entry changes for a person who
- * looks at the session. The state is the engine's own fold, and the gate judges every way. Pure; the frames are JSON.
+ * Turns a session's entries into frames, one by one: the row of each entry, and the changes of the state that a person
+ * sees. The state is the session's own fold, and the gate judges every exit. Pure; the frames are JSON.
  *
  * @example
  * const view = new SessionFrames(pin, sessionId);
@@ -106,7 +106,7 @@ export class SessionFrames {
     };
   }
 
-  /** Folds an entry. A chain that does not fold was altered: its rows are still shown, its state no longer changes. */
+  /** Folds an entry. If it cannot be folded, the chain was altered: its rows are shown without a state. */
   #fold(stored: StoredEntry): void {
     if (!this.#broken) {
       try {
@@ -128,7 +128,7 @@ export class SessionFrames {
     return { specs, config, unsafeNoSandbox, view: { ...viewOf(this.#tables, this.#state, now), ...observed } };
   }
 
-  /** The lawful way that the gate names for a refused request. */
+  /** The path that the gate suggests after a refused request. */
   #wayOf(body: Extract<Body, { event: 'denial' }>, now: number): readonly Leg[] {
     const { kind } = body.request;
     if (!['step', 'hop', 'start'].includes(String(kind))) return [];
@@ -174,7 +174,7 @@ export class SessionFrames {
 
   /** Judges the possible actions again, if something changed that they depend on. */
   #judge(context: GateContext): Options {
-    // Nobody can ask for anything before the running tool ends.
+    // Nothing can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;
     const key = waysKey(context, this.#passedBefore);
     const known = key === null ? undefined : this.#known.get(key);

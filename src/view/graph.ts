@@ -6,7 +6,7 @@ import type { SpecSet } from '../spec/types.ts';
 import type { ViewGraph } from './state.ts';
 
 const NODE = { width: 124, height: 44, side: 34, font: 15 };
-/** With more arrows, the layout takes minutes: the peripherals are then in rows, without arrows. */
+/** Maximum number of arrows that are laid out; with more, the peripherals are placed in rows without arrows. */
 const MOST = { nodes: 60, edges: 240 };
 const GAP = 24;
 const COLUMNS = 8;

@@ -3,7 +3,6 @@ import type { Entry } from '../evidence/entry.ts';
 import { inOneText, type Row, ThreadRows } from './rows.ts';
 import type { ParameterOrder } from './spell-call.ts';
 
-/** One stay in a peripheral. */
 export interface ThreadVisit {
   readonly peripheral: string;
   readonly start: Row;

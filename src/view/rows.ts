@@ -43,7 +43,7 @@ export class ThreadRows {
   readonly #open = new Map<string, Row>();
   /** Approvals by the id of their record. */
   readonly #approvals = new Map<string, Row>();
-  /** Messages that came or were sent, by id. */
+  /** Messages that were received or sent, by id. */
   readonly #messages = new Map<string, Row>();
   #first: number | null = null;
   #count = 0;
@@ -146,7 +146,7 @@ export class ThreadRows {
   }
 }
 
-/** The id of the message that an entry brought or sent; null if there is none. */
+/** The id of the message that an entry received or sent; null if there is none. */
 function messageIn({ event, id, tool, outcome }: OptionalFields): string | null {
   const sent = tool === 'bell' || tool === 'whistle' ? fieldsOf(fieldsOf(outcome)['result'])['message'] : null;
   return textOf(event === 'message' ? id : sent);
@@ -163,7 +163,7 @@ function joins(before: Row, summary: EntrySummary, own: OptionalFields): boolean
   return fieldsOf(own['request'])['tool'] === fieldsOf(call?.body ?? null)['tool'];
 }
 
-/** A remark if the entry replies to one that was not shown before, so that a damaged log is recognisable. */
+/** A remark if the entry replies to an entry that was not shown before, so that a damaged log can be recognised. */
 const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 

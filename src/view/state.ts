@@ -4,7 +4,7 @@ import type { Mode, ToolEffect } from '../spec/types.ts';
 /** `asks`: only an approval is missing. `yours`: closed for the agent, open for the operator. */
 export type WayStatus = 'open' | 'asks' | 'yours' | 'closed';
 
-/** Something that a hop still lacks. `stale`: tests passed before the last change, which the state's `tests` names. */
+/** A missing need of a hop. `stale`: tests passed before the last change, which `tests` of the state names. */
 export interface OpenNeed {
   readonly words: string;
   readonly stale?: true;
@@ -16,7 +16,7 @@ export interface ViewWay {
   readonly to: string;
   readonly status: WayStatus;
   readonly missing: readonly OpenNeed[];
-  /** The gate's advice; empty if the way is open. */
+  /** The gate's remedy; empty if the exit is open. */
   readonly remedy: string;
 }
 
@@ -32,7 +32,7 @@ export interface ViewState {
   /** null if outside of any peripheral. */
   readonly peripheral: string | null;
   readonly visit: 'active' | 'expired' | 'interrupted' | null;
-  /** Epoch milliseconds at which the visit's time is up; null without a limit. */
+  /** Epoch milliseconds at which the visit's time limit ends; null without a limit. */
   readonly deadline: number | null;
   /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;
@@ -43,7 +43,7 @@ export interface ViewState {
   readonly closed: boolean;
   readonly steps: number;
   readonly denials: number;
-  /** The tool that runs now. */
+  /** The running tool; null if none runs. */
   readonly running: string | null;
   /** The tools that peripheral and mode allow now. */
   readonly tools: readonly string[];
@@ -51,16 +51,15 @@ export interface ViewState {
   readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
   /** The last peripherals, oldest first, with the time at which each was entered. */
   readonly trail: readonly { readonly peripheral: string; readonly at: number }[];
-  /** The lawful way that the last refusal named; empty after anything else. */
+  /** The path that the last refusal suggested; empty after any other entry. */
   readonly lit: readonly Leg[];
   readonly tests: { readonly passed: boolean; readonly count: number; readonly failed: number };
-  /** The file that changed last. */
   readonly changed: { readonly path: string; readonly at: number } | null;
-  /** Reviews so far, the time of the last one, and whether work was done since. */
+  /** The number of reviews, the time of the last one, and true if work was done since. */
   readonly par: { readonly count: number; readonly at: number | null; readonly due: boolean };
-  /** Each field of the backpack in short. */
+  /** Each field of the backpack as a short text. */
   readonly backpack: { readonly [field: string]: string };
-  /** The files that the session changed, with what was last done to each. */
+  /** The files that the session changed, with the last change of each. */
   readonly files: { readonly [path: string]: string };
 }
 
@@ -70,7 +69,7 @@ export type ViewDelta = Partial<Omit<ViewState, 'backpack' | 'files'>> & {
   readonly files?: { readonly [path: string]: string | null };
 };
 
-/** A line of the page: everything that belongs together, in short. A field that has nothing to say is absent. */
+/** A line of the page: entries that belong together, summarised. Empty fields are absent. */
 export interface ViewRow {
   /** The `seq` of the entry that began it; a later frame with the same key replaces the row. */
   readonly key: number;
@@ -148,7 +147,6 @@ export interface Recording {
     readonly id: string;
     /** The name of its repository's folder. */
     readonly place: string;
-    /** The index of its graph. */
     readonly graph: number;
     readonly frames: readonly Frame[];
     readonly details: { readonly [seq: number]: EntryDetail };

@@ -8,8 +8,8 @@ import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/type
 import type { OpenNeed, ViewWay, WayStatus } from './state.ts';
 
 /**
- * Every hop from here (outside: every start) with the gate's own decision. The reason that a hop needs is supposed; the
- * fruit is what was observed so far. The working tree is not looked at. `passedBefore`: all tests have passed once.
+ * Every hop from here (outside: every start) with the gate's own decision. A reason is assumed to be given; the fruit
+ * is the observed one so far. The working tree is not read. `passedBefore`: all tests have passed once.
  */
 export function waysFrom(context: GateContext, passedBefore: boolean): readonly ViewWay[] {
   const { specs, view } = context;
@@ -22,13 +22,13 @@ export function waysFrom(context: GateContext, passedBefore: boolean): readonly 
       startRequirements(specs, to),
       passedBefore,
     );
-    // Most peripherals have no start at all; the list has those that somebody can start now.
+    // Starts that somebody can use now; most peripherals have none.
     return way.status === 'closed' ? [] : [{ exit: null, to, ...way }];
   });
 }
 
 /**
- * Names everything that {@link waysFrom} and the gate's list of available actions depend on: equal texts, equal
+ * A key of everything that {@link waysFrom} and the gate's list of available actions depend on: equal keys, equal
  * answers. null if a rule may read any counter, so that every entry can change the answer.
  */
 export function waysKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
@@ -77,7 +77,7 @@ function judged(
   };
 }
 
-/** The refusals that name one of the requirements; the others have a reason of their own. */
+/** The refusals that name one of the requirements; other refusals have another reason. */
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
 function forOperator(context: GateContext, request: (by: Principal) => HopRequest | StartRequest): WayStatus {

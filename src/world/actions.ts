@@ -1,9 +1,9 @@
 import { type Expression, readExpressions } from './pddl/expression.ts';
 
 /**
- * A kind of command. `when`: its condition, as PDDL; the variables in `command` are named in the player's words.
- * `effect`: the facts that it adds, or removes with `not`. `answer`: a text, in which `{r}` is a name, `{r:state}` the
- * description of a receptacle, `{o:state}` of an object, and `{look}`, `{inventory}` and `{help}` are descriptions.
+ * A kind of command. `when`: its condition, as PDDL; the variables in `command` have the player's names. `effect`: the
+ * facts that it adds, or removes with `not`. `answer`: a text, in which `{r}` is a name, `{r:state}` the description of
+ * a receptacle, `{o:state}` of an object, and `{look}`, `{inventory}` and `{help}` are descriptions.
  */
 export interface Action {
   readonly name: string;
@@ -129,7 +129,7 @@ const HELP: readonly (readonly [string, string])[] = [
   ['slice (object) with (object):', 'slice an object using a sharp object'],
 ];
 
-/** The answer to `help`. The real engine pads one row two blanks less than the others. */
+/** The answer to `help`. As in the real engine, one row has two blanks less than the others. */
 export const HELP_TEXT = `\nAvailable commands:\n${HELP.map(
   ([usage, purpose]) => `  ${usage.padEnd(usage.startsWith('move') ? 32 : 34)}${purpose}\n`,
 ).join('')}`;

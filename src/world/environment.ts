@@ -7,7 +7,7 @@ import { Household } from './household.ts';
 export interface HouseChoice extends Omit<HouseOptions, 'seed'> {
   /** The seed of the first game; each reset without a choice takes the next one. Default 1. */
   readonly seed?: number;
-  /** Houses from files, by name. If there are some, a reset without a choice takes these in turn. */
+  /** Houses from files, by name. If there are some, each reset without a choice starts the next of them. */
   readonly houses?: readonly House[];
   readonly mostSteps?: number;
 }

@@ -1,4 +1,4 @@
-/** A task in the terms of a world: its type and classes; null where the words leave it open. */
+/** A task in the terms of a world: its type and classes; null if the words do not tell. */
 export interface AskedTask {
   readonly type: string | null;
   readonly object: string | null;
@@ -47,7 +47,7 @@ export function findTask(words: string, { objects, receptacles }: KnownClasses):
     const name = kind.toLowerCase();
     const single = text.search(new RegExp(` ${name}(?:e?s)? `));
     if (single >= 0) return single;
-    // "credit card" is a creditcard, if its words stand next to each other.
+    // "credit card" means creditcard, if its words are adjacent.
     const parts = kind.split(/(?=[A-Z])/).map((part) => part.toLowerCase());
     return parts.length > 1 && joined.includes(name) ? text.search(new RegExp(` ${parts.join(' ?')}(?:e?s)? `)) : -1;
   };
@@ -73,7 +73,7 @@ export function findTask(words: string, { objects, receptacles }: KnownClasses):
             : has(/ (?:put|place|leave|bring|move) /)
               ? 'pick_and_place_simple'
               : null;
-  // An unknown thing must not become any thing.
+  // If a word is unknown, no task is chosen, instead of one with any thing.
   const isAnything = has(/ (?:some|any)thing /) && (receptacle ?? lamp) !== null;
   return object === null && !isAnything ? null : { type, object, receptacle, lamp };
 }

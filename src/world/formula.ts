@@ -18,7 +18,7 @@ const isAtom = (formula: Expression): formula is readonly string[] =>
 
 /**
  * True if a PDDL formula holds: `and or not imply exists forall =` and atoms of at most two arguments. A type without
- * names has no members, so that `exists` over it never holds.
+ * names is empty, so `exists` over it never holds.
  */
 export function holds(formula: Expression, at: FactSet, bindings: Bindings = {}): boolean {
   if (typeof formula === 'string') return false;

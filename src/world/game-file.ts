@@ -19,7 +19,7 @@ const Trajectory = z.looseObject({
   turk_annotations: z.looseObject({ anns: z.array(z.looseObject({ task_desc: z.string() })) }).optional(),
 });
 
-/** A game file cannot be read. The message names the file and the part. */
+/** Thrown if a game file cannot be read. The message names the file and the part. */
 export class GameFileError extends Error {
   constructor(file: string, why: string) {
     super(`${file}: ${why}`);

@@ -17,17 +17,17 @@ import { searchPlan } from './search.ts';
 import { CHANGES, DESCRIPTIONS, fillLine, formulaOf, GOAL_LINES } from './tasks.ts';
 import { ABLE, CONTAINS, OPENABLE } from './vocabulary.ts';
 
-/** The longest plan of a house that is offered. */
+/** Maximum length of a plan; houses with longer plans are not offered. */
 const LONGEST_PLAN = 50;
 const MOST_ATTEMPTS = 500;
 
 export interface HouseOptions {
-  /** A whole number; the same one makes the same house. */
+  /** A whole number; the same seed makes the same house. */
   readonly seed: number;
   /** Default: the seed chooses. */
   readonly task?: TaskType;
   readonly wording?: Wording;
-  /** True for a house whose goal only a person knows fully; its `hint` says what the person may tell. */
+  /** True for a house whose full goal only a person knows; `hint` is the sentence that the person may say. */
   readonly asks?: boolean;
   /** The classes that the task must be about, such as `{ object: 'Apple', receptacle: 'Fridge' }`. */
   readonly about?: Partial<Pick<Task, 'object' | 'receptacle' | 'lamp'>>;
@@ -69,7 +69,7 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
 
   const receptacles = [...counts].flatMap(([kind, count]) => things(kind, count, random));
   const locations = receptacles.map(() => locationId(random));
-  // Some rooms have two receptacles that one reaches from the same spot.
+  // Pairs of receptacles in a room that are reached from the same spot.
   if (random.chance(0.5)) locations[random.whole(1, locations.length - 1)] = locations[0]!;
   const start = locationId(random);
   const objects = drawThings(task, room, options, random);
@@ -114,10 +114,10 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
   return options.asks ? withSecret(house, objects, receptacles, random) : house;
 }
 
-/** The names of classes in PDDL. The actions name some, so that each problem must have these. */
+/** Class names in PDDL that every problem must define, because actions name them. */
 const typesOf = (kinds: readonly string[]) => [...new Set(kinds)].map((kind) => `${kind.toLowerCase()}type`);
 
-/** The house's name, which is enough to make it again. */
+/** The house's name, from which the house can be made again. */
 function idOf({ seed, task, wording, asks, about = {} }: HouseOptions): string {
   const parts = [
     `seed:${seed}`,
@@ -150,7 +150,7 @@ const LAMPS: readonly string[] = ['DeskLamp', 'FloorLamp'];
 const FIXED: ReadonlySet<string> = new Set([...LAMPS, 'HousePlant']);
 const LAMP_PLACES: ReadonlySet<string> = new Set(['Desk', 'SideTable', 'Dresser', 'CoffeeTable']);
 
-/** True if a thing may lie in a kind of receptacle before the game: where it fits, and the task is not done there. */
+/** True if a thing may be in a kind of receptacle at the start: it fits, and the task is not fulfilled. */
 function mayLie(kind: string, place: string, task: Task): boolean {
   if (LAMPS.includes(kind)) return LAMP_PLACES.has(place);
   if (kind === 'HousePlant') return (CONTAINS[place] ?? []).includes('Vase');
@@ -204,7 +204,7 @@ function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: Rand
   ];
 }
 
-/** Chooses one object and one destination, which the goal line does not tell. */
+/** Chooses one object and one destination that the goal line does not name. */
 function withSecret(house: House, objects: readonly Thing[], receptacles: readonly Thing[], random: Random): House {
   const { task } = house;
   const object = random.pick(objects.filter(({ kind }) => kind === task.object)).id;
@@ -242,7 +242,7 @@ const locationId = (random: Random): string =>
     `loc|${random.whole(-20, 20)}|${random.whole(-20, 20)}|${random.whole(0, 3)}|${random.pick([0, 30, 45, 60])}`,
   );
 
-/** Writes an id of ALFRED so that PDDL can have it. */
+/** Converts an id of ALFRED to a PDDL name. */
 function mangled(id: string): string {
   const words: { readonly [character: string]: string } = { '-': '_minus_', '|': '_bar_', '+': '_plus_', '.': '_dot_' };
   return id.replaceAll(/[-|+.]/g, (character) => words[character]!).toLowerCase();

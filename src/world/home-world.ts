@@ -23,7 +23,7 @@ export const homeWorld = {
   gameFor(words: string, seed: number): string | null {
     const asked = findTask(words, {
       objects: OBJECTS.filter((kind) => !RECEPTACLES.includes(kind)),
-      // Nothing lies in a sink or a bathtub, but in its basin.
+      // Things are in the basin of a sink or a bathtub, not in the sink or bathtub itself.
       receptacles: RECEPTACLES.filter((kind) => CONTAINS[kind]),
     });
     if (!asked) return null;

@@ -70,7 +70,7 @@ export const AGENT = 'agent1';
 
 /**
  * The names that a player sees, by the ids of a house: the class and a number. Ids in ascending order get descending
- * numbers. A basin is named for itself, although its id starts with the sink or the bathtub.
+ * numbers. A basin is called a basin, although its id begins with the sink or the bathtub.
  */
 export function playerNames(ids: Iterable<string>): ReadonlyMap<string, string> {
   const classes = new Map<string, string[]>();

@@ -77,8 +77,8 @@ export class Household {
   }
 
   /**
-   * Plays one command: exactly one of the admissible ones, but for blanks around it. Anything else is refused, and
-   * counts as a step. A game that is done does not change.
+   * Plays one command: exactly one of the admissible ones, ignoring blanks around it. Anything else is refused, and
+   * counts as a step. A finished game does not change.
    */
   step(command: string): Turn {
     if (this.#turn.done) return this.#turn;
@@ -161,7 +161,7 @@ export class Household {
     return this.#names.get(id) ?? id;
   }
 
-  /** The player's names, in the order of the ids, which is not that of the numbers. */
+  /** The player's names, in the order of the ids, which differs from that of the numbers. */
   #listed(ids: Iterable<string>): readonly string[] {
     return [...ids].sort().map((id) => this.#name(id));
   }

@@ -4,7 +4,7 @@ import { playerNames } from './house.ts';
 import { Household } from './household.ts';
 import { CHANGES } from './tasks.ts';
 
-/** The ids that a goal may be about: the object's, and those of its destination, the tool and the lamp. */
+/** The ids that a goal may concern: the object's, and those of its destination, the tool and the lamp. */
 export interface Relevant {
   readonly objects: readonly string[];
   readonly destinations: readonly string[];
@@ -12,7 +12,7 @@ export interface Relevant {
   readonly lamps: readonly string[];
 }
 
-/** Finds the things that the task of a house is about. A goal may name single ones. */
+/** Finds the things of a house's task. A goal may name single things. */
 export function relevantIn(house: House): Relevant {
   const facts = new Facts(house.statics);
   const { type, object, receptacle, lamp } = house.task;
@@ -38,7 +38,7 @@ export function oraclePlan(house: House): readonly string[] | null {
   for (const destination of lamps.length ? lamps.flatMap((lamp) => placeOf(lamp) ?? []) : destinations) {
     const elsewhere = sources.filter((id) => placeOf(id) !== destination);
     const there = sources.filter((id) => placeOf(id) === destination);
-    // A thing that must be changed or lit first is also taken from the destination; a pair may have one part there.
+    // A thing that must be changed or lit may be taken from the destination; of a pair, one may already be there.
     const chosen = (CHANGES[type] || lamps.length > 0 ? [...elsewhere, ...there] : elsewhere).slice(0, count);
     if (chosen.length + (count === 2 ? there.length : 0) < count) continue;
     const plan = play(house, chosen, placeOf, destination, tools[0], lamps[0]);
@@ -65,7 +65,7 @@ function play(
     game.step(command);
     return true;
   };
-  /** Goes to a place, unless it is already there, and opens it. */
+  /** Goes to a place, unless the agent is already there, and opens it. */
   const visit = (id: string): void => {
     say(`go to ${name(id)}`);
     say(`open ${name(id)}`);
@@ -78,7 +78,7 @@ function play(
     if (tool && verb) {
       say(`go to ${name(tool)}`);
       if (!say(`${verb} ${name(object)} with ${name(tool)}`)) return null;
-      // In real games a thing can be in two receptacles at once: taken from one, it is still in the other.
+      // In real games a thing can be in two receptacles at once: after it is taken from one, it is still in the other.
       if (game.turn().won) break;
     }
     if (lamp) {

@@ -3,15 +3,15 @@ import { type House, playerNames } from './house.ts';
 import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantIn } from './oracle.ts';
 
-/** Limits of a search. `nodes`: number of states visited; `objects`: number of the wanted objects that take part. */
+/** Limits of a search. `nodes`: number of visited states; `objects`: number of wanted objects that are considered. */
 export interface SearchLimits {
   readonly nodes?: number;
   readonly objects?: number;
 }
 
 /**
- * Searches for a win, breadth first, and knows nothing of the task but which things matter: it plays every admissible
- * command that names only those. Returns a shortest plan of these; null if the limits are reached.
+ * Searches for a win, breadth first. It only knows which things the task concerns, and plays every admissible command
+ * that names no others. Returns a shortest plan of these; null if the limits are reached.
  */
 export function searchPlan(
   house: House,

@@ -29,7 +29,7 @@ export const DESCRIPTIONS: { readonly [type in TaskType]: string } = {
   pick_two_obj_and_place: 'Collect two of the {object} at one {receptacle}.',
 };
 
-/** The state that the object must have, and the fact that it can get it. */
+/** The state that the object must have, and the fact that makes it possible. */
 export const CHANGES: {
   readonly [type in TaskType]?: {
     readonly able: string;

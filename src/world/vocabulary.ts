@@ -13,9 +13,9 @@ export const ABLE: { readonly [ability: string]: ReadonlySet<string> } = {
 /** The classes that a receptacle's class may contain. */
 export const CONTAINS: { readonly [receptacle: string]: readonly string[] } = vocabulary.contains;
 
-/** The classes of receptacles that open; a single one may still be fixed open. */
+/** The classes of receptacles that open; a single one may nevertheless be fixed open. */
 export const OPENABLE: ReadonlySet<string> = new Set(vocabulary.openable);
 
-/** All classes, and those of receptacles that stay where they are. */
+/** All classes of things, and the classes of receptacles that cannot be moved. */
 export const OBJECTS: readonly string[] = vocabulary.objects;
 export const RECEPTACLES: readonly string[] = vocabulary.staticReceptacles;

@@ -26,10 +26,10 @@ export interface OpenedSession {
   readonly close: () => Promise<void>;
 }
 
-/** The lines around the situation in a prompt. */
+/** The lines that mark the beginning and the end of the situation in a prompt. */
 const [BEGIN, END] = ['<hopgate-situation>', '</hopgate-situation>'];
 
-/** A text without the situation, which a title has in part. */
+/** Removes the situation from a text; a title may contain only a part of it. */
 export const withoutSituation = (text: string): string =>
   text.replace(new RegExp(`\\s*${BEGIN}[^]*?(?:${END}\\s*|$)`, 'g'), '');
 
@@ -41,7 +41,7 @@ interface Parts {
   readonly root: string;
 }
 
-/** One conversation: the session, the inner agent's id of it, and what the editor knows of its place. */
+/** One conversation: its session, the inner agent's id for it, and the place that was last sent to the editor. */
 export class AcpSession {
   readonly id: string;
   readonly innerId: string;
@@ -49,7 +49,7 @@ export class AcpSession {
   readonly #parts: Parts;
   readonly #session: AgentSession;
   #innerOptions: SessionConfigOption[] = [];
-  /** The place that the editor knows, to notify it of each change once. */
+  /** The place that was last sent to the editor, so that each change is sent once. */
   #known = '';
   #knownMode: string | null = null;
   #telling: Promise<void> = Promise.resolve();
@@ -69,7 +69,7 @@ export class AcpSession {
     return { sessionId: this.#session.id, configOptions, ...(modes ? { modes } : {}) };
   }
 
-  /** Gives a prompt to the inner agent. The situation and new messages follow it: a prompt may begin with a command. */
+  /** Sends a prompt, then the situation and new messages: a prompt that begins with a command must come first. */
   async prompt({ prompt }: PromptRequest): Promise<PromptResponse> {
     const situation: ContentBlock = { type: 'text', text: `${BEGIN}\n${await this.#session.prompt()}\n${END}` };
     const answer = await this.#parts.inner.request('session/prompt', {
@@ -108,7 +108,7 @@ export class AcpSession {
     return { configOptions: (await this.#place()).configOptions };
   }
 
-  /** Passes an update of the inner agent on, except for the modes and options that hopgate has instead. */
+  /** Passes an update of the inner agent on, except for its own modes and options, which hopgate's replace. */
   async forward(update: SessionUpdate): Promise<void> {
     if (update.sessionUpdate === 'current_mode_update') return;
     if (update.sessionUpdate === 'user_message_chunk') return this.#repeat(update);

@@ -19,10 +19,10 @@ import { isWithin } from '../../base/paths.ts';
 import { AcpSession, type OpenedSession, withoutSituation } from './acp-session.ts';
 import { answerPermission, isOwnCall } from './gated-requests.ts';
 
-/** A conversation of the inner agent, under the session of hopgate that it belongs to. */
+/** A conversation of the inner agent, stored under the id of its session. */
 export interface KeptConversation {
   readonly session: string;
-  /** The inner agent's own id of it. */
+  /** The inner agent's id of the conversation. */
   readonly inner: string;
   readonly cwd: string;
 }
@@ -30,7 +30,7 @@ export interface KeptConversation {
 /** The conversations that an editor can continue, also after a restart. */
 export interface AcpConversations {
   keep(conversation: KeptConversation): void;
-  /** Those whose session is open, newest first. `updatedAt`: ISO 8601. */
+  /** The conversations whose session is open, newest first. `updatedAt`: ISO 8601. */
   list(): Promise<readonly (KeptConversation & { readonly updatedAt: string; readonly name: string | null })[]>;
 }
 
@@ -41,7 +41,7 @@ export interface AcpOptions {
   readonly root: string;
   /** The version of hopgate that the editor shows. */
   readonly version: string;
-  /** The name of hopgate's MCP server for the inner agent; no repository may know it. */
+  /** The secret name of hopgate's MCP server for the inner agent, so that no repository can configure this name. */
   readonly server: string;
   /**
    * Opens a session of hopgate and its MCP server.
@@ -67,7 +67,7 @@ export async function bridgeAcp(options: AcpOptions): Promise<void> {
 
 class Bridge {
   readonly #options: AcpOptions;
-  /** By the id that the editor knows, which is hopgate's. */
+  /** The conversations by session id, which is the id that the editor knows. */
   readonly #sessions = new Map<string, AcpSession>();
   #inner!: ClientConnection;
   /** Abilities of the inner agent. */
@@ -87,7 +87,7 @@ class Bridge {
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
   }
 
-  /** hopgate as the editor sees it. */
+  /** The agent that the editor sees. */
   #agent() {
     const agentOf = (): ClientConnection['agent'] => this.#inner.agent;
     return agent({ name: 'hopgate' })
@@ -113,7 +113,7 @@ class Bridge {
       });
   }
 
-  /** hopgate as the inner agent sees it. */
+  /** The client that the inner agent sees. */
   #client() {
     return client({ name: 'hopgate' })
       .onNotification('session/update', ({ params }) => this.#update(params))
@@ -210,7 +210,7 @@ class Bridge {
   /** The conversations that can be continued, with the titles that the inner agent gives them. */
   async #list(cwd: string | null | undefined): Promise<ListSessionsResponse> {
     const kept = (await this.#options.conversations.list()).filter((one) => !cwd || one.cwd === cwd);
-    // Without its list, the conversations have no titles.
+    // If the inner agent cannot list its conversations, they have no titles.
     const theirs = this.#can.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
       : { sessions: [] };
@@ -259,8 +259,8 @@ class Bridge {
     return {
       cwd,
       mcpServers: [{ type: 'http', name: server, ...mcp }],
-      // claude-agent-acp starts Claude Code without its own tools, and lets it call ours in each of its permission
-      // modes; other agents ignore the field.
+      // claude-agent-acp then starts Claude Code without its own tools, and allows calls of hopgate's tools in every
+      // permission mode. Other agents ignore the field.
       _meta: { claudeCode: { options: { tools: [], allowedTools: [`mcp__${server}`], strictMcpConfig: true } } },
     };
   }
@@ -277,7 +277,7 @@ class Bridge {
     await opened.close();
   }
 
-  /** Ends what the inner agent does in a conversation and releases its session, which stays open for later. */
+  /** Cancels the inner agent's work in a conversation and releases its session, which stays open. */
   async #close(session: AcpSession): Promise<void> {
     const { agent } = this.#inner;
     await agent.notify('session/cancel', { sessionId: session.innerId });

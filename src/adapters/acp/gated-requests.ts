@@ -34,7 +34,7 @@ export class GatedRequests {
     this.#root = root;
   }
 
-  /** Reads a file by the tool `read`, page by page: an agent that writes back a part would lose the rest. */
+  /** Reads a whole file by the tool `read`, page by page: an agent that writes back only a part would lose the rest. */
   async read({ path, line, limit }: ReadTextFileRequest): Promise<{ content: string }> {
     let [content, offset] = ['', Math.max(line ?? 1, 1)];
     const end = offset + (limit ?? Number.MAX_SAFE_INTEGER - offset);

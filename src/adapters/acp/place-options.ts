@@ -11,7 +11,7 @@ export interface Place {
   readonly configOptions: SessionConfigOption[];
 }
 
-/** The current place and the places that are open from here. */
+/** The current place, and the places that can be entered from it. */
 export async function acpPlace(session: AgentSession): Promise<Place> {
   const { peripheral, mode, available } = await session.status();
   const needing = ({ needs }: { readonly needs: readonly string[] }): { description?: string } =>
@@ -58,7 +58,7 @@ const select = (
 });
 
 /**
- * The inner agent's options that its user may set: its model and how long it thinks. Its own permission modes are left
+ * The inner agent's options that the user may set: the model and the thinking effort. Its permission modes are left
  * out, because hopgate answers its permission requests.
  */
 export const innerOptions = (options: readonly SessionConfigOption[] | null | undefined): SessionConfigOption[] =>

@@ -30,6 +30,6 @@ export function rejectedCalls(messages: readonly ModelMessage[]) {
   return partsOf(messages).flatMap((part) => (part.type === 'tool-call' && ids.has(part.toolCallId) ? [part] : []));
 }
 
-/** Reads the hash of the shown request, which messages carry to the approved call as the last line of its reason. */
+/** Reads the hash of the request that the person saw, the last line of the approval's reason. */
 export const hashIn = (reason: string | undefined): string | undefined =>
   /\nsha256 ([0-9a-f]{64})$/.exec(reason ?? '')?.[1];

@@ -2,7 +2,7 @@ import { textOf } from '../../base/json.ts';
 import { type HookCall, recordHookEvent } from './hook-call.ts';
 import type { Reply } from './reply.ts';
 
-/** Refuses changes of the settings until the next conversation, because they could switch the hooks off. */
+/** Refuses changes of Claude Code's settings until the next conversation: they could disable the hooks. */
 export async function configChange(at: HookCall): Promise<Reply> {
   await recordHookEvent(at, at.event.name);
   const file = textOf(at.event.fields['file_path']) ?? 'a settings file';

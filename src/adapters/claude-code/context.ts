@@ -39,12 +39,12 @@ export async function tellContext(at: HookCall): Promise<Reply> {
   return { kind: 'tell', event: event.name, text, shown: key };
 }
 
-/** Notes that the answer to a hop, a mode change or a status call has shown the model where it is. */
+/** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */
 export async function noteAnswered(at: HookCall): Promise<void> {
   await noteShown(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
 }
 
-/** The place of a session: what must not differ from the place that the model knows. */
+/** The parts of a session's place that the model must know: if one changes, the situation is described again. */
 function placeKey(session: Session): string {
   const { peripheral, mode, tools, hops } = session.available();
   return JSON.stringify([
@@ -57,7 +57,7 @@ function placeKey(session: Session): string {
   ]);
 }
 
-/** Notes the place that the model has been shown. A note about an answer that came too late would hide the place. */
+/** Records the place that the model was shown. If the answer reached the model too late, nothing is recorded. */
 export async function noteShown(at: HookCall, shown: string): Promise<void> {
   const record = await at.host.conversation(at.record.conversation);
   const event = { ...at.event, toolUseId: null };

@@ -29,12 +29,12 @@ export function readClaudeEvent(raw: unknown): ClaudeHookEvent | null {
   const conversation = textOf(fields['session_id']);
   if (name === null || conversation === null) return null;
   const agentId = fields['agent_id'];
-  // With an unreadable id, a sub-agent would pass for the main agent and get its envelope.
+  // If the id is unreadable, the call is refused: the sub-agent would otherwise get its parent's envelope.
   if (agentId !== undefined && agentId !== null && textOf(agentId) === null) return null;
   return { name, conversation, agentId: textOf(agentId), toolUseId: textOf(fields['tool_use_id']), fields };
 }
 
-/** The event as one about a call; null if it does not name the call. */
+/** The event as an event about a call; null if it names no call. */
 export function toolEvent(event: ClaudeHookEvent): ClaudeToolEvent | null {
   const tool = textOf(event.fields['tool_name']);
   const { toolUseId } = event;

@@ -97,7 +97,7 @@ async function answer(at: HookCall): Promise<Reply> {
   }
 }
 
-/** Notes the transcript file and its current end, before which the messages of a resumed conversation lie. */
+/** Records the transcript file and its current length; the messages before it belong to an earlier conversation. */
 async function ownTranscript(
   { fields }: ClaudeHookEvent,
   { notes }: ConversationRecord,
@@ -146,7 +146,7 @@ async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, 
   const kept = (await host.takeForCall(record, toolUseId)) as unknown as KeptCall | null;
   if (kept === null) return;
   const { ticket, input } = kept;
-  // The run command itself records a command that has begun.
+  // If the command has begun, the run command records it.
   if (ticket === null && !(await host.revokeCommand(textOf(input['command']) ?? ''))) return;
   const concluded =
     ticket &&
@@ -185,17 +185,17 @@ async function giveUp({ event: { toolUseId }, record, host }: HookCall): Promise
     host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }
 
-/** Events whose reply can carry words to the model although there is nothing else to say. */
+/** Events whose reply can contain text for the model even if nothing else is to be reported. */
 const CARRY = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart'];
 
-/** Adds new messages to the refusal of a call: no PostToolUse follows it. */
+/** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
 async function withMessages({ event, record, host }: HookCall, reply: Reply): Promise<Reply> {
   if (event.name !== 'PreToolUse' || reply.kind !== 'deny') return reply;
   const messages = await host.withSession(record, turnMessages);
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 
-/** Adds what the operator did to a reply that the model reads. An agent that would stop reads it first. */
+/** Adds news about the operator's acts to a reply that the model reads, also before it stops. */
 async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
   const { event, host } = at;
   const record = await host.conversation(at.record.conversation);
@@ -224,15 +224,15 @@ async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
 async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return render(reply, null);
-  const record = await at.host.conversation(at.record.conversation); // with what the answer has noted meanwhile
+  const record = await at.host.conversation(at.record.conversation); // includes the notes that the handler added
   const { unshown: _, ...notes } = record.notes;
   await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
   return render(reply, `hopgate: ${unshown}`);
 }
 
 /**
- * The answer if a handler failed: a refusal. While a Stop hook is active it is only a message, because an agent that is
- * kept from stopping by a fault would never stop.
+ * The reply if a handler failed: a refusal. During a Stop hook it is only a message, because an agent that cannot stop
+ * would run forever.
  */
 function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = error instanceof Error ? error.message : String(error);

@@ -6,7 +6,7 @@ import type { HookCall } from './hook-call.ts';
 
 /** An allowed call, stored until it has ended. */
 export interface KeptCall {
-  /** null if the call runs contained, in the session, which records it. */
+  /** null if hopgate itself runs the call in the session, which records it. */
   readonly ticket: NativeTicket | null;
   /** The input that was allowed. */
   readonly input: { readonly [name: string]: Json };
@@ -19,8 +19,8 @@ export const takeCall = async ({ host, record, event }: HookCall<ClaudeToolEvent
   (await host.takeForCall(record, event.toolUseId)) as unknown as KeptCall | null;
 
 /**
- * True if the client ran the call with another input than the allowed one. It runs the call as its last hook returned
- * it, so another hook may have changed the call after hopgate allowed it.
+ * True if the client ran the call with other input than hopgate allowed. Another hook may have changed the input after
+ * hopgate's decision.
  */
 export const wasChanged = ({ input }: KeptCall, ran: ClaudeToolEvent['input']): boolean =>
   Object.keys(ran).length > 0 && Object.keys(input).some((key) => !isDeepStrictEqual(input[key], ran[key]));

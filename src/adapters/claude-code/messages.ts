@@ -20,7 +20,7 @@ export function denialText(
   return lines.join('\n');
 }
 
-/** The refusal of a client's tool that does not run here, if a hopgate tool does its work. */
+/** The refusal of a client's tool that is disabled here because a hopgate tool does the same. */
 export const callOursInstead = (
   tool: string,
   ours: { readonly tool: string; readonly args: unknown },
@@ -28,7 +28,7 @@ export const callOursInstead = (
 ): string =>
   `hopgate: ${tool} does not run here directly.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
-/** The refusal of a hopgate tool that Claude Code has itself. */
+/** The refusal of a hopgate tool that Claude Code also has itself. */
 export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the rules of the user's hold for it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
@@ -42,7 +42,7 @@ export const skillStays = ({ skill }: { readonly skill: string }, why: string): 
 export const claudeSubAgentStays = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
-/** Explains how to call the peripheral's tools in this client; follows the prompt section. */
+/** Explains how to call the peripheral's tools in this client; appended to the prompt section. */
 export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
   return [
     'In Claude Code, call Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked.',
@@ -53,10 +53,10 @@ export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
   ].join('\n');
 }
 
-/** The notice for a command in the background. */
+/** The text for the model about a command that runs in the background. */
 export const inTheBackground = (own: ClaudeToolName): string =>
   `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${own(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
-/** The notice for a command that cannot run in the background, although that was requested. */
+/** The text for the model if its command does not run in the background, although it requested that. */
 export const IN_THE_FOREGROUND =
   'hopgate: this command runs in the foreground, although run_in_background was requested: tests, git and deploy commands are recorded with their results. Its remaining processes are killed when it ends.';

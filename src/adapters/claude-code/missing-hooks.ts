@@ -7,7 +7,7 @@ type Heard = ConversationRecord['events'][number];
 
 /** Hook events that should have arrived before an event and did not. */
 export interface MissingHooks {
-  /** The text for the person at the client. */
+  /** The warning for the person who uses the client. */
   readonly text: string;
   readonly calls: readonly Heard[];
 }

@@ -7,7 +7,7 @@ import type { Json } from '../../spec/types.ts';
 /** Length to which each text of a result is cut, in characters. */
 const KEPT = 200_000;
 
-/** The client's result of a call, in the shape of the result of hopgate's tool of this name. */
+/** The client's result of a call, in the same shape as the result of the corresponding hopgate tool. */
 export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
   const said = fieldsOf(response as Json);
   const path = (name: string) => shown(root, textOf(said[name]));
@@ -40,7 +40,7 @@ export function nativeResult(tool: string, response: unknown, root: string): Nat
   }
 }
 
-/** The client's error as an outcome. */
+/** Converts the client's error to an outcome. */
 export const nativeFailure = (error: unknown): NativeOutcome => ({
   status: 'failed',
   code: 'client-error',

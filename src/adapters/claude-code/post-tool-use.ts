@@ -36,14 +36,14 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
     return text === '' ? NOTHING : { kind: 'tell', event: event.name, text };
   }
   const { toolUseId, tool, input } = event;
-  // The call that ran is not the one that was decided: it bypassed the session.
+  // The executed call differs from the decided one, so it bypassed the session.
   host.recordTranscript(record, toolCall({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
   const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor contained`;
   await recordHookEvent(at, heard, addWarning(record, text, false));
   return { kind: 'remark', text };
 }
 
-/** hopgate's tools whose answers describe the situation. */
+/** hopgate's tools whose answers describe the situation to the model. */
 const SHOWS = ['hop', 'mode', 'status'];
 
 const outcomeOf = ({ event, record }: HookCall<ClaudeToolEvent>, tool: string): NativeOutcome =>

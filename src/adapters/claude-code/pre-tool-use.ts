@@ -42,13 +42,13 @@ export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> 
 
 interface Decided {
   readonly reply: Reply;
-  /** The client itself runs the call, and the call changes something. */
+  /** True if the client itself runs the call and the call changes something. */
   readonly acts: boolean;
   /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
   readonly items: readonly Item[];
 }
 
-/** For calls that hopgate runs: the user's rules do not cover them, and hopgate asks a person where needed. */
+/** For calls that hopgate runs: the client's user rules do not apply, and hopgate itself asks a person. */
 const GRANTED = { decision: 'allow' } as const;
 
 const allow = (items: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
@@ -57,7 +57,7 @@ const allow = (items: readonly Item[], instead: Omit<Extract<Reply, { kind: 'all
   items,
 });
 
-/** A refusal that does not come from the gate. */
+/** A refusal by the adapter, not by the gate. */
 function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
   const items = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
@@ -76,7 +76,7 @@ async function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evid
   return { reply: { kind: 'deny', why }, acts: false, items: [calledAs(at, call), came] };
 }
 
-/** The client's call under the session's names for its tool and arguments. */
+/** The client's call in hopgate's terms: tool and arguments under their names in the spec. */
 const calledAs = ({ event }: HookCall<ClaudeToolEvent>, { tool, args }: Call): Item =>
   toolCall({ id: event.toolUseId, tool, input: args, channel: event.tool });
 
@@ -203,7 +203,7 @@ function inBackground({ specs, state }: Session, { tool, args }: Call): Call | n
     : null;
 }
 
-/** Refuses a tool of the client whose work only hopgate's own tool does here. */
+/** Refuses a client's tool that only hopgate's own tool replaces. */
 async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
   return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, claudeToolName(at.host)));
@@ -233,10 +233,10 @@ async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise
   return allow([], looks && tool !== 'web-fetch' ? GRANTED : {});
 }
 
-/** Tools without an equivalent in Claude Code, and the tool of Claude Code whose rules cover the same. */
+/** hopgate's tools without an equivalent in Claude Code, and the tool there whose user rules apply to them. */
 const RULED: { readonly [tool: string]: 'Read' | 'WebFetch' } = { glob: 'Read', grep: 'Read', 'web-fetch': 'WebFetch' };
 
-/** Refuses a tool whose reach no spec limits. */
+/** Refuses a tool that no scope can limit. */
 async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { toolUseId: id, tool, input: args } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
@@ -255,7 +255,7 @@ async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Prom
 async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused | null> {
   const own = await host.withSession(record, async (session) => {
     if (session.why(call) === null) return null;
-    const judged = await session.admit(call); // refused like the dry run, and recorded
+    const judged = await session.admit(call); // refused like the dry run, but recorded
     return judged.ok ? null : judged;
   });
   if (own) return own;

@@ -9,9 +9,9 @@ type Env = { readonly [name: string]: string | undefined };
 const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
 
 /**
- * True if a settings file of Claude Code has a rule that denies, or asks about, calls of a tool. Does not match the
- * rule against a call: only Claude Code knows what it matches. A file that exists and cannot be read counts as one with
- * such a rule.
+ * True if a settings file of Claude Code has a rule that denies calls of a tool or asks about them. The rule is not
+ * matched against a call, because only Claude Code knows its syntax. An existing file that cannot be read counts as
+ * having such a rule.
  */
 export function hasRules(tool: string, root: string, env: Env): boolean {
   // Rules from the command line of `hopgate claude`.

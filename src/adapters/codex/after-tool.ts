@@ -26,7 +26,7 @@ export async function afterTool(
   return describeFindings(concluded);
 }
 
-/** The outcome of a call. A patch is reported as text that begins with an exit code; an image as itself. */
+/** The outcome of a call. Codex reports a patch as a text that begins with an exit code. */
 function outcomeOf(response: unknown): NativeOutcome {
   if (typeof response !== 'string') return { status: 'ok', result: { by: 'codex' } };
   const said = response.slice(0, SHOWN);

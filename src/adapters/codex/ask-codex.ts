@@ -8,7 +8,7 @@ export interface ListedHook {
   readonly key: string;
   readonly eventName: string;
   readonly command: string | null;
-  /** `sessionFlags` for hooks given with `-c`; `user`, `project`, … */
+  /** The layer of configuration: `sessionFlags` (hooks given with `-c`), `user`, `project`, … */
   readonly source: string;
   readonly enabled: boolean;
   readonly currentHash: string;

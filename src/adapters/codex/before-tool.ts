@@ -83,7 +83,7 @@ function actionOf(
 
 const isSubAgent = ({ record }: At): boolean => record.conversation.agentId !== null;
 
-/** A refusal that does not come from the gate. */
+/** A refusal by the adapter, not by the gate. */
 function refuse({ event, host, record }: At, why: string): string {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   host.recordTranscript(
@@ -111,7 +111,7 @@ async function refusedBy(
   return text;
 }
 
-/** Codex's call under the session's names for its tool and arguments. */
+/** Codex's call in hopgate's terms: tool and arguments under their names in the spec. */
 const calledAs = ({ event }: At, { tool, args }: ToolCallOfOurs): Item =>
   toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
@@ -140,7 +140,7 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVer
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
   if (first.how === 'ours' && !isSubAgent(at)) return null;
-  // A refusal by the gate comes first: if the call is out of bounds, advice on how to call it would not help.
+  // The gate decides first: advice on how to make a forbidden call would be useless.
   for (const step of steps) {
     const refused = await dryRun(at, step);
     if (refused) return refusedBy(at, step, refused);
@@ -170,7 +170,7 @@ async function dryRun({ host, record }: At, { tool, args }: ToolCallOfOurs): Pro
   return above ? host.withSession(record, (session) => refusal(session, { ...call, above })) : null;
 }
 
-/** The refusal as `admit` records it; null if the call is allowed by now. */
+/** The refusal that `admit` records; null if the call is allowed in the meantime. */
 async function refusal(session: Session, call: NativeCall): Promise<Refused | null> {
   const admitted = await session.admit(call);
   return admitted.ok ? null : admitted;

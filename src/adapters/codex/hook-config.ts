@@ -54,11 +54,11 @@ function failingClosed(command: string, event: CodexEvent): string {
 function scriptOf(command: string, event: CodexEvent): string {
   switch (event) {
     case 'PreToolUse':
-      // An allow is an empty output.
+      // Empty output means that the call is allowed.
       return `o=$(${command}); s=$?; [ -n "$o" ] && [ $s -eq 0 ] && s=1; ${CLOSE}`;
     case 'Stop':
     case 'SubagentStop':
-      // A blocked agent would never stop, and no effect on the world is decided here.
+      // At these events an error must not block: a blocked agent would never stop, and no effect depends on them.
       return `(${command}) || exit 0`;
     default:
       return `(${command}); s=$?; ${CLOSE}`;

@@ -70,7 +70,7 @@ async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promi
   }
 }
 
-/** Adds what the operator did to an answer that the model reads. An agent that would stop reads it first. */
+/** Adds news about the operator's acts to an answer that the model reads, also before it stops. */
 async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answer: HookAnswer): Promise<HookAnswer> {
   const { hook_event_name: name } = event;
   const stops = name === 'Stop' && !event.stop_hook_active;
@@ -97,7 +97,6 @@ interface Said {
 
 const joined = (before: string | undefined, text: string): string => (before ? `${before}\n\n${text}` : text);
 
-/** Records the event in its conversation, and returns the conversation's record. */
 async function arrived(event: CodexHookEvent, host: HookContext, env: Env): Promise<ConversationRecord> {
   const record = await host.conversation(conversationOf(event, env));
   const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
@@ -127,13 +126,13 @@ async function tell(
   if (told === null) return SILENCE;
   host.recordTranscript(record, delivered(told, situation, event.hook_event_name));
   if (known) return context(event, told);
-  // Codex silently skips hooks that it does not trust. The `begun` note shows that the hooks were active at the start.
+  // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
   if (event.hook_event_name === 'SessionStart') await note(host, record, event, begin(event, record));
   const given = async () => note(host, await host.conversation(record.conversation), event, { shown: text });
   return { ...context(event, told), given };
 }
 
-/** The texts that there are, one after the other; null if there is none. */
+/** Joins the texts that are not null; null if there are none. */
 const together = (...texts: readonly (string | null)[]): string | null =>
   texts.filter((each) => each !== null).join('\n') || null;
 
@@ -144,8 +143,8 @@ function context({ hook_event_name: hookEventName }: CodexHookEvent, text: strin
 }
 
 /**
- * Notes at the start of a conversation. The messages that a resumed conversation already contains do not belong to this
- * session, so reading begins at the current end of the log.
+ * Records the start of a conversation. A resumed conversation already contains messages of another session, so reading
+ * begins at the current end of the log.
  */
 const begin = (
   { transcript_path: file }: CodexHookEvent,

@@ -25,8 +25,8 @@ const MASK_DEPTH = 8;
 const TOOL_TIMEOUT_SECONDS = 1200;
 
 /**
- * Maximum number of tokens of a tool's answer that Codex shows its model. It cuts out the middle of longer ones. Models
- * that it does not know get a quarter of this by default, less than a part of a long answer.
+ * Maximum number of tokens that Codex shows its model of one answer; it cuts the middle out of longer ones. For models
+ * that it does not know, Codex's default is a quarter of this, too little for one part of a long answer.
  */
 const OUTPUT_TOKENS = 10_000;
 
@@ -123,7 +123,7 @@ export function mcpOverrides(server: McpServer, name = 'hopgate'): readonly Over
   ];
 }
 
-/** Removes Codex's shell: commands run only through hopgate. For programs whose session no hook reaches. */
+/** Removes Codex's shell, so that commands run only through hopgate. For programs whose calls no hook reports. */
 export const withoutShell = (): readonly Override[] => [override('features.shell_tool', false)];
 
 /** Adds hopgate's hooks as a layer of their own; the user's hooks run as well. */

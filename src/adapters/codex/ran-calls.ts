@@ -29,7 +29,7 @@ export function ranInCodex(file: string): readonly RanInCodex[] {
 function callIn(item: { readonly [name: string]: unknown }): Pick<RanInCodex, 'tool' | 'input'> | null {
   switch (item['type']) {
     case 'McpToolCall':
-      // Codex itself answers these questions, for example for the list of resources.
+      // Requests that Codex answers itself, such as the list of resources.
       if (item['server'] === 'codex') return null;
       return { tool: `mcp__${item['server']}__${item['tool']}`, input: item['arguments'] ?? {} };
     case 'CommandExecution':

@@ -3,7 +3,7 @@ import { isObserved } from '../../gate/scope/observe-only.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
 import type { Mode, ProjectConfig, SpecSet } from '../../spec/types.ts';
 
-/** The permissions of a Codex thread itself, apart from hopgate's tools. */
+/** The permissions of the Codex thread itself; hopgate's tools have their own. */
 export interface CodexThreadOptions {
   /** `workspace-write` only if the peripheral and the mode allow changes to files. */
   readonly sandboxMode: 'read-only' | 'workspace-write';

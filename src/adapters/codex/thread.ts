@@ -39,9 +39,8 @@ export interface RemoteSession {
 export interface ThreadSettings {
   /** Further options for every turn, such as `model`. The options that hopgate sets override them. */
   readonly options?: { readonly [name: string]: unknown };
-  /** The id of a thread to resume. */
   readonly id?: string;
-  /** Called before a turn for which the thread starts, or is resumed with other options. */
+  /** Called before a turn that starts the thread, or resumes it with other options. */
   readonly onOptions?: (options: CodexThreadOptions) => void;
 }
 
@@ -106,7 +105,7 @@ async function optionsOf(session: Session | RemoteSession): Promise<{ options: C
   return { options: threadOptions(specs, config, peripheral, root, mode), root };
 }
 
-/** A permission profile and a sandbox mode exclude each other. */
+/** Codex accepts either a permission profile or a sandbox mode. */
 function sdkOptions(options: CodexThreadOptions, root: string, byProfile: boolean): SdkThreadOptions {
   const { sandboxMode, approvalPolicy, networkAccess, webSearch } = options;
   const all = { approvalPolicy, workingDirectory: root, webSearchMode: webSearch };

@@ -9,7 +9,7 @@ const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']
 
 /** A tool of Codex, read from its name in a hook event. */
 export interface CodexTool {
-  /** The name in the tables: without a namespace; a hopgate tool as the spec spells it. */
+  /** The name as the tables list it: without a namespace; a hopgate tool is spelled as in the spec. */
   readonly name: string;
   /** True if the tool has no effect on the world. */
   readonly inner: boolean;

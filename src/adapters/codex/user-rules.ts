@@ -100,12 +100,12 @@ function unlessMissing<T>(read: () => T): T | null {
 
 const WORD = /(?:[\w./:=@%+,-]|'[^'\0]*'|"[^"$`\\!\0]*")+/;
 const WORDS = new RegExp(`^ *${WORD.source}(?: +${WORD.source})* *$`);
-/** Shell words that run or read the words after them. */
+/** Shell words that run the words after them or read them as a script. */
 const SHELL_WORDS: ReadonlySet<string> = new Set([
   ...['.', 'builtin', 'command', 'coproc', 'eval', 'exec', 'source', 'time', 'trap'],
 ]);
 
-/** The words of a command that the shell runs unchanged; null if it may expand, redirect or run more. */
+/** The words of a command that the shell runs unchanged; null if the shell may expand, redirect or run more. */
 function plainWords(command: string): readonly string[] | null {
   if (!WORDS.test(command)) return null;
   const words = [...command.matchAll(new RegExp(WORD, 'g'))].map(([word]) =>

@@ -15,9 +15,9 @@ export interface InputSchema {
 
 /** A tool as an agent's program offers it to its model. */
 export interface AgentTool {
-  /** The id in the spec's catalogue, or one of {@link CONTROLS}. */
+  /** The tool's id in the spec's catalogue, or one of {@link CONTROLS}. */
   readonly name: string;
-  /** `control`: moves or explains the session instead of touching the world; always there. */
+  /** `control`: changes or explains the session's state and has no outside effect; always available. */
   readonly kind: 'tool' | 'control';
   readonly description: string;
   readonly inputSchema: InputSchema;
@@ -39,7 +39,7 @@ export interface AgentCall {
   readonly messageId?: string;
   /** False: new messages wait for the next answer, because the agent may never read this one. */
   readonly messages?: boolean;
-  /** The W3C trace context of the call: the spans of a session in another process join the client's trace. */
+  /** The W3C trace context of the call, so that spans of a session in another process join the client's trace. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
   /** The person's answer to the request of `wants`: a yes, null for a no, or why it counts as a no. */
   readonly approved?:
@@ -48,7 +48,7 @@ export interface AgentCall {
     | null;
   /** Why the user's own rules for the client refuse the call: it is not carried out. */
   readonly refused?: string;
-  /** The answer, which the adapter has already: the call is recorded and not carried out. */
+  /** The answer, if the adapter already has it: the call is recorded and not carried out. */
   readonly answer?: string;
 }
 
@@ -56,7 +56,6 @@ export interface AgentCall {
 export interface AgentAnswer {
   /** `refused`: by the gate or the tool; `denial` has the remedy. `failed`: the tool ran without success. */
   readonly status: 'ok' | 'failed' | 'refused';
-  /** The text for the model. */
   readonly text: string;
   /** The answer as data: a tool's result, a hop's fruit and context, the status, … */
   readonly data: Json;
@@ -78,14 +77,15 @@ export interface AgentSession {
   tools(): Promise<readonly AgentTool[]>;
   /** Every tool of the spec set, and the controls: for frameworks that fix an agent's tools when they make it. */
   allTools(): Promise<readonly AgentTool[]>;
-  /** Never throws for what the agent did. */
+  /** Carries out a call. Never throws because of the agent's input. */
   call(call: AgentCall): Promise<AgentAnswer>;
-  /** The approval that a person has to give before this call goes through; null if none. A dry run. */
+  /** The approval by a person that this call needs; null if none. A dry run. */
   wants(call: AgentCall): Promise<ApprovalRequest | null>;
   status(): Promise<SessionStatus & { readonly available: Available }>;
   /**
-   * The prompt for the model on entry and after a compaction: its place, its context, its tools, its exits and the new
-   * messages, which count as shown. `messages: false` leaves them for the next answer, if the model may lack it.
+   * The prompt for the model on entry and after a compaction: its place, context, tools, exits and new messages, which
+   * then count as shown. With `messages: false` they are delivered with the next answer instead, for clients that may
+   * drop the prompt.
    */
   prompt(options?: { readonly messages?: boolean }): Promise<string>;
   /** Releases the session; it can be opened again by its id. */

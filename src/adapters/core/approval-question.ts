@@ -19,7 +19,10 @@ const AGAIN = {
 
 const notGranted = (problem: string): string => `Nothing is approved yet: ${visible(problem)}.`;
 
-/** Lines of a message that Claude Code shows. Of a longer one it shows one line less, and the number of hidden ones. */
+/**
+ * Number of lines of a message that Claude Code shows. For a longer message it shows one line less, and the number of
+ * hidden lines.
+ */
 const SHOWN_LINES = 4;
 
 /** The question for the operator: all that the approval would bind, after the command that shows it in full. */
@@ -52,7 +55,7 @@ export const commandQuestion = (command: string, why: string, isAgain: boolean):
     ...command.split('\n').map(barred),
   ].join('\n');
 
-/** Names the files that a diff changes, for the line that no form cuts off. */
+/** Names the files that a diff changes, in a line that forms never cut off. */
 function summaryOf(diff: readonly string[] | null): string {
   const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);
   if (files.length === 0) return '';

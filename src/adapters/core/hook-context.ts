@@ -26,7 +26,7 @@ export interface ConversationRecord {
   readonly parent: string | null;
   /** The last 50 hook events, newest last. They show which hooks are missing. */
   readonly events: readonly { readonly name: string; readonly at: string; readonly toolUseId: string | null }[];
-  /** Notes of the adapter, such as that it has asked for the PAR. */
+  /** Notes of the adapter, such as that it has requested the PAR. */
   readonly notes: { readonly [name: string]: Json };
 }
 
@@ -49,7 +49,7 @@ export interface HookContext {
     record: ConversationRecord,
     call: { readonly tool: string; readonly args: Json },
   ): Promise<Denial | null>;
-  /** Stores a value between two events of a call, such as an admitted ticket under the client's tool-use id. */
+  /** Stores a value from one event of a call to the next, such as an admitted ticket under the client's tool-use id. */
   storeForCall(record: ConversationRecord, key: string, value: Json): Promise<void>;
   /**
    * Reports a masked file that the client would show its model through an instruction file of the repository; null if
@@ -69,14 +69,14 @@ export interface HookContext {
   ): Promise<string | null>;
   /** True if the operator approved this request in advance, so that no person is asked. */
   isApproved(record: ConversationRecord, request: ApprovalRequest): boolean;
-  /** Returns the value and removes it; null if there is none. */
+  /** Returns a stored value and removes it; null if there is none. */
   takeForCall(record: ConversationRecord, key: string): Promise<Json>;
   /**
    * A shell command line for the client to run instead of the agent's own. It runs this tool call in the session and
    * reproduces the standard output, the standard error and the exit status of the agent's command. It works once.
    */
   commandFor(record: ConversationRecord, call: ContainedCall): Promise<string>;
-  /** Takes back such a command, also as a part of a longer one; false if it has been run. */
+  /** Cancels such a command, also as a part of a longer one; false if it has run. */
   revokeCommand(command: string): Promise<boolean>;
   /** Adds events to the transcript of the conversation's session. Appends lines to a file, and never throws. */
   recordTranscript(record: ConversationRecord, ...items: readonly Item[]): void;
@@ -100,6 +100,6 @@ export interface HookAnswer {
   readonly exit: 0 | 2;
   readonly stdout: string;
   readonly stderr: string;
-  /** Called once if the answer is given in time: notes what the client has been shown. */
+  /** Called once if the answer arrives in time: records the content that the client was shown. */
   readonly given?: () => Promise<unknown>;
 }

@@ -18,13 +18,13 @@ export function agentSession(session: Session): AgentSession {
   let running = 0;
   const call = async (call: AgentCall): Promise<AgentAnswer> => {
     const before = toolNames(session);
-    // These were shown before this call began, so a request of the agent has contained them.
+    // Messages shown before this call began: a request of the agent has contained them.
     const seen = shownMessages(session);
     running += 1;
     const answer = await carryOut(session, call).finally(() => {
       running -= 1;
     });
-    // Reading the inbox waits for the other calls, so only the last of parallel calls brings the messages.
+    // Reading the inbox waits for the other calls, so only the last of several parallel calls returns the messages.
     if (running > 0 || call.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
     await acknowledgeShown(session, seen);
     const messages = await newMessages(session);
@@ -69,7 +69,7 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   if (name === 'hop') {
     const hop = hopOf(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
-    // A hop without a change of mode is queued at once: a call that the model made after it must be judged after it.
+    // A hop without a mode change is queued at once, so that the model's later calls are judged after it.
     const modes = modesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
     for (const { from: _, ...mode } of modes) {
       const changed = await session.setMode(mode, answering);
@@ -106,7 +106,7 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   return { status: 'failed', text, data: { code, message, result: data }, denial: null };
 }
 
-/** The lawful way after an error of the sandbox, as a line of its own; empty if there was none. */
+/** Advice after an error of the sandbox, as a line of its own; empty if there was none. */
 function adviceOn(session: Session, data: Json): string {
   if (!isObject(data) || typeof data['exit'] !== 'number' || data['exit'] === 0) return '';
   const advice = sandboxAdvice(session, `${data['stderr']}\n${data['stdout']}\n${data['noNetwork']}`);
@@ -133,7 +133,6 @@ const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Appro
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-/** The answer to a refused call. */
 export const describeDenialFor = (session: Session, denial: Denial): Answered => ({
   status: 'refused',
   text: describeRefusal(denial, firstHop(session, denial)),

@@ -6,7 +6,7 @@ import type { ConversationRecord, HookContext } from './hook-context.ts';
 /** The name of the note with the `seq` of the last reported act. */
 const TOLD = 'toldActs';
 
-/** A report to the model about recent acts of the operator. */
+/** A report to the model about the operator's recent acts. */
 export interface OperatorNews {
   readonly text: string;
   /** The notes to record once the text has been given to the client. */

@@ -55,7 +55,7 @@ const NOT_TOLD = new Set(['session-id', 'author', 'session-log', 'changed-files'
 const LONGEST = 120;
 const MOST_FILES = 8;
 const MOST_WAYS = 40;
-/** The number of tools that are listed with their purpose; the model has the definitions of the others. */
+/** Maximum number of tools that are listed with their purpose; the model has the definitions of the others. */
 const MOST_TOOLS = 12;
 const MOST_NAMES = 60;
 
@@ -132,7 +132,7 @@ function waysOut({ exits, ships, toState, location }: SessionSituation, name: Na
   ];
 }
 
-/** The exit for the example: the fewest needs, to where a named exit leads. Its `hop-…` claims nothing. */
+/** The exit for the example: the one with the fewest needs. An exit `hop-…` claims no fact. */
 function easiestOf(exits: readonly WayOut[]): WayOut | undefined {
   const least = Math.min(...exits.map(({ needs }) => needs.length));
   const easy = exits.filter(({ needs }) => needs.length === least);

@@ -8,7 +8,7 @@ type Fields = { readonly [name: string]: Json };
 export function renderResult(result: Json): string {
   if (typeof result === 'string') return result;
   if (!isObject(result)) return JSON.stringify(result);
-  // A world's turn is written for its reader already; its fields say the same to programs.
+  // A world's turn is already text for the reader; its fields repeat it for programs.
   if (typeof result['text'] === 'string' && typeof result['source'] === 'string') return result['text'];
   if (typeof result['exit'] === 'number' || typeof result['stdout'] === 'string') return command(result);
   if (typeof result['text'] === 'string' && typeof result['from'] === 'number') return file(result);
@@ -123,7 +123,7 @@ function page(result: Fields): string {
   );
 }
 
-/** The answer of an MCP server: its texts, a placeholder for other content, no data that a text repeats. */
+/** The answer of an MCP server: its texts, a placeholder for other content, and its data if no text repeats it. */
 function blocks(result: Fields): string {
   const content = result['content'] as Json[];
   const data = result['structuredContent'];

@@ -26,15 +26,15 @@ function gitAdvice(session: Session): string {
   return `hopgate: git's own folder is read-only for this command in ${here}; ${restore}${commit}`;
 }
 
-/** The way to a peripheral in which bash-git does this; empty if there is none. */
+/** The path of exits to a peripheral in which bash-git does this; empty if there is none. */
 function wayToGit(session: Session, sub: string, text: string): string {
   const { way } = session.why({ tool: 'bash-git', args: { sub } }) ?? {};
   return way && way.length > 0 ? `${text}${describeWay(way)}` : '';
 }
 
 /**
- * The lawful way to do what the sandbox's kernel refused a command, judged by the error that the command printed; null
- * if it printed none. Only advice: no decision depends on it.
+ * Advice after a command that the sandbox's kernel refused, derived from the error that the command printed; null if it
+ * printed none. No decision depends on it.
  */
 export function sandboxAdvice(session: Session, output: string): string | null {
   if (GIT_READ_ONLY.test(output)) return gitAdvice(session);

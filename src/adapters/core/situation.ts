@@ -21,7 +21,7 @@ export interface WayOut {
 
 export interface WayToShip {
   readonly to: string;
-  /** The peripherals on the way, the last of them `to`. */
+  /** The peripherals on the path; the last is `to`. */
   readonly via: readonly string[];
   readonly needs: readonly string[];
   /** The branches that may be committed on and pushed; empty if git is not configured. */
@@ -45,7 +45,7 @@ export interface SessionSituation {
     readonly status: 'active' | 'expired' | 'interrupted' | 'outside' | 'closed';
     readonly mode: Mode | null;
   };
-  /** The data that the agent has here. */
+  /** The context fields that the agent has here. */
   readonly sees: {
     /** The fields that the peripheral requires on entry. */
     readonly context: Fields;
@@ -59,7 +59,7 @@ export interface SessionSituation {
   readonly scope: Constraints['scope'] | null;
   /** The exits and where they lead (outside of any peripheral: the possible entries). */
   readonly exits: readonly WayOut[];
-  /** The ways to the peripherals that ship, with all that they still need. */
+  /** The paths to the peripherals that ship, with all remaining needs. */
   readonly ships: readonly WayToShip[];
   /** The stated fields of this visit's fruit, which a hop must contain. */
   readonly toState: readonly {
@@ -72,16 +72,16 @@ export interface SessionSituation {
     readonly onlyHere: boolean;
   }[];
   readonly forbidden: {
-    /** Tools of this peripheral that are closed by the mode, a limit or the end of the visit. */
+    /** Tools of this peripheral that the mode, a limit or the end of the visit makes unavailable. */
     readonly shut: readonly string[];
-    /** Tools that are not of this peripheral. */
+    /** Tools of other peripherals. */
     readonly absent: readonly string[];
     readonly rules: readonly string[];
   };
   readonly modes: readonly { readonly to: Mode; readonly needs: readonly string[] }[];
   readonly limits: {
     readonly steps: { readonly used: number; readonly of: number } | null;
-    /** ISO time at which the visit's time is up. */
+    /** ISO time at which the visit's time limit ends. */
     readonly until: string | null;
   };
 }
@@ -153,7 +153,7 @@ function shipWay(session: Session, to: string): readonly WayToShip[] {
   return [{ to, via: way.map((leg) => leg.to), needs, branches: git === null ? [] : branchPatterns(git) }];
 }
 
-/** The way to a peripheral that ships, in words. */
+/** The path to a peripheral that ships, in words. */
 export const describeShipping = ({ via, needs, branches }: WayToShip): string =>
   [
     ...(via.length > 1 ? [via.join(' → ')] : []),
@@ -161,7 +161,7 @@ export const describeShipping = ({ via, needs, branches }: WayToShip): string =>
     ...(branches.length > 0 ? [`on branch ${branches.join(' or ')}`] : []),
   ].join('; ');
 
-/** The peripherals whose context must have this fruit of a peripheral, and still lacks it. */
+/** The peripherals whose context requires this fruit and still lacks it. */
 const neededBy = ({ specs, state }: Session, field: string): readonly string[] =>
   Object.values(specs.peripherals).flatMap(({ id, context }) => {
     const rule = own(context, field);
@@ -202,7 +202,7 @@ export function hopCall(
   };
 }
 
-/** The arguments of the `hop` with which the way of a refusal begins; null if it names no way. */
+/** The arguments of the first `hop` on the path that a refusal suggests; null if it suggests none. */
 export function firstHop(session: Session, { way }: Pick<Denial, 'way'>): Fields | null {
   const [first] = way ?? [];
   if (!first) return null;

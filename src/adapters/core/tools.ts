@@ -43,7 +43,7 @@ function modeInWords(gate: GateSpec, mode: Mode): string {
   return `${strongest ? EFFECT_WORDS[strongest] : 'no tools'}${approved ? '; the operator approves it' : ''}`;
 }
 
-/** The arguments that explain a change of mode. */
+/** The arguments that explain a mode change. */
 function modeTexts({ transitions }: GateSpec) {
   const summed = [...new Set(transitions.flatMap(({ from, summary }) => (summary ? [from] : [])))].join(' or ');
   const approved = [...new Set(transitions.flatMap(({ to, approval }) => (approval ? [to] : [])))].join(' or ');
@@ -113,7 +113,6 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
   return [hop, ...(gate ? [mode(gate)] : []), status, why];
 }
 
-/** The tools and controls available now. */
 export function toolsNow(session: Session): readonly AgentTool[] {
   const here = session.available().tools.flatMap((id) => {
     const tool = session.tool(id);

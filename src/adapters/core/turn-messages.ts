@@ -14,7 +14,7 @@ export async function turnMessages(session: Session): Promise<string | null> {
   return fresh.length === 0 ? null : messagesText(fresh);
 }
 
-/** Messages as an answer to the agent contains them, at its end. */
+/** Messages in the form in which they end an answer to the agent. */
 export const messagesText = (messages: readonly Message[]): string => `${renderMessages(messages)}\n${HOW_TO_ANSWER}`;
 
 /** The new messages of a session for its agent's next request. They count as shown. */
@@ -43,5 +43,5 @@ export async function acknowledgeShown(
   else shown.delete(session.id);
 }
 
-/** Shows unacknowledged messages again: the agent's program began again, and may have lost them. */
+/** Shows unacknowledged messages again, because the restarted program of the agent may have lost them. */
 export const showAgain = (session: Session): boolean => shown.delete(session.id);

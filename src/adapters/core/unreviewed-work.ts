@@ -13,16 +13,16 @@ export interface UnreviewedWork {
   /** The peripheral that the session is in; null if it is outside. */
   readonly peripheral: string | null;
   /**
-   * The arguments of the `hop` to a peripheral that reflects, with the fields and the mode that it needs; null if
-   * none leads there from here without more, such as an approval.
+   * The arguments of the `hop` to a peripheral that reflects, with its fields and mode; null if such a hop is
+   * impossible from here or needs more, such as an approval.
    */
   readonly hop: Fields | null;
 }
 
-/** The name of the note with the number of entries of the session's evidence when the user's turn began. */
+/** The name of the note that stores how many entries the evidence had when the user's turn began. */
 const TURN = 'turnBegan';
 
-/** The note for a prompt of the user: work before it belongs to earlier turns. */
+/** The note for a prompt of the user; work before it belongs to earlier turns. */
 export const turnBegins = async (session: Session): Promise<ConversationRecord['notes']> => ({
   [TURN]: (await session.evidence()).length,
 });
@@ -40,13 +40,13 @@ export async function unreviewedWork(
   if (closed || isReflective(session, peripheral)) return null;
   if (!(await isWorthReview(session, typeof from === 'number' ? from : 0))) return null;
   const exits = situation(session).exits.filter(({ to }) => isReflective(session, to));
-  // Prefers the exit `hop-…`, which claims nothing but the move.
+  // Prefers the exit `hop-…`, because it claims no fact.
   const byPreference = exits.toSorted((a, b) => Number(b.exit === `hop-${b.to}`) - Number(a.exit === `hop-${a.to}`));
   for (const { call } of byPreference) if (await goesThrough(session, call)) return { peripheral, hop: call };
   return { peripheral, hop: null };
 }
 
-/** True if the session would allow the hop, and the changes of mode that it asks for, without a person. */
+/** True if the session would allow the hop, and the mode changes that it requests, without asking a person. */
 async function goesThrough(session: Session, call: Fields): Promise<boolean> {
   const modes = modesOfHop(call, session);
   for (const { from, ...mode } of modes) if (await session.whyMove({ mode }, from)) return false;
@@ -60,7 +60,7 @@ const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
     (field) => field.kind === 'observed' && field.from === 'par',
   );
 
-/** Only tools that act leave an outcome of their own. A command that changed nothing only looked. */
+/** Only tools that act leave an outcome entry. A command that changed nothing is not work. */
 async function isWorthReview(session: Session, from: number): Promise<boolean> {
   const bodies = (await session.evidence()).map(({ body }) => fieldsOf(body));
   if (bodies.some(({ event }) => event === 'par')) return false;

@@ -37,7 +37,7 @@ export function callResult(
 
 const openBlock = (openNow: readonly string[]) => textBlock(`Tools open now: ${openNow.join(', ')}.`);
 
-/** True if the answer's own line of tools has these names; it does not name the controls, which are always open. */
+/** True if the answer itself lists exactly these tools; controls are never listed, being always available. */
 const namesAll = ({ text }: AgentAnswer, openNow: readonly string[]): boolean => {
   const line = /^Now: .*tools open: (.*)\.$/m.exec(text)?.[1]?.split(', ') ?? [];
   return openNow.every((name) => line.includes(name) || (CONTROLS as readonly string[]).includes(name));
@@ -58,7 +58,7 @@ function upstreamResult({ status, data }: AgentAnswer): {
   const result = status === 'failed' ? objectOr(objectOr(data)?.['result']) : objectOr(data);
   const content = result?.['content'];
   if (!Array.isArray(content) || !content.every((block) => isSpecType.ContentBlock(block))) return null;
-  if (status === 'failed' && content.length === 0) return null; // the failure did not come from the server
+  if (status === 'failed' && content.length === 0) return null; // hopgate caused the failure, not the server
   return {
     content: content as unknown as ContentBlock[],
     structuredContent: objectOr(result?.['structuredContent']),

@@ -22,7 +22,7 @@ const AT_MOST = 100;
  */
 export type Said = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
 
-/** Why a form that was accepted twice without a yes is a no. */
+/** The reason why a form that was accepted twice without a yes counts as a no. */
 export const UNTICKED_AGAIN = 'they accepted the form twice without setting Approve';
 
 interface Taken {
@@ -62,7 +62,7 @@ export class Questions {
     this.#now = now;
   }
 
-  /** `grants`: the person may write limits, which make the yes a grant. */
+  /** `grants`: the person may enter limits, which turn the yes into a grant. */
   ask(call: AgentCall, wanted: ApprovalRequest, options: QuestionOptions, grants: boolean): InputRequiredResult {
     return this.put(call, approvalQuestion(wanted, options), wanted.hash, options.again === 'unticked', grants);
   }

@@ -91,7 +91,7 @@ export async function carryOut(
       return (await ended).result;
     }
     const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...asked }));
-    // A hop with a change of mode may need two approvals: the person is asked one after the other.
+    // A hop with a mode change may need two approvals; the person is asked for one after the other.
     const next = asked.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
     if ('question' in next) return next.question;
     return finish(answer);

@@ -7,7 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 
-/** The client's own information, from the request or from its connection. */
+/** The client's information, from the request or from its connection. */
 export function connectedClient(
   server: Server,
   { mcpReq }: ServerContext,

@@ -7,7 +7,7 @@ import { mcpServer } from './server.ts';
 /** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
 const AT_MOST = 64;
 
-/** The connections of clients with the protocol of 2025: stored from `initialize` on, by the id in a header. */
+/** The connections of clients that speak MCP 2025-11-25 or older, by the id in `Mcp-Session-Id`. */
 export class LegacyConnections {
   readonly #host: McpHost;
   /** Least recently used first. */

@@ -3,10 +3,12 @@ import type { AgentAnswer, AgentCall, AgentTool } from '../core/agent-session.ts
 import { argumentsOf } from '../core/calls/controls.ts';
 import { messagesText } from '../core/turn-messages.ts';
 
-/** Answers of which the further parts are kept. */
+/** An answer whose remaining parts are stored. */
 const KEPT = 8;
 
-/** Splits answers that are too long for a client's model, and keeps the further parts until the model asks for them. */
+/**
+ * Splits answers that are too long for a client's model, and stores the remaining parts until the model requests them.
+ */
 export class LongAnswers {
   readonly #bytes: number;
   readonly #kept = new Map<string, readonly string[]>();
@@ -16,7 +18,7 @@ export class LongAnswers {
     this.#bytes = bytes;
   }
 
-  /** The definition of `status` for a client whose model may ask for a part; any other tool as it is. */
+  /** The definition of `status` for a client whose model may request a part; any other tool unchanged. */
   offer(tool: AgentTool): AgentTool {
     if (tool.name !== 'status' || this.#bytes === Number.POSITIVE_INFINITY) return tool;
     const part = { type: 'string', description: 'A further part of a long answer, by the name given there.' };
@@ -24,7 +26,7 @@ export class LongAnswers {
     return { ...tool, inputSchema: { ...inputSchema, properties: { ...inputSchema.properties, part } } };
   }
 
-  /** The part that a call asks for, as its answer; null if it asks for none. */
+  /** The part that a call requests, as its answer; null if it requests none. */
   asked({ name, input }: AgentCall): string | null {
     const { part } = argumentsOf(input);
     if (name !== 'status' || typeof part !== 'string') return null;

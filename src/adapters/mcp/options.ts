@@ -26,7 +26,7 @@ export interface McpOptions {
   readonly describes?: boolean;
   /** True if an approver of the session has answered already: the person at the client is not asked. */
   readonly answeredAhead?: (request: ApprovalRequest) => boolean | Promise<boolean>;
-  /** Applies the user's rules for the client's own tools to a call; null if none is against it. They only restrict. */
+  /** Applies the user's rules for the client's own tools to a call, as restrictions; null if none is against it. */
   readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
   /** The lines of the change that an approval would ship, to show to the person; null if there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
@@ -44,7 +44,7 @@ export interface McpOptions {
   readonly waitSeconds?: number;
   /** Interval of progress notifications, for clients that request them, in milliseconds. Default: 5000. */
   readonly progressMs?: number;
-  /** Does a call under the W3C trace context of its request (`traceparent` in `_meta`): `hopgate/telemetry` has it. */
+  /** Runs a call under the W3C trace context of its request (`traceparent` in `_meta`); see `hopgate/telemetry`. */
   readonly inTrace?: <T>(meta: { readonly [field: string]: unknown }, work: () => T) => T;
   /** Called with errors that the protocol does not report. */
   readonly onError?: (error: Error) => void;

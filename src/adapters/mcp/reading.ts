@@ -7,7 +7,7 @@ export interface McpReading {
   thread(): Promise<string>;
   /** The spec set that the session is pinned to. */
   spec(): Promise<SpecSet>;
-  /** The constraints of a peripheral, as data: all that it allows and forbids. */
+  /** The constraints of a peripheral, as data: everything that it allows and forbids. */
   constraints(peripheral: string): Promise<Json>;
   /** The messages of the session that no request of its agent has contained, in the order of the inbox. */
   inbox(): Promise<readonly Message[]>;

@@ -1,6 +1,6 @@
 /**
- * Tracks when a client lists the tools. If a client is notified of a change and answered at once, its next request
- * shows the model the old list. If it lists the tools before the answer, the request shows the new list.
+ * Tracks when a client lists the tools. If a client is notified of a change and answered at once, its next request to
+ * the model contains the old list. If it lists the tools before the answer, the request contains the new list.
  */
 export class Relisting {
   #count = 0;

@@ -8,7 +8,6 @@ import { LegacyConnections } from './legacy-connections.ts';
 import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './server.ts';
 
-/** The path of the endpoint. */
 export const PATH = '/mcp';
 
 export interface HttpOptions {

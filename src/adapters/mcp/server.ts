@@ -49,7 +49,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
   return server;
 }
 
-// Clients may cut the instructions off or leave them out, so that messages come with an answer.
+// Clients may cut off or drop the instructions, so messages come with an answer instead.
 async function introduction({ describes = true, session }: McpHost['options']): Promise<string> {
   return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
 }

@@ -3,7 +3,6 @@ import type { Envelope, Switch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, leaking } from '../driver.ts';
 import { startProgram } from './program.ts';
 
-/** An agent's program on this machine. */
 export interface AgentProgram {
   /** The program's path, or a name on the PATH. */
   readonly program: string;

@@ -5,7 +5,7 @@ import { type AgentDriver, AgentFailed } from '../driver.ts';
 interface HttpAgent {
   readonly url: string;
   readonly token: string | null;
-  /** The switches that the operator knows to be off there. */
+  /** The switches that are off there, according to the operator. */
   readonly honours: readonly Switch[];
 }
 

@@ -19,7 +19,7 @@ interface DocumentServerOptions {
   /** The name of the document: the path of its address. */
   readonly name: string;
   readonly host: string;
-  /** Null: the port of the review so far if it is free, else any free one. */
+  /** null: the port that the review used so far if it is free, else any free port. */
   readonly port: number | null;
   /** True if the holder of this token may read and write. */
   readonly admits: (token: string) => boolean;
@@ -30,7 +30,6 @@ export interface DocumentServer {
   readonly port: number;
   facts(): ReviewFacts;
   keepFacts(facts: ReviewFacts): void;
-  /** The contributions that are on disk. */
   contributions(): Contributions;
   /** Resolves when the agent's contribution is on disk. @throws Error if the disk refuses it */
   holds(agent: string): Promise<void>;
@@ -114,7 +113,7 @@ const listenAt = (server: Server, host: string, port: number): Promise<void> =>
     });
   });
 
-/** The HTTP status that refuses a connection; null if it is admitted. A browser sends its origin and is refused. */
+/** The HTTP status that rejects a connection; null if it is accepted. One with an `Origin` is rejected. */
 function refusal({ url, headers }: IncomingMessage, name: string, admits: (token: string) => boolean): number | null {
   if (headers.origin !== undefined) return 403;
   if (!admits(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '')) return 401;

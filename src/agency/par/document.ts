@@ -1,12 +1,12 @@
 import type { Doc } from 'yjs';
 
-/** Loads the library of the shared document, which only reviews of several agents need. */
+/** Loads yjs, which only reviews of several agents need. */
 export const loadYjs = () => import('yjs');
 
 /** The contributions of a shared review: the words of each agent by its name. */
 export type Contributions = { readonly [agent: string]: string };
 
-/** The facts of a review that stay when it continues: its title, its session, and the port of its document. */
+/** The facts of a review that survive an interruption: its title, its session, its document's port. */
 export type ReviewFacts = { readonly title?: string; readonly session?: string; readonly port?: number };
 
 const factsIn = (doc: Doc) => doc.getMap<string | number>('review');

@@ -15,7 +15,7 @@ interface ParBellOptions {
   readonly title: string;
   readonly session: string;
   readonly document: DocumentServer;
-  /** True if this review was rung before: an agent that failed then is started again. */
+  /** True if this review was started before: an agent that failed then is started again. */
   readonly continued: boolean;
   /** The token with which replicas join the document. */
   readonly token: string;
@@ -54,7 +54,7 @@ export function parBell({
     const request = { 'agent-id': agent, peripheral: 'par-participant', inputs };
     const key = `${par}.${agent}.${digest}`;
     const first = await run(request, key);
-    // A participant has no tools, so to start it again repeats no effect.
+    // A participant has no tools, so starting it again repeats no effect.
     const again = !first.ok && (continued || first.error.code === 'run-interrupted');
     const reply = again ? await run(request, `${key}.${randomUUID()}`) : first;
     if (reply.ok) {
@@ -72,7 +72,7 @@ export function parBell({
 
 const hostIn = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** Joins a shared document. Resolves when the replica is complete. Reconnects until the replica leaves. */
+/** Joins a shared document. Resolves when the replica is complete. Reconnects until `leave` is called. */
 export async function joinDocument(
   url: string,
   par: string,

@@ -6,7 +6,7 @@ import { sameJson, show } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { Visiting } from '../verify/visit.ts';
 
-/** Compares a delegation with the visit, the spec's words about it, its context and its approval. */
+/** Compares a delegation with the visit, the spec's rules for it, its context and its approval. */
 export function checkDelegation({ state, report, approvals, at }: Visiting, body: DelegationBody): void {
   const { from, to, within, context, reason, agency } = body;
   const here = state.visit?.spec;

@@ -13,7 +13,7 @@ export interface OtherSession {
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
 
-/** Finds another session; null if it is not at hand. */
+/** Finds another session; null if it is not available. */
 export type FindSession = (sessionId: string) => Promise<OtherSession | null>;
 
 interface Found {
@@ -99,7 +99,7 @@ export class SubAgents {
   }
 }
 
-/** The sub-agent's pin is one peripheral, in the delegation's mode, that grants no more than the delegation says. */
+/** Checks that the pin is one peripheral, in the delegation's mode, and grants no more than the delegation. */
 function judgePin(
   entry: About,
   { from, to, within }: DelegationBody,

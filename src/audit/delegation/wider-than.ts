@@ -5,7 +5,7 @@ import { liesIn } from '../rules/paths.ts';
 import { type Pinned, scopeOf } from '../rules/state.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
-/** The kinds of commands that a scope with this one grants too. */
+/** The kinds of commands that a scope grants if it grants this kind. */
 const COMMANDS: { readonly [command in ScopeRule['command']]: readonly ScopeRule['command'][] } = {
   none: ['none'],
   test: ['none', 'test'],
@@ -45,7 +45,10 @@ export function widerThan(
   ];
 }
 
-/** The patterns that the other list does not grant, and its exclusions that are missing; none if nothing is granted. */
+/**
+ * The patterns that the other list does not grant, and the other list's exclusions that are missing; empty if nothing
+ * more is granted.
+ */
 function beyond(mine: readonly string[], others: readonly string[]): readonly string[] {
   const granting = mine.filter((pattern) => !isExclusion(pattern));
   if (granting.length === 0) return [];

@@ -10,7 +10,7 @@ import type { PeripheralUsage, Usage } from './usage.ts';
 
 /** A grant of a spec that no session used. */
 export interface Slack {
-  /** Null if the spec set as a whole grants it. */
+  /** null if the grant belongs to the whole spec set. */
   readonly peripheral: string | null;
   readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
   readonly granted: string;
@@ -33,9 +33,9 @@ export interface Inferred {
 }
 
 /**
- * Reverse morphogenesis: infers the tightest spec set that admits the recorded actions of sessions. It only removes
- * grants from `specs`; conditions, gates and fruits stay as they are. The plain hop to a peripheral that reviews the
- * session stays, because without a way back the result of `check` would be a dead end.
+ * Infers the tightest spec set that admits the recorded actions of sessions. It only removes grants from `specs`;
+ * conditions, gates and fruits stay unchanged. The plain hop to a peripheral that reviews the session stays, because
+ * without it `check` would report a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   const slack: Slack[] = [];

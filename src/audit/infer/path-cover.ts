@@ -1,4 +1,4 @@
-/** A longer list is unreadable, so folders replace the files in them. */
+/** Maximum length of a readable list; above it, folders replace the files in them. */
 const MOST = 8;
 
 const above = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');

@@ -24,7 +24,7 @@ const RAISE = 2;
 
 /**
  * Changes of a spec set that answer the problems of at least `least` reviews: a longer time limit, and a tool that only
- * observes. A refusal of a tool that acts is left to the author, because it may be the purpose of the spec. Pure.
+ * observes. A refused tool that acts is left to the author, because refusing it may be the purpose of the spec. Pure.
  */
 export function proposeChanges(specs: SpecSet, pars: readonly Par[], least: number): Proposal {
   const changed = new Map<string, PeripheralSpec>();

@@ -16,7 +16,7 @@ export interface RefusedGroup {
   readonly code: string;
   readonly calls: number;
   readonly sessions: number;
-  /** The message and the lawful way of the last one. */
+  /** The message and the suggested path of the last such refusal. */
   readonly message: string;
   readonly remedy: string;
 }
@@ -105,7 +105,7 @@ export class WouldRefuseReport {
   }
 }
 
-/** The peripheral in which a tool is lawful: the present one, else the first that has it. */
+/** The peripheral in which a tool is allowed: the present one, else the first that has it. */
 function homeOf({ peripherals }: SpecSet, tool: string, here: string): string {
   if (own(peripherals, here)?.tools.includes(tool)) return here;
   return Object.values(peripherals).find(({ tools }) => tools.includes(tool))?.id ?? here;

@@ -15,13 +15,13 @@ export interface Call {
 /** The calls of a transcript matched with the acts of its evidence. */
 export interface Alignment {
   readonly pairs: readonly { readonly call: Call; readonly act: Act }[];
-  /** Calls that left no evidence, although they must. */
+  /** Calls without evidence, although they must leave some. */
   readonly unheard: readonly Call[];
   /** Recorded acts attributed to the agent with no matching call. The initial `start` does not count. */
   readonly uncalled: readonly Act[];
 }
 
-/** Calls that only ask; they leave no entry. */
+/** Calls that only read the session's state; they leave no entry. */
 const ASKING = ['status', 'why'];
 /** Refusals by the store, which go to the operator's log. */
 const UNRECORDED = ['session-closed', 'session-busy', 'lease-expired'];
@@ -96,7 +96,7 @@ function isFor(act: Act, { item, result }: Call): boolean {
   });
 }
 
-/** As a session reads what has to be a text. */
+/** Reads a value in the same way in which a session reads a text. */
 const wordOf = (value: Json | undefined): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -2,7 +2,7 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
 import { nameOf, type SessionTimeline } from './session-timeline.ts';
 
-/** Open everywhere; `stop`: a sub-agent ends. */
+/** Always available. `stop`: a sub-agent ends. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */

@@ -3,8 +3,7 @@ import type { SessionTimeline } from './session-timeline.ts';
 
 /**
  * P-4: leaving is an act: a validated hop or stop, requested by the agent or the operator. No visit ended in another
- * way, and the session was not closed in the middle of one. A session that is not closed can go on: its last visit is
- * under way, and is not judged.
+ * way, and the session was not closed in the middle of one. The last visit of an open session is not judged.
  */
 export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): Inhabitation {
   if (!acts.some(({ entered }) => entered !== null)) return notApplicable('P-4', 'the session entered no peripheral');

@@ -21,7 +21,7 @@ export interface Inhabitation {
   readonly id: PhenomenologyId;
   readonly title: string;
   readonly verdict: 'holds' | 'fails' | 'not-applicable';
-  /** The reasons why it fails, at most {@link MAX_FINDINGS}; if it is not applicable, the reason. */
+  /** The reasons why the check fails, at most {@link MAX_FINDINGS}, or why it is not applicable. */
   readonly findings: readonly InhabitationFinding[];
   /** The score of P-5, which is a degree: 0 to 1. */
   readonly score?: number;

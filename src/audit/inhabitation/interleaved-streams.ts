@@ -15,8 +15,8 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
 };
 
 /**
- * P-6: inputs and actions of the agent are one stream in the order of arrival: each item is attributed, none is
- * missing, none comes before the one it follows, and each result answers one call that was made before.
+ * P-6: inputs and actions of the agent are one stream in the order of arrival. Each item names its source, none is
+ * missing, none precedes the item that it follows from, and each result answers one earlier call.
  */
 export function interleavedStreams({ transcript }: SessionTimeline): Inhabitation {
   const { items, problems } = transcript;

@@ -139,7 +139,7 @@ export class AbstractSessions {
     });
   }
 
-  /** The starts of sub-agents from a state, as hops into their peripherals; the session itself stays. */
+  /** The starts of sub-agents from a state, as hops into their peripherals; the session itself stays in place. */
   delegations(state: AbstractState): readonly AbstractMove[] {
     return state.place === null ? [] : this.#along(state, delegationEdges(this.#specs, state.place));
   }
@@ -158,7 +158,7 @@ export class AbstractSessions {
     });
   }
 
-  /** The requirements that block an edge in a state at its source, whoever asks and approves; none if it is open. */
+  /** The requirements that block an edge at its source, whoever asks and approves; empty if it is open. */
   *obstacles(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): Generator<string, void> {
     if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value)
       yield `${implies.field} is not ${implies.value}`;
@@ -248,7 +248,6 @@ export class AbstractSessions {
   }
 }
 
-/** The tools that run tests in a peripheral. */
 export const testers = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
   scope.rule.command === 'test' ? granted.filter((id) => takesCommand(tools[id])) : [];
 

@@ -20,7 +20,7 @@ export const keyOf = (state: AbstractState): string =>
     Object.entries(state.results).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ]);
 
-/** The names of the moves to a node, and of one more. */
+/** The names of the moves to a node, followed by one more move if given. */
 export const pathTo = (node: Node, last?: AbstractMove): readonly string[] => {
   const names: string[] = last ? [last.name] : [];
   for (let at: Node | null = node; at?.move; at = at.before) names.unshift(at.move.name);

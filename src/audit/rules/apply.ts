@@ -15,7 +15,7 @@ import { addUpTo, isFileChange, nothingObserved, observe, trustedReport } from '
 import { type AuditState, scopeOf } from './state.ts';
 import { noRuns } from './test-runs.ts';
 
-/** The session's identity, and the growing list: a context or a fruit fills them only if they are empty. */
+/** Fields that a context or a fruit sets only if they are empty: the session's identity, and the list that grows. */
 const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
 
 function packed(backpack: Fields, more: Fields): Fields {
@@ -52,7 +52,7 @@ export function apply(state: AuditState, entry: EntryChange, body: Body | 'erase
   if (event !== 'expired') state.activeAt = state.lastAt;
 }
 
-/** Takes the mode from the head of an entry after an erased change of mode. */
+/** Takes the mode from the head of the entry after an erased mode change. */
 export function recallMode(state: AuditState, { mode }: Pick<Entry, 'mode'>): void {
   if (state.mode === null && state.pinned.specs.modeGate) state.mode = mode;
 }
@@ -160,7 +160,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   if (body.event === 'outcome') state.pending = null;
   state.steps += 1;
   if (outcome.status === 'ok') state.successes += 1;
-  // A change of the code, or a chance of one, makes older test runs worthless.
+  // A possible change of the code invalidates older test runs.
   if (changes.length > 0 || (body.event === 'outcome' && body.effects === 'unobserved')) {
     outdate(state);
     const { changes: known, backpack } = state;
@@ -183,7 +183,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   visit.background = runningAfter(visit.background, body);
   if (isTested) {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
-    // Somebody else has changed the code since the run before.
+    // Somebody else has changed the code since the previous run.
     if (tree !== state.tested) outdate(state);
     state.tested = tree;
   }
@@ -191,13 +191,13 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   observe(visit, state.pinned.specs, body, changes, state.tests);
 }
 
-/** Forgets the tests and checks of the code before a change. */
+/** Drops the tests and checks that belong to the code before a change. */
 function outdate(state: AuditState): void {
   state.tests = noRuns();
   state.checks = new Set();
 }
 
-/** Session state goes to the backpack; a check counts from its last value. */
+/** Session state goes to the backpack; a check counts by its last value. */
 function countReported(state: AuditState, { observed = {}, state: kept = {} }: StepBody | OutcomeBody): void {
   if (Object.keys(kept).length > 0) state.backpack = { ...state.backpack, ...kept };
   const fields = Object.values(reportedFields(state.pinned.specs).checks).filter((each) =>
@@ -216,7 +216,7 @@ const joined = (list: Json | undefined, more: readonly string[]): Json => [
   ...new Set([...(Array.isArray(list) ? list : []), ...more]),
 ];
 
-/** The names of events are tags of their entries, so they outlast an erased body. */
+/** Events are tags of their entries, so they remain if a body is erased. */
 function applyErased(state: AuditState, { tags, peripheral }: EntryChange): void {
   state.history = 'erased';
   const { visit } = state;

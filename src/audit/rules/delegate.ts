@@ -61,7 +61,7 @@ function agencyProblems(
   return found;
 }
 
-/** The context that a sub-agent's visit begins with, and the fields that nothing fills. */
+/** The context that a sub-agent's visit begins with, and the required fields that have no value. */
 export function delegatedContext(
   state: AuditState,
   here: PeripheralSpec,

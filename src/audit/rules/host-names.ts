@@ -32,7 +32,7 @@ function fitsHost(rule: string, host: string): boolean {
   return parent.includes('.') && isIP(host) === 0 && host.endsWith(`.${parent}`);
 }
 
-/** A host as an address has it: lower case, punycode, no brackets and no trailing dot; empty if it is none. */
+/** A host as URLs normalise it: lower case, punycode, no brackets and no trailing dot; empty if it is not a host. */
 function hostOf(text: string): string {
   if (/[^\p{L}\p{N}._:[\]-]/u.test(text)) return '';
   return bare(URL.parse(`http://${text}/`)?.hostname ?? '').replace(/\.$/, '');

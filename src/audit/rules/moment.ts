@@ -17,7 +17,7 @@ export const momentNow = (state: AuditState, by: Principal): Moment => {
   return { state, by, visit, fruit: {}, backpack, successes };
 };
 
-/** Something was done since the last review, and nothing is under way. */
+/** True if a step succeeded since the last review and none is running. */
 export const atNaturalClose = ({ state, successes }: Moment): boolean => successes > 0 && state.pending === null;
 
 export const wasVisited = ({ visits }: AuditState): boolean => Object.keys(visits).length > 0;

@@ -30,7 +30,7 @@ export interface Observed {
   readonly changed: Set<string>;
   readonly patterns: Set<string>;
   readonly runs: TestRuns;
-  /** The commands whose last run disagreed with another one on the same code. */
+  /** The commands whose last run had another verdict than an earlier run on the same code. */
   readonly flaky: Set<string>;
   committed: boolean;
   pushed: boolean;
@@ -78,7 +78,7 @@ export const copyObserved = (observed: Observed): Observed => ({
 
 /**
  * The trusted part of a command tool's report, by the peripheral's scope: test results in a test scope, commits and
- * deployments in a deploy scope. In other scopes a tool could claim either.
+ * deployments in a deploy scope. In other scopes a tool could invent either.
  */
 export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
   const { command } = scope;
@@ -124,7 +124,7 @@ export function addUpTo(max: number, set: Set<string>, item: string | null): voi
 
 const add = (set: Set<string>, item: string | null): void => addUpTo(MAX_FRUIT_FILES, set, item);
 
-/** The paths in a list of files or matches. A list that is stored apart has its paths next to the reference. */
+/** The paths in a list of files or matches. If the list is stored as a blob, its paths are next to the reference. */
 function pathsIn(list: Json | undefined): readonly string[] {
   if (list === undefined) return [];
   const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);

@@ -27,7 +27,7 @@ export function placeOf(root: string, path: unknown): AuditedPath {
   return place;
 }
 
-// Sessions name the same paths often, and the walk depends on root and path alone.
+// Cached, because sessions name the same paths often. The result depends only on the root and the path.
 const MAX_REMEMBERED = 4096;
 let remembered: { root: string; places: Map<string, AuditedPath> } = { root: '', places: new Map() };
 
@@ -68,7 +68,7 @@ export function isGrantedToWrite(path: string, write: readonly string[]): boolea
     granting.set(write, grants);
   }
   const { tests, excluded } = grants;
-  // Every list of masks also hides git's credentials; they are judged apart from the scope.
+  // Every list of masks also hides git's credentials, so they are judged separately from the scope.
   return tests.some((test) => test(split(path))) && !(excluded.length > 0 && isMaskedPath(path, excluded));
 }
 
@@ -92,7 +92,7 @@ function grantTest(place: string): GrantTest {
   };
 }
 
-/** True for an address: a scheme before `://`, or the scheme `file`, whose addresses need no `//`. */
+/** True for a URL: a scheme before `://`, or the scheme `file`, which needs no `//`. */
 function leadsElsewhere(path: string): boolean {
   const [scheme = '', ...rest] = path.split(':');
   return rest[0]?.startsWith('//')

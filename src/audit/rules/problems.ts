@@ -14,9 +14,9 @@ const CLOSED = problem(
 );
 
 /**
- * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses the spec's meaning and
- * the evidence alone and no function of the gate, so that one mistake is not made twice. The order is that of the
- * spec's rules: the gate must refuse with the code of the first problem. Pure.
+ * The rules of the pinned spec that a request breaks in a state: the second judgement. It uses only the spec and the
+ * evidence, and no function of the gate, so that one mistake is not made twice. The problems are in the order of the
+ * spec's rules: the gate must refuse with the code of the first one. Pure.
  *
  * @param now epoch milliseconds of the request; the time of the last entry if it is not known better
  * @returns an empty list if the request is lawful

@@ -45,7 +45,7 @@ function maskTest(masks: readonly string[]): Test {
     const glob = text.includes('/') ? text.replace(/^\/+/, '') : `**/${text}`;
     return text === '' ? [] : [{ hides: !mask.startsWith('!'), matches: compileGlob(glob) }];
   });
-  /** The last matching rule decides. The folders above are judged on their own. */
+  /** The last matching rule decides. Folders above are judged separately. */
   const isHiddenPlace = (names: readonly string[]): boolean => {
     const written = names.map((name) => name.toLowerCase());
     const read = names.map(asRead);
@@ -77,7 +77,7 @@ function maskTest(masks: readonly string[]): Test {
 /** Size of the cache: sessions read the same files often. */
 const REMEMBERED = 4096;
 
-/** A name, and the names of the files that it may be a backup of, or a backup of a backup of. */
+/** The names that a name may be a backup of, up to a backup of a backup, and the name itself. */
 function copiedFrom(name: string): readonly string[] {
   const strip = (copy: string): string[] =>
     BACKUP_MARKS.flatMap(([before, after]) => {

@@ -79,7 +79,7 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
 
 const CHECKS = new Map(Object.entries(SHAPES).map(([event, shape]) => [event, Object.entries(shape)]));
 
-/** Reads a body that may be of another program, or altered. Returns null if the audit cannot judge it. */
+/** Reads a body that another program may have written or changed. Returns null if the audit cannot judge it. */
 export function readBody(value: Json): Body | null {
   const body = bodyOf(value);
   return body && CHECKS.get(body.event)?.every(([field, check]) => check((value as Fields)[field])) ? body : null;

@@ -12,7 +12,6 @@ export interface Pinned {
   readonly config: ProjectConfig;
 }
 
-/** One stay in a peripheral. */
 export interface AuditedVisit {
   readonly peripheral: string;
   /** undefined if the spec set has no such peripheral. */
@@ -22,14 +21,14 @@ export interface AuditedVisit {
   readonly observed: Observed;
   /** The commit message in the context of the visit. */
   message: string | null;
-  /** Commands in the background whose end is not recorded. */
+  /** Background commands whose end is not recorded. */
   background: readonly string[];
   steps: number;
   denials: number;
   expired: boolean;
 }
 
-/** The moment before a visit's stop, by which the hop after it is judged. */
+/** The state before a visit's stop, by which the following hop is judged. */
 export interface Departure {
   readonly visit: AuditedVisit | null;
   /** The fruit of the visit that is left. */
@@ -49,11 +48,11 @@ export interface AuditState {
   hasParent: boolean;
   opened: boolean;
   closed: boolean;
-  /** `erased`: the body of an entry is gone, so counts and lists may lack something. */
+  /** `erased`: the body of an entry was erased, so counts and lists may be incomplete. */
   history: 'complete' | 'erased';
   /** Epoch milliseconds of the last entry. */
   lastAt: number;
-  /** As `lastAt`, but a passed deadline does not count: how long the mode has been idle. */
+  /** The time of the last entry, without entries of passed deadlines: measures how long the mode was idle. */
   activeAt: number;
   /** null without a mode gate, and after an erased change of mode. */
   mode: Mode | null;
@@ -63,7 +62,7 @@ export interface AuditState {
   denials: number;
   /** Successful steps since the last review. */
   successes: number;
-  /** Successful steps before the review that was just recorded: the hop that it belongs to was decided by them. */
+  /** Successful steps before the review that was just recorded: the hop after it was decided by this number. */
   successesBeforeReview: number | null;
   /** The step whose intent is recorded and whose outcome is not. */
   pending: { readonly tool: string; readonly args: Fields } | null;
@@ -75,13 +74,13 @@ export interface AuditState {
   tests: TestRuns;
   /** The checks that passed for the present code. */
   checks: ReadonlySet<string>;
-  /** The tree that the last test run was of; null if it did not say. */
+  /** The tree that the last test run tested; null if the run did not name it. */
   tested: string | null;
   /** The changed files with their last hash; null if a file is gone or its hash unknown. */
   readonly changes: { [path: string]: string | null };
   /** Findings that a person must see before the changes ship, by path or test command. */
   readonly findings: FindingsByPath;
-  /** Files that the session's effects name: scope `read: session-log` grants these. */
+  /** Files named by the session's effects; the scope `read: session-log` grants them. */
   readonly files: Set<string>;
   patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
   backpack: Fields;
@@ -122,7 +121,7 @@ export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): Aud
   ...known,
 });
 
-/** A copy that {@link apply} may change: for a planner that asks what would come next. */
+/** A copy that {@link apply} may change, for planners. */
 export const copyState = (state: AuditState): AuditState => ({
   ...state,
   visit: state.visit && { ...state.visit, observed: copyObserved(state.visit.observed) },
@@ -144,7 +143,7 @@ const NO_SCOPE: ScopeRule = { read: 'none', write: [], command: 'none', url: 'no
 /** The scope of the visit under way. */
 export const scopeNow = ({ visit }: Pick<AuditState, 'visit'>): ScopeRule => visit?.scope ?? NO_SCOPE;
 
-/** A peripheral's scope in this repository: where the spec grants writing at all, hopgate.yaml may name the places. */
+/** A peripheral's scope in this repository: if the spec grants writing, hopgate.yaml may name the paths. */
 export function scopeOf(spec: PeripheralSpec | undefined, { scopes }: ProjectConfig): ScopeRule {
   if (!spec) return NO_SCOPE;
   const rule: ScopeRule = spec.agencies ? { ...spec.scope.rule, agency: spec.agencies } : spec.scope.rule;

@@ -102,7 +102,7 @@ function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
   const pairs = Array.isArray(args)
     ? args.map((value, index) => [parameters[index]!.name, value] as const)
     : Object.entries(args);
-  // A null says that an argument is left out, unless it is a value like any other (the assignee "nobody" of a tracker).
+  // null means that an argument is left out, unless null is one of its values (the assignee "nobody" of a tracker).
   const isValue = (name: string) =>
     !Array.isArray(args) &&
     parameters.some((one) => one.name === name && ROLE_FACTS[one.role].takesNull && fitsSchema(one.schema, null));
@@ -138,7 +138,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
 const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
   problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
 
-/** The scope's rule for the arguments that spell a command, judged together as the first of them. */
+/** The scope's rule for the arguments that form a command; they are judged together, as the first of them. */
 function addCommandProblem(
   { pinned: { config }, root, unsafeNoSandbox }: AuditState,
   { scope, message: due }: AuditedVisit,
@@ -231,7 +231,7 @@ export function ungrantedResource({ resource = [] }: ScopeRule, name: Json): Pat
   return grants && !excludes ? null : outOfScope(`${show(name)} is not granted`);
 }
 
-/** The reason why a place is out of reach. */
+/** The reason why a scope does not grant a path. */
 interface PathProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
   readonly why: string;

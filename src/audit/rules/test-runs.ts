@@ -6,7 +6,7 @@ import { type Fields, fieldsOf, isElsewhere, listOf, sameJson, show } from './js
 /** One run of a test command, as its tool reports it. */
 export interface AuditedRun {
   readonly command: string;
-  /** Arguments chose a part of the tests: such a run can fail, but it does not prove that the tests pass. */
+  /** The arguments chose a part of the tests: such a run can fail, but its pass proves nothing. */
   readonly narrowed: boolean;
   readonly verdict: 'pass' | 'fail' | 'error';
   /** The other commands that must pass as well. */
@@ -28,7 +28,7 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
     verdict,
     others: listOf(others).map(String),
     total: typeof total === 'number' ? total : null,
-    // Too many failures are stored apart; the fruit holds the reference to them.
+    // A long list of failures is stored as a blob; the fruit holds the reference.
     failures: fieldsOf(failures)['blob'] === undefined ? listOf(failures) : [failures!],
   };
   return [run];
@@ -36,11 +36,11 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
 
 /**
  * Checks the commands in a report of test runs; null if they are right. The commands that it ran in full and the others
- * that it names must be exactly those of the configuration, and a call with arguments runs none in full.
+ * that it names must together be the configured ones. A call with arguments runs no command in full.
  */
 export function wrongCommands(args: Fields, result: Fields, { test }: Pick<ProjectConfig, 'test'>): string | null {
   const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];
-  // Kept apart, because they are too large.
+  // Stored as a blob, because the list is too long.
   if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isElsewhere(part[name])))) return null;
   const runs = testRunsIn(result);
   if (runs.length === 0) return null;
@@ -96,7 +96,7 @@ export function addRun(runs: TestRuns, run: AuditedRun): boolean {
   return known.passed && known.failed;
 }
 
-/** The last full run of each command passed, also of those that must pass and of which there may be no run. */
+/** True if the last full run of each command passed, including commands that must pass and may have no run. */
 export const allRunsPassed = ({ commands, required }: TestRuns): boolean =>
   [...commands.values()].every(({ lastFull }) => lastFull === null || lastFull === 'pass') &&
   [...required].every((command) => commands.get(command)?.lastFull === 'pass');

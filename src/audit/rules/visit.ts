@@ -83,7 +83,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   const target = own(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
   const found: RuleProblem[] = [];
-  // The fruit of a visit that has stopped was judged with its stop.
+  // The fruit of an ended visit was judged at its stop.
   if (!leaving) addFruitProblems(source, visit, fruit, found);
   const left = leaving ?? { ...momentNow(state, by), fruit: fruitNow(state, fruit) };
   const moment: Moment = { ...left, state, by, visit };
@@ -134,8 +134,8 @@ function addEdgeProblems(
 }
 
 /**
- * The exit that a hop without one takes: of those that hold now (of all, if none does), the one whose name is in the
- * reason, then `user-request` for the operator, then `hop-<target>`, then the only one.
+ * The exit that a hop takes if it names none: of the exits whose requirements hold now (of all, if none do), the one
+ * that the reason names, then `user-request` for the operator, then `hop-<target>`, then the only one.
  */
 function impliedExit(moment: Moment, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
   const open = opening.filter((exit) => {
@@ -167,7 +167,7 @@ function addExitProblems(moment: Moment, exit: Exit, { reason, by, to }: Request
     unmet(`${name} → ${to} when ${when}`, 'the rule did not hold', NEEDS_HISTORY);
 }
 
-/** The mode and the peripheral's entry: who may come in, from where, under which conditions. */
+/** Judges the mode and the peripheral's entry: the requester, the source and the conditions. */
 export function addEntryProblems(moment: Moment, target: PeripheralSpec, found: RuleProblem[]): void {
   const { state, by, visit } = moment;
   const { id, agents, entry } = target;
@@ -217,7 +217,7 @@ function sourceApplies(source: EntrySource, moment: Moment): boolean {
   }
 }
 
-/** An entry source as specs write it. */
+/** An entry source, written as in a spec. */
 export const entrySourceName = (source: EntrySource): string =>
   source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
 

@@ -7,14 +7,14 @@ import { type Fields, sameJson, show } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditReport } from './report.ts';
 
-/** The request that an approval must be for, computed from the entries. A part that cannot be known is left out. */
+/** The request that an approval must be for, as far as the entries show it. */
 export interface ApprovedRequest {
   readonly action: Fields;
   readonly reason: string;
   readonly view: { readonly [title: string]: Json | undefined };
 }
 
-/** The approvals of a session: each is whole, for this session, and used once, by the next hop or mode change. */
+/** The approvals of a session: each must be complete, of this session, and used once, by the next entry. */
 export class Approvals {
   readonly #report: AuditReport;
   readonly #usedNonces = new Set<string>();

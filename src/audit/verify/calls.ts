@@ -12,7 +12,7 @@ import { checkEffects, checkReport, unconfirmed } from './effects.ts';
 import { isObserving, openState } from './observe-only.ts';
 import type { Visiting } from './visit.ts';
 
-/** Judges the call of a tool: acting tools, and no others, have an intent. */
+/** Judges a tool call: acting tools, and no others, have an intent. */
 export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
   const { state, report } = at;
   const { event, tool: id } = body;
@@ -24,7 +24,7 @@ export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
   if (event === 'step') checkResult(at, body);
 }
 
-/** The approval of a call: for its arguments; of an install for its command, hosts and scripts, not its files. */
+/** The approved view of a call: its arguments; of an install: command, hosts and scripts, not its files. */
 export function checkCallApproval({ state, approvals, at }: Visiting, { tool, args, approval }: IntentBody): void {
   if (approval === undefined) {
     approvals.drop();

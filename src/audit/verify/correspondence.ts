@@ -6,7 +6,7 @@ import { fieldsOf, textOf } from '../rules/json.ts';
 import type { AuditState } from '../rules/state.ts';
 import type { AuditReport } from './report.ts';
 
-/** Two clocks of one machine may differ by this many milliseconds. */
+/** Maximum difference between two clocks of one machine, in milliseconds. */
 const TOLERANCE_MS = 1000;
 
 /**

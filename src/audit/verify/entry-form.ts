@@ -10,7 +10,7 @@ import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 import type { AuditReport } from './report.ts';
 
-/** The claim of each event in the thread. */
+/** The claim that each event has in the thread. */
 export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
   'session-open': 'goal',
   start: 'goal',
@@ -51,7 +51,7 @@ function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): 
   }
 }
 
-/** The author is whoever asked; of a tool call, the agent. */
+/** The author is the requester; for a tool call it is the agent. */
 function authorFor(body: Body, agent: string): string {
   switch (body.event) {
     case 'session-open':
@@ -76,7 +76,7 @@ function authorFor(body: Body, agent: string): string {
   }
 }
 
-/** The tags of an entry: its place, its role in a discipline, its kind of call, its event, and a missing sandbox. */
+/** The tags of an entry: its place, its role in a discipline, its kind of call, its event, and `unsandboxed`. */
 function tagsFor(state: AuditState, peripheral: string | null, body: Body): readonly string[] {
   const { specs } = state.pinned;
   const called = body.event === 'step' || body.event === 'outcome' ? own(TOOL_TAGS, body.tool) : undefined;

@@ -4,7 +4,7 @@ import { atNaturalClose, conditionHolds, type Moment, ruleHolds, wasVisited } fr
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditReport } from './report.ts';
 
-/** The rules that the facts of an entry answer, and what else it was decided by. */
+/** The rules that the facts of an entry answer, and the other inputs of its decision. */
 interface Decided {
   readonly conditions?: readonly string[];
   readonly when?: readonly string[];
@@ -31,7 +31,7 @@ function factsOf(moment: Moment, { conditions = [], when = [], approved = false,
   };
 }
 
-/** The facts in an entry are claims: each must be what the entries before it add up to. */
+/** The facts in an entry are claims: each must equal the value that the earlier entries give. */
 export function checkFacts(claimed: Fields | null, moment: Moment, decided: Decided, report: AuditReport): void {
   const given = fieldsOf(claimed as Json);
   const facts = factsOf(moment, decided);

@@ -11,24 +11,24 @@ import type { AuditReport } from './report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   used: number;
-  /** A description of the entry that ended it before its limits were reached. */
+  /** A description of the entry that ended the grant before its limits were reached. */
   ended: string | null;
 }
 
-/** The grants of a session: each approval under one is of its action, within its limits, and before its end. */
+/** The grants of a session. An approval under one must be of its action, within its limits, before its end. */
 export class Grants {
   readonly #report: AuditReport;
   readonly #given = new Map<string, AuditedGrant>();
   /** The grant whose first approval must be the next entry. */
   #fresh: string | null = null;
-  /** True if a change of the session was not observed. */
+  /** True if the effects of a step were not observed. */
   #blind = false;
 
   constructor(report: AuditReport) {
     this.#report = report;
   }
 
-  /** Follows the entries that begin and end grants. Called before the entry changes the state. */
+  /** Tracks the beginnings and ends of grants. Call it before the entry changes the state. */
   notice(body: Body, state: AuditState): void {
     if (this.#fresh !== null && body.event !== 'approval') {
       this.#violation(
@@ -113,7 +113,7 @@ export class Grants {
         this.#violation(`files: ${granted.join(' ')}`, `grant ${id} was used after a change of ${path}`, NEEDS_HISTORY);
   }
 
-  /** The parts of the request that a person saw when they gave the grant, and that must not have changed. */
+  /** The parts of the request that the person saw and that later requests must repeat unchanged. */
   #checkBound(id: string, bound: Fields, action: Fields, view: Fields): void {
     const kind = action['kind'];
     const differ = (part: string, was: Json | undefined, is: Json | undefined) => {

@@ -17,11 +17,13 @@ export const REFUSED_AND_RUN = problem(
   'the entry records a refusal, but the call was carried out',
 );
 
-/** The recorded refusal of a call is not that of the spec. */
+/** Compares the recorded refusal of a call with the refusal that the spec requires. */
 export const misjudged = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
   problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
-/** The state by which a call is judged that ran all the same: only masks, protected names and its form still count. */
+/**
+ * The state by which a call is judged that ran although it was refused: only masks, protected names and the form count.
+ */
 export function openState(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;
   if (!visit?.spec) return state;
@@ -56,7 +58,7 @@ function openScope(tool: string, { command }: ScopeRule): ScopeRule {
   };
 }
 
-/** The named hosts of a call's addresses; an address by number stays closed. */
+/** The named hosts of a call's addresses; numeric addresses stay forbidden. */
 function hostsIn(tool: ToolSpec | undefined, args: Json): readonly string[] {
   const addresses = (tool?.parameters ?? [])
     .filter(({ role }) => ROLE_FACTS[role].namesHost)

@@ -14,9 +14,9 @@ import { isObserving, openState } from './observe-only.ts';
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
 
 /**
- * The codes that the spec answers a refused request with, if the recorded one is not among them; null if the refusal
- * was right, or if other facts than the evidence decided it: a tool, its missing backend, the sandbox, the approver,
- * the working tree, or the session above.
+ * The codes with which the spec refuses a request, if the recorded code is not among them. null if the refusal was
+ * right, or if facts outside of the evidence decided it: a tool, a missing backend, the sandbox, the approver, the
+ * working tree, or the parent session.
  *
  * @param at epoch milliseconds of the entry
  */
@@ -26,7 +26,7 @@ export function wrongRefusal(state: AuditState, body: DenialBody, at: number): r
   const request = requestIn(asked);
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged = isObserving(state) && enforced !== false && request.kind === 'step' ? openTo(state, request) : state;
-  // The decision came before the entry, so that a deadline may lie between them.
+  // The decision came before the entry, so a deadline may have passed between them.
   const found = [state.lastAt, at].flatMap((now) => problems(judged, request, now)).map((each) => each.code);
   if (found.some((each) => each === code)) return null;
   const isOfTool = request.kind === 'step' && OF_TOOLS.includes(code) && found.length === 0;
@@ -38,7 +38,7 @@ const isUnserved = ({ code, about }: DenialBody): boolean => code === 'unknown-t
 const openTo = (state: AuditState, { tool, args }: Extract<AuditRequest, { kind: 'step' }>): AuditState =>
   openState(state, tool, args);
 
-/** A recorded request; null if it is of no known kind, or if a part of it is stored apart. */
+/** A recorded request; null if its kind is unknown or a part of it is stored as a blob. */
 function requestIn(asked: Fields): AuditRequest | null {
   if (Object.values(asked).some(isElsewhere)) return null;
   const text = (field: string) => textOf(asked[field]) ?? '';

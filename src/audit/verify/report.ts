@@ -5,7 +5,7 @@ import { type Gap, MAX_LISTED, type Violation } from './verdict.ts';
 
 type About = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;
 
-/** Collects violations and gaps; each is about the entry that is being read. */
+/** Collects violations and gaps of the entry that is being read. */
 export class AuditReport {
   readonly violations: Violation[] = [];
   readonly gaps: Gap[] = [];

@@ -7,10 +7,10 @@ import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState, Pinned } from '../rules/state.ts';
 import type { AuditReport } from './report.ts';
 
-/** The tree that decided a hop or start must be the tested one, and the shipped tree the one that it names. */
+/** The tree that decided a hop or start must be the tested one; the shipped tree must be the one that it names. */
 export class Shipping {
   readonly #report: AuditReport;
-  /** The tree that may be shipped from the visit under way; null if the way in depended on none. */
+  /** The tree that this visit may ship; null if its entry did not depend on a tree. */
   #tree: Fields | null = null;
 
   constructor(report: AuditReport) {
@@ -26,7 +26,7 @@ export class Shipping {
     this.#report.violation('condition', `${TESTS_PASSED}, for the current files`, message, NEEDS_HISTORY);
   }
 
-  /** Judges what a tool says that it shipped. */
+  /** Judges the shipped tree that a tool reports. */
   ship(tool: string, result: Fields, { config: { git } }: Pinned): void {
     const branch = textOf(result['branch']);
     if (

@@ -20,7 +20,7 @@ export class VerifiedThread {
     return this.#lastId;
   }
 
-  /** The head of the visit's own line; after its stop, the last entry before. */
+  /** The head of the visit's own line of entries; after its stop, the entry before it. */
   get headId(): string | null {
     return this.#headId;
   }

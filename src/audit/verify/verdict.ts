@@ -9,7 +9,7 @@ export interface Violation {
   readonly argument?: string;
   /** The spec's requirement, in its own terms: `tools: read, bash-test`. */
   readonly constraint: string;
-  /** The contents of the entry instead. */
+  /** The content of the entry that breaks the requirement. */
   readonly message: string;
 }
 

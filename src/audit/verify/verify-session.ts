@@ -21,7 +21,7 @@ export interface VerifyOptions {
   readonly seal?: { readonly seal: Seal; readonly publicKey: string };
   /** Reads a blob, to check that it exists and is unchanged. */
   readonly getBlob?: (hash: string) => Promise<Uint8Array | null>;
-  /** Finds a session that this one's delegations name, or that started this one; without it they are not compared. */
+  /** Finds a session that this one delegated to or was started by; without it they are not compared. */
   readonly find?: FindSession;
   /** Called from time to time with the number of entries read. */
   readonly progress?: (entries: number) => void;
@@ -93,7 +93,7 @@ export async function verifySession(
   };
 }
 
-/** A verdict with what other sessions say about this one. */
+/** Adds findings about other sessions to a verdict. */
 const withMore = (
   { ok, violations, gaps, counts, ...rest }: AuditVerdict,
   more: Pick<AuditVerdict, 'violations' | 'gaps'>,

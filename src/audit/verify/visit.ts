@@ -13,7 +13,6 @@ import { checkFacts } from './facts.ts';
 import type { AuditReport } from './report.ts';
 import { approvedTree, type Shipping } from './shipping.ts';
 
-/** The audit at one entry. */
 export interface Visiting {
   readonly state: AuditState;
   readonly report: AuditReport;
@@ -56,7 +55,7 @@ export function checkStart({ state, report, approvals, shipping, at }: Visiting,
   checkFacts(body.facts, moment, { conditions: target.entry.conditions }, report);
 }
 
-/** A recorded fruit holds every observed field, each of its type. Values are judged as in a request. */
+/** Checks that a recorded fruit holds every observed field with its type. Values are judged as in a request. */
 export function checkStop({ state, report, approvals }: Visiting, body: StopBody): void {
   const { peripheral, fruit, exit, ended = [] } = body;
   const { visit } = state;
@@ -131,7 +130,7 @@ export function checkHop({ state, report, approvals, at }: Visiting, body: HopBo
   );
 }
 
-/** A hop back because an expectation failed says so, and no other hop does. */
+/** Checks that a hop back because of a failed expectation says so, and that no other hop does. */
 function checkReframe(
   { pinned, visits, leaving }: AuditState,
   report: AuditReport,

@@ -50,8 +50,8 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
 }
 
 /**
- * The environment of the inner agent. codex-acp reads `CODEX_CONFIG`: Codex then has no shell of its own, and shows its
- * model the tools of a new place at once. The other fields of the user stay; other agents ignore the variable.
+ * The environment of the inner agent. codex-acp reads `CODEX_CONFIG`: it makes Codex run without its own shell and show
+ * its model the tools of a new place at once. Other fields of the user's value stay; other agents ignore the variable.
  */
 function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
   const { CODEX_CONFIG: own = '{}' } = env;
@@ -66,7 +66,7 @@ function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
   }
 }
 
-/** The arguments that cover the repository, the git folder of a linked work tree and hopgate's state with nothing. */
+/** The arguments that mount empty folders over the repository, its git folder and hopgate's state. */
 function covered(io: Io, root: string): readonly string[] {
   const top = gitRootOf(root);
   const common = top === null ? null : commonDirOf(top);

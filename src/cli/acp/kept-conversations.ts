@@ -7,7 +7,7 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
 
-/** A file of the state folder. It has no words of the conversation: the inner agent keeps those. */
+/** A file of the state folder. It contains none of the conversation's text, which the inner agent stores. */
 interface Kept extends KeptConversation {
   /** The program of the inner agent and its arguments: another agent cannot continue the conversation. */
   readonly command: readonly string[];

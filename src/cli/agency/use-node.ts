@@ -24,8 +24,8 @@ export const openOwn = (io: Io, options: AgencyOptions): AgencyNode =>
   openNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
 
 /**
- * Uses the running server, which has the connections of other nodes; else this process. Ctrl-C and SIGTERM cancel the
- * runs, so that no agent works on for nobody.
+ * Uses the running server, which has the connections of other nodes; without a server, this process. Ctrl-C and SIGTERM
+ * cancel the runs, so that no agent continues without a caller.
  */
 export async function withNode<T>(
   io: Io,

@@ -27,7 +27,7 @@ export const approvedNames = (word: string): readonly string[] =>
 export function checkApproved(names: readonly string[], { peripherals, modeGate: gate, tools }: SpecSet): void {
   const destinations = Object.keys(peripherals);
   const modes = gate ? Object.keys(gate.effects) : [];
-  // The repository's configuration decides if an install needs one.
+  // The repository's configuration decides whether an install needs an approval.
   const gated = Object.values(tools).filter(
     (tool) =>
       tool.id === 'install' ||

@@ -9,7 +9,7 @@ import { withStore } from '../open-store.ts';
 
 export type ApprovalCard = z.output<typeof ApprovalCardSchema>;
 
-/** The line before the files that lie outside of the scope. */
+/** The line that separates the files outside of the scope. */
 export const BORDER = '── outside of the scope: no peripheral of this session may write these ──';
 
 /** The summary of a request as the live view shows it; null if its session is not in this evidence. */
@@ -30,7 +30,7 @@ export function cardFor(
   });
 }
 
-/** The lines of a diff, with the border of the scope between its files. */
+/** The lines of a diff, with the line that separates the files outside of the scope. */
 export function linesWithBorder(diff: TreeDiff, card: ApprovalCard | null): readonly string[] {
   if (card === null || card.files.length === 0) return diff.lines;
   const border = card.files.findIndex(({ inside }) => !inside);

@@ -8,7 +8,9 @@ export interface ClaudeCommand extends ClientCommand {
   readonly settings: string | null;
 }
 
-/** @throws CliError `usage` */
+/**
+ * The user's `--settings`, unchanged; null if not given.
+ */
 export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
   const { own, args: rest } = readOwnOptions('claude', words);
   const { args, settings } = withoutSettings(rest);
@@ -74,7 +76,7 @@ function refuseWhatOpens(args: readonly string[]): void {
   for (const word of args) {
     if (word === '--') return;
     const [long] = splitAt(word);
-    // Short options can be combined, and a name can directly follow this one.
+    // Short options can be combined, and a value can directly follow the last one.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;
     if (why) throw usageError(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);

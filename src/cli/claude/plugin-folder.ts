@@ -24,8 +24,8 @@ export function ownPluginFiles(env: Io['env']): Files {
 }
 
 /**
- * Returns the plugin's folder, and writes it if it does not exist. It is outside of any repository. Its name contains
- * the version and a content hash, so that a running client keeps the plugin that it was started with.
+ * Returns the plugin's folder, and writes it if it does not exist. The folder is outside of every repository. Its name
+ * contains the version and a content hash, so that a running client keeps the plugin that it was started with.
  */
 export function ensurePlugin(env: Io['env']): string {
   const files = ownPluginFiles(env);

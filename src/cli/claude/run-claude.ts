@@ -45,7 +45,7 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const settings = JSON.stringify({ ...stated, ...KEEPS_HOOKS_ON, permissions, statusLine, env: variables });
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
-    await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also shows that it left
+    await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also releases it
     const conversations = new ConversationFiles(root, io.env)
       .all()
       .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun));
@@ -84,7 +84,7 @@ async function allowReading(session: Session): Promise<void> {
   if (open) await session.setMode({ to: open.to, by: 'operator', reason: 'Claude Code was started in plan mode' });
 }
 
-/** Reads something of a session. Read-only, because the daemon may still hold the session. */
+/** Reads a session's state without its lease, because the daemon may still hold the session. */
 async function inSession<T>(io: Io, root: string, sessionId: string, read: (session: Session) => T): Promise<T> {
   const { agent } = await summaryOf(io, root, sessionId);
   const session = await openSession({ root, agent, session: sessionId, store: evidenceFile(root, io.env) });

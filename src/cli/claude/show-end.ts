@@ -48,7 +48,7 @@ function resuming({ conversations }: ClaudeEnd): string {
   return main === undefined ? '' : ` --resume ${main.conversation.id}`;
 }
 
-/** True if the user left before the first conversation. Hooks then had nothing to report. */
+/** True if the user quit before the first conversation began: hooks then had nothing to report. */
 const leftAtOnce = ({ isScript, conversations, env, begun }: ClaudeEnd): boolean =>
   !isScript &&
   conversations.length === 0 &&

@@ -13,7 +13,7 @@ interface StatusLine {
   readonly [key: string]: unknown;
 }
 
-/** How often the line is printed again without an event of Claude Code, in seconds: a request may wait meanwhile. */
+/** How often Claude Code prints the line again without an event, in seconds: a new request may be waiting. */
 const REFRESH_SECONDS = 5;
 
 const begin = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;
@@ -26,8 +26,8 @@ const isStatusLine = (stated: unknown): stated is StatusLine =>
   isObject(stated) && (stated as Partial<StatusLine>).type === 'command' && typeof stated['command'] === 'string';
 
 /**
- * The setting that prints hopgate's status line, and behind it what the user's own command prints. That command is one
- * word of the new one, byte for byte; its other settings are kept.
+ * The setting that prints hopgate's status line, followed by the output of the user's own command. That command is one
+ * word of the new command, byte for byte; its other settings are kept.
  */
 export function withStatusLine(own: unknown, env: Io['env']): StatusLine {
   if (isOurStatusLine(own, env)) return own as StatusLine;
@@ -36,7 +36,7 @@ export function withStatusLine(own: unknown, env: Io['env']): StatusLine {
   return { ...own, command: `${begin(env)} '' ${quoteShell(own.command)}` };
 }
 
-/** The status line of the user's own settings; undefined without one. What a repository brings is not the user's. */
+/** The status line of the user's own settings; undefined without one. The settings of a repository are ignored. */
 export function userStatusLine(env: Io['env']): unknown {
   const folder = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
   try {

@@ -1,8 +1,8 @@
 import type { SpecSet } from '../../spec/types.ts';
 
 /**
- * Claude Code's option for a type of sub-agent for each peripheral that another one delegates to, named for it; empty
- * if there is none, or if the user's own `--agents` is among the arguments.
+ * Claude Code's option that defines a type of sub-agent for each peripheral that another one delegates to; empty if
+ * there is none, or if the user's arguments contain `--agents`.
  */
 export function subAgentTypes({ peripherals }: SpecSet, args: readonly string[]): readonly string[] {
   const named = Object.values(peripherals).flatMap(({ delegates = [] }) => delegates.map(({ to }) => to));

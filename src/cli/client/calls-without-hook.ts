@@ -15,8 +15,8 @@ import type { Json } from '../../spec/types.ts';
 import type { Io } from '../io.ts';
 
 /**
- * Calls that the own transcript of Claude Code or Codex says it ran in a session, but that no hook reported: they
- * bypassed the session. Known only while the client keeps that transcript.
+ * Calls that Claude Code's or Codex's own transcript reports for a session, but that no hook reported: they bypassed
+ * the session. Known only while the client keeps that transcript.
  *
  * @param recorded the transcript that the hooks recorded
  */
@@ -47,15 +47,15 @@ export function callsWithoutHook(
 }
 
 /**
- * Without the calls of Codex that hopgate's MCP server received. Codex does not tell a server the id of a call, so each
- * received call accounts for one with the same tool and arguments.
+ * Excludes the calls of Codex that hopgate's MCP server received. Codex sends no call id to a server, so each received
+ * call accounts for one with the same tool and arguments.
  */
 function notReceived(ran: readonly RanInCodex[], recorded: Transcript, env: Io['env']): readonly RanInCodex[] {
   if (ran.length === 0) return [];
   const own = codexToolName({ server: serverName(env) });
   const keyOf = (tool: string, input: unknown) => {
     const { seconds, ...rest } = fieldsOf(input);
-    // The server shortens the wait of a whistle to less than the client's limit for a call.
+    // The server shortens the wait of a whistle, so the received arguments differ from the sent ones.
     return `${tool} ${canonical((tool === own('whistle') ? rest : (input ?? {})) as Json)}`;
   };
   const received = new Map<string, number>();

@@ -30,7 +30,6 @@ export async function clientSession(
   );
 }
 
-/** Finds a session of a root by its id or a prefix of it. */
 export async function summaryOf(io: Io, root: string, id: string): Promise<SessionSummary> {
   const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
   if (found) return found;

@@ -26,7 +26,7 @@ export async function openClient(
   printConfigWarnings(io, project);
   const shown = instructionProblem({ root, config: project.config }, agent);
   if (shown) throw new CliError('instructions-show', shown.message, shown.remedy);
-  // Checked before anything is opened. A continued session has its own spec set, so its names are checked later.
+  // Checked before anything is opened, except for a continued session, whose spec set is not known yet.
   if (command.session === null) {
     checkApproved(command.approve, project.specs);
     checkList(command, agent, project.specs);
@@ -62,7 +62,7 @@ function checkList(
   );
 }
 
-/** The session of the conversation that the client program continues; null if there is none that goes on. */
+/** The open session of the conversation that the client program continues; null if there is none. */
 async function openContinued(
   io: Io,
   root: string,

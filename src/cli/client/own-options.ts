@@ -8,7 +8,7 @@ export interface ClientCommand {
   readonly session: string | null;
   readonly peripheral: string | null;
   readonly approve: readonly string[];
-  /** Only record what would be refused, in a new session. */
+  /** `--observe`: only record what would be refused, in a new session. */
   readonly observe: boolean;
   /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
   readonly afterApprove: string | null;

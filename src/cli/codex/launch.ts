@@ -65,7 +65,7 @@ export async function hookTrust({ codex, root, env, hooks }: HookedCodex): Promi
   return trustOverride(hashesOf(answer, hooks), installedOf(answer));
 }
 
-/** The keys of hopgate's installed hooks: this run disables them, so that each event is answered once. */
+/** The keys of hopgate's installed hooks: this run disables them, so that only one hook answers each event. */
 const installedOf = ({ hooks }: CodexAnswer): readonly string[] =>
   hooks.flatMap(({ source, command, key }) => (source !== 'sessionFlags' && isOurs(command ?? '') ? [key] : []));
 

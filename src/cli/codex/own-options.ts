@@ -3,7 +3,7 @@ import { type ClientCommand, readOwnOptions, splitAt } from '../client/own-optio
 import { usageError } from '../io.ts';
 
 export interface CodexCommand extends ClientCommand {
-  /** Resume `codex exec` with another sandbox if it ended in a peripheral that has another one. */
+  /** `--follow`: resume `codex exec` if it ended in a peripheral with another sandbox. */
   readonly follow: boolean;
   readonly args: readonly string[];
 }
@@ -62,7 +62,7 @@ function refuseWhatOpens(args: readonly string[]): void {
   }
 }
 
-/** The key that `-c key=value`, `--enable` or `--disable` sets. */
+/** The config key that `-c key=value`, `--enable` or `--disable` sets. */
 function keyOf(word: string, next = ''): string | null {
   const after = (option: string): string | null =>
     word === option ? next : word.startsWith(`${option}=`) ? word.slice(option.length + 1) : null;

@@ -30,9 +30,9 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const codex = codexProgram(io, command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trusted = hookTrust({ codex, root, env: io.env, hooks });
-  trusted.catch(() => {}); // thrown below, unless the session cannot be opened
+  trusted.catch(() => {}); // awaited below, unless the session cannot be opened
   const { sessionId, specs, config } = await opened(io, root, command);
-  // Goes through the daemon, which also holds the session for the hooks and the tools; so it runs before they need it.
+  // Uses the daemon, which also holds the session for the hooks and the tools, so that it runs before they need it.
   const remote = await remoteAgentSession({
     root,
     agent: 'codex',
@@ -57,7 +57,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     after = await remote.status();
   }
   await remote.close();
-  // may fail: the end of this process also shows that it left
+  // may fail: the end of this process also releases it
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
   const conversations = conversationsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
@@ -67,7 +67,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, ...run });
 }
 
-/** Opens the session to work in, records the operator's approvals in advance, and releases the session. */
+/** Opens the session, records the operator's approvals in advance, and releases the session. */
 const opened = (io: Io, root: string, command: CodexCommand) =>
   withHost(io, (host) => openClient(io, host, root, 'codex', command));
 

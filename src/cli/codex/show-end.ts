@@ -19,7 +19,6 @@ export interface CodexEnd {
   readonly sandbox: string;
   readonly wanted: string;
   readonly begun: string;
-  /** The conversations of this run. */
   readonly conversations: readonly StoredConversation[];
   /** Calls that Codex reports it ran in this session without a hook. */
   readonly callsWithoutHook: readonly Item[];
@@ -56,7 +55,7 @@ export function hookWarning(conversations: readonly StoredConversation[], since:
     : 'Codex called no hook at its start. Run hopgate doctor.';
 }
 
-/** True if the user left before the first turn, which is when Codex begins to call hooks and record. */
+/** True if the user quit before the first turn: Codex begins to call hooks and to record with the first turn. */
 const leftAtOnce = ({ isScript, conversations, env, begun }: CodexEnd): boolean =>
   !isScript &&
   conversations.length === 0 &&

@@ -53,7 +53,7 @@ async function doctor(io: Io, options: Options): Promise<void> {
   }
 }
 
-/** Empty if no session can start; the findings say why. */
+/** Empty if no session can start; the results of the checks say why. */
 async function compared(io: Io, options: Options, examined: readonly Diagnosis[]): Promise<readonly Diagnosis[]> {
   if (examined.some(({ status }) => status === 'broken')) return [];
   const { root, config } = await openProject(rootOf(io, options), io.env);

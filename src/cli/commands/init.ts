@@ -30,7 +30,7 @@ interface Options {
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly tests: boolean;
-  /** Undefined: asked at a terminal. */
+  /** Undefined: the person is asked at a terminal. */
   readonly runTests?: boolean;
   readonly manifests?: boolean;
 }
@@ -91,7 +91,7 @@ async function init(io: Io, options: Options): Promise<void> {
       `${file} exists already`,
       'See what would change with "hopgate init --dry-run"; replace it with "hopgate init --force".',
     );
-  // "wx": a file (or link) that appeared since is not followed.
+  // "wx": never writes to a file or link that appeared in the meantime.
   if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
   await acceptConfig(root, io.env);
   const { config } = await openProject(root, io.env);
@@ -127,7 +127,7 @@ async function init(io: Io, options: Options): Promise<void> {
     );
 }
 
-/** The test files, or the folders of them, by the shortest path that shows it. */
+/** The test files, or the folders that contain only tests, by the shortest path. */
 function testPlaces(paths: readonly string[]): readonly string[] {
   const places = paths.flatMap((path) => {
     const names = path.split('/');

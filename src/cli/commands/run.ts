@@ -69,7 +69,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
   await playScenario(io, scenario, await scenarioPlace(io, scenario, options), options);
 }
 
-/** How soon after a Ctrl-C another one ends the run, in milliseconds. */
+/** Maximum time between two Ctrl-C that end the run, in milliseconds. */
 const AGAIN_MS = 1000;
 
 /** Runs a scenario in a session of its own and prints it. Returns the id of the session. */
@@ -99,7 +99,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
   });
   const running: { call: WatchedCall | null } = { call: null };
   let cancelledAt = Number.NEGATIVE_INFINITY;
-  // Cancels the command. A second Ctrl-C at once, or one between commands, ends the run as any signal does.
+  // Cancels the command. A second Ctrl-C soon after it, or one between commands, ends the run like any signal.
   const onInterrupt = () => {
     if (performance.now() - cancelledAt > AGAIN_MS && running.call?.cancel()) {
       cancelledAt = performance.now();

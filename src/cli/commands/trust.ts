@@ -85,7 +85,7 @@ async function trust(io: Io, options: Options): Promise<void> {
         'Until it is trusted, it can only restrict what the specs allow.',
       );
   }
-  // Records the hashes of the shown files: a file that has changed since has another hash and is not trusted.
+  // Records the hashes of the shown files. A file that changes later has another hash and is not trusted.
   writeTrust(next, io.env);
   if (io.json) printJson(io, { file, trusted: true, changed: true, record: next });
   else print(io, `Trusted ${file} (sha256 ${next.config.slice(0, 16)}…).`);

@@ -38,7 +38,7 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** Further names to exclude if they exist in the scope: settings, lock files, generated folders, ways to ship. */
+/** Further names to exclude if they exist in the scope: settings, lock files, generated folders, deploy scripts. */
 const EXCLUDED = (
   'tsconfig*.json jsconfig.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml ' +
   'yarn.lock bun.lock* lerna.json nx.json turbo.json biome.json gulpfile.* Gruntfile.* go.work* rust-toolchain* build.rs ' +
@@ -47,7 +47,7 @@ const EXCLUDED = (
   'bower_components/ third_party/ Pods/ out/ site-packages/'
 ).split(' ');
 
-/** Ways to ship and to build, by names that code and documents have too. Excluded only where they look like that. */
+/** Names of deploy and build files that code and documents may have too. Excluded only if the file looks like one. */
 const SHIPPING = (
   'deploy deploy.* deploy-* deployment.y*ml deploy/ deployment/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
   'terraform/ ansible/ ops/ ci/ gradle/'
@@ -64,7 +64,6 @@ const MANIFESTS = (
 ).split(' ');
 /** Files that list the sources of a C program. */
 const BUILD_FILES = 'Makefile Makefile.am configure.ac meson.build'.split(' ');
-/** Files that instruct other agents. */
 const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
 /** Folders that are proposed nonetheless if git tracks files in them. */
 const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
@@ -79,7 +78,7 @@ const ASIDE =
   /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
 /** Maximum number of folders in the proposed scope; with more, it is the whole tree. */
 const MOST_NAMED = 40;
-/** Maximum number of folders that are listed to look for code or for names to exclude. */
+/** Maximum number of folders that are listed to find code or names to exclude. */
 const MOST_LISTED = 300;
 
 /** The folders at the root that git ignores, and those with committed files; by name with a slash. */
@@ -89,9 +88,9 @@ export interface GitFolders {
 }
 
 /**
- * The proposed edit scope. If the program is in folders: each folder that people write, the folders that such a project
- * usually creates, and globs for the files at the root (`*.go`, `*.md`). If it is at the root itself: `.`. Hidden,
- * generated and configuring files are excluded, because they decide what is installed and run.
+ * The proposed edit scope. If the program is in folders: the folders with code, the folders that such a project usually
+ * creates, and globs for the files at the root (`*.go`, `*.md`). If it is at the root itself: `.`. Hidden, generated
+ * and configuring files are excluded, because they decide what is installed and run.
  */
 export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tracked: new Set() }): readonly string[] {
   const names = tree.list('').filter((name) => !name.startsWith('.') || NOTES.test(name));
@@ -169,10 +168,10 @@ const excluded = (patterns: readonly string[]): readonly string[] =>
 /** A name that begins with `!` would be an exclusion. */
 const asGrant = (place: string): string => (place.startsWith('!') ? `./${place}` : place);
 
-/** False for the odd names that no write path can express, such as `a(b|c)`. */
+/** False for names that no write path can express, such as `a(b|c)`. */
 const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;
 
-/** The names in a folder of the scope; the root is `''`. */
+/** The names in a folder of the scope; `''` is the root. */
 interface Listing {
   readonly at: string;
   readonly names: readonly string[];
@@ -195,7 +194,7 @@ function existing(tree: Tree, names: readonly string[], folders: readonly string
   ];
 }
 
-/** The settings and the ways to ship in a folder, as paths; those of `packages/a/` for each of the packages. */
+/** The settings and deploy files in a folder, as paths; for `packages/a/`, those of all packages. */
 function placedIn(tree: Tree, { at, names }: Listing): readonly string[] {
   const isPackage = at === '' || names.includes('package.json');
   const patterns = [
@@ -207,7 +206,7 @@ function placedIn(tree: Tree, { at, names }: Listing): readonly string[] {
 }
 
 const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
-/** Code and documents that a way to ship does not consist of. */
+/** Code and documents, which are never a deploy file. */
 const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
 
 const ships = (tree: Tree, at: string, name: string): boolean =>

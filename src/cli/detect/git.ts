@@ -1,7 +1,7 @@
 /** Asks git; null if git fails. */
 export type AskGit = (args: readonly string[]) => Promise<string | null>;
 
-/** The remote (`origin`, or the only one) and the branch to push: the remote's head, or the checked-out one. */
+/** The remote (`origin`, or the only one) and the branch to push: its HEAD, or the checked-out branch. */
 export async function detectGit(git: AskGit): Promise<{ readonly remote: string; readonly branch: string } | null> {
   const remotes = ((await git(['remote'])) ?? '').split('\n').filter((line) => line !== '');
   const remote = remotes.includes('origin') ? 'origin' : remotes.length === 1 ? remotes[0]! : null;

@@ -3,11 +3,11 @@ import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Tree } from './tree.ts';
 
-/** A line of an .npmrc that sets anything but an account, a key or a registry with one; a token only by a variable. */
+/** A line of an .npmrc that is more than an account, a key or a registry; a token may only be a variable. */
 const NPM_LINE =
   /^\s*(?:[;#].*|\S+:_authToken\s*=\s*\$\{\w+\}\s*|(?!.*(?:auth|token|passw|user|email|cert|key|\$\{|\/\/.*@))[\w@:.-]+(?:\[\])?\s*(?:=.*)?)?$/i;
 const PUBLIC_BLOCK = /-----BEGIN (?:PGP PUBLIC KEY BLOCK|CERTIFICATE|(?:\w+ )?PUBLIC KEY)-----/;
-/** Maximum number of exceptions; with more, a person had better choose a glob. */
+/** Maximum number of exceptions; with more, a person should choose a glob. */
 const MOST_EXCEPTIONS = 20;
 
 /**
@@ -21,7 +21,7 @@ export function maskExceptions(tree: Tree, tracked: readonly string[]): readonly
   return harmless.slice(0, MOST_EXCEPTIONS).filter(isPlain);
 }
 
-/** A pattern reads other characters as wildcards. */
+/** In a pattern, other characters are wildcards. */
 const isPlain = (path: string): boolean => /^[\w./@+ -]+$/.test(path);
 
 function isHarmless(path: string, tree: Tree): boolean {
@@ -33,5 +33,5 @@ function isHarmless(path: string, tree: Tree): boolean {
   return PUBLIC_BLOCK.test(text) && !/PRIVATE|SECRET/.test(text);
 }
 
-/** The entry of `mask` that shows one file. A name without a slash would hold in every folder. */
+/** The entry of `mask` that excepts one file. A name without a slash would apply to every folder. */
 export const exceptionFor = (path: string): string => (path.includes('/') ? `!${path}` : `!/${path}`);

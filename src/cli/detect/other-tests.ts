@@ -2,7 +2,7 @@ import { parse } from 'smol-toml';
 import { type FoundTest, JUNIT_FILE } from './found.ts';
 import type { Tree } from './tree.ts';
 
-/** Cargo.toml → `cargo test`; of a workspace whose root is a package, which would be tested alone, all packages. */
+/** Cargo.toml → `cargo test`, with all packages of a workspace, because cargo would only test the root's. */
 export function cargoTest(tree: Tree): FoundTest | null {
   const text = tree.read('Cargo.toml');
   if (text === null) return null;
@@ -13,7 +13,7 @@ export function cargoTest(tree: Tree): FoundTest | null {
 /** Maximum number of Go modules with a command of their own. */
 const MOST_MODULES = 8;
 
-/** go.mod → `go test ./...`, and the same for each module below the root, to which `./...` does not lead. */
+/** go.mod → `go test ./...`, and the same for each module below the root, because `./...` does not include them. */
 export function goTests(tree: Tree): readonly FoundTest[] {
   const folders = tree.list('').filter(isGoFolder);
   const below = [
@@ -37,11 +37,11 @@ export function goTests(tree: Tree): readonly FoundTest[] {
   }));
 }
 
-/** The go command ignores the other folders. */
+/** Folders that the go command ignores. */
 const isGoFolder = (name: string): boolean =>
   name.endsWith('/') && !/^(?:[._]|(?:testdata|vendor|node_modules)\/$)/.test(name);
 
-/** Tasks of a Rakefile that run tests, and how one sees that it has them. */
+/** Tasks of a Rakefile that run tests, and the text that shows that the file has them. */
 const RAKE_TASKS = [
   ['test', /\bTestTask\b|\btask[ (]+[:'"]?test\b/],
   ['spec', /\bRSpec::Core::RakeTask\b|\btask[ (]+[:'"]?spec\b/],
@@ -62,7 +62,7 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
   const bats = ['test', 'tests'].find((folder) => tree.list(folder).some((name) => name.endsWith('.bats')));
   const rakefile = tree.read('Rakefile') ?? '';
   const rakeTask = RAKE_TASKS.find(([, sign]) => sign.test(rakefile))?.[0];
-  // A repository with several of these builds the same program with each.
+  // A repository with several of these build files builds the same program with each; the first one counts.
   const buildSystems = [
     ...found(isTested ? 'CMakeLists.txt' : undefined, [
       ...['sh', '-c'],
@@ -98,7 +98,7 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
   ];
 }
 
-/** pytest, if something says that it is used; run through the environment manager whose lock file exists. */
+/** pytest, if a file mentions it; run by the environment manager whose lock file exists. */
 export function pytest(tree: Tree): FoundTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;

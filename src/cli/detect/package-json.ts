@@ -34,7 +34,7 @@ function manifestOf(tree: Tree): Manifest | null {
   };
 }
 
-/** The package manager that package.json states, or that has a lock file here. */
+/** The package manager that package.json names, or whose lock file exists here. */
 export function managerNameOf(tree: Tree): keyof typeof MANAGERS {
   const files = new Set(tree.list(''));
   const names = Object.keys(MANAGERS) as (keyof typeof MANAGERS)[];

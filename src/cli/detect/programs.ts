@@ -37,15 +37,15 @@ const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
 
 /** Programs of the operator that the sandbox shows only if `programs` names them. */
 export interface ProposedPrograms {
-  /** The repository's files or the start of a line in its scripts name them. */
+  /** Shown if the repository has such files, or if a line of its scripts begins with the program. */
   readonly certain: readonly string[];
-  /** Some word of its scripts is their name. */
+  /** Shown if a word of its scripts is the program's name. */
   readonly possible: readonly string[];
 }
 
 /**
- * Finds the programs that a repository needs, that are on the operator's PATH and in no folder that the sandbox shows.
- * It only looks at words: it is a proposal for the operator to read, and grants nothing.
+ * Finds the programs that a repository needs, that are on the operator's PATH and that the sandbox does not show yet.
+ * It only compares words: the result is a proposal for the operator to read, and grants nothing.
  */
 export function proposedPrograms(tree: Tree, path: string | undefined, shown: readonly string[]): ProposedPrograms {
   const isHidden = (name: string): boolean => {

@@ -19,7 +19,7 @@ function fitsOnLine(list: YAMLSeq, path: readonly unknown[]): boolean {
   return 2 * depth + `${key}: ${flow.toString({ ...FORMAT, lineWidth: 0 }).trimEnd()}`.length <= LIST_WIDTH;
 }
 
-/** The repository's own style: `singleQuote` of its prettier. */
+/** The repository's own style: `singleQuote` of its prettier configuration. */
 export interface QuoteStyle {
   readonly singleQuote?: boolean;
 }
@@ -48,10 +48,10 @@ const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replace
 
 const section = (explanation: string, setting: string): string => `${commented(explanation)}\n${setting}\n`;
 
-/** The parts of the operator's machine that the sandbox is to show. */
+/** The programs and folders of the operator that the sandbox shows. */
 export interface Proposed extends ProposedPrograms {
   readonly caches: readonly ProposedCache[];
-  /** Entries of `mask`: files that the default hides without need. */
+  /** Exceptions for `mask`: files that the default masks hide without need. */
   readonly shown: readonly string[];
 }
 
@@ -133,7 +133,7 @@ export function renderConfig(
   ].join('\n');
 }
 
-/** Test runners that take files or filters as further words. */
+/** Test runners that accept files or filters as further arguments. */
 const RUNNERS =
   /^node .*--test\b|^(?:cargo|go|mix|(?:pnpm|yarn|bun)(?: run)?) test\b|(?:^|[ /])(?:mvnw?|gradlew?|rake) (?:--\S+ )*(?:test|spec)\b|(?:^|[ /])(?:pytest|unittest discover|vitest run|jest|mocha|rspec|phpunit|bats)\b/;
 

@@ -6,7 +6,7 @@ import { diskTree } from '../detect/tree.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './finding.ts';
 
-/** Names the operator's folders of downloaded modules that tests use outside and do not see in the sandbox. */
+/** Lists the operator's download caches that tests use outside of the sandbox and cannot see inside. */
 export function cacheFindings(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
   const home = io.env['HOME'];
   if (config.test.length === 0 || home === undefined) return [];

@@ -1,10 +1,10 @@
-/** One thing that hopgate needs or can use. `missing` stops the things in `without`; `broken` stops everything. */
+/** The result of one check. `missing`: the features in `without` do not work. `broken`: nothing works. */
 export interface Diagnosis {
   readonly name: string;
   readonly status: 'ok' | 'missing' | 'broken';
-  /** Version and place, or the problem. */
+  /** The version and path that were found, or the problem. */
   readonly found: string;
-  /** The things that work, or do not work, without it. */
+  /** The features that do not work without it. */
   readonly without?: string;
   /** Steps to get it. */
   readonly fix?: string;

@@ -53,7 +53,7 @@ export async function programFindings(
 
 /**
  * A package.json with the `packageManager` of the repository, by which corepack chooses pnpm's and yarn's version. Only
- * a plain version is taken: an address there makes corepack run a downloaded file.
+ * a plain version is copied: for a URL, corepack would run a downloaded file.
  */
 function manifestFor(root: string): string {
   try {
@@ -100,7 +100,7 @@ function missing(name: string): Diagnosis {
   };
 }
 
-/** The program that a name means outside of the sandbox; null if there is none. */
+/** The program that runs under a name outside of the sandbox; null if there is none. */
 function outsideOf(name: string, root: string, programs: Programs, { env }: Io): string | null {
   // If a version manager chose a program, that one comes first.
   if (!name.includes('/')) return findProgram(name, [...programs.path, env['PATH'] ?? ''].join(delimiter));
@@ -164,7 +164,7 @@ async function insideOf(name: string, { root, config, sandbox, programs, empty }
 
 async function versionOf(program: string, { io, run, empty, programs }: World): Promise<string> {
   const PATH = [...programs.path, io.env['PATH'] ?? ''].join(delimiter);
-  // The sandbox has no network either.
+  // Without a network, as in the sandbox.
   const env = { ...io.env, PATH, COREPACK_ENABLE_NETWORK: '0' };
   for (const question of QUESTIONS) {
     const said = await run('/bin/sh', ['-c', '"$0" "$1" 2>&1', program, question], { cwd: empty, env });

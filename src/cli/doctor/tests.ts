@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import type { Diagnosis } from './finding.ts';
 
 /**
- * Runs each test command outside and in the sandbox, and reports each difference of verdict or counts. Outside, the
+ * Runs each test command outside and inside the sandbox, and reports each difference of verdict or counts. Outside, the
  * repository's code runs as the operator.
  */
 export async function testFindings(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {

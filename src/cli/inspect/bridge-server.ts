@@ -57,7 +57,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
   };
 }
 
-/** True if the request names our address and does not come from another page. Programs send no origin. */
+/** True if the request is addressed to this server and does not come from another page. Programs send no Origin. */
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
   const hosts = [`${LOOPBACK}:${socket.localPort}`, `localhost:${socket.localPort}`];
   if (!hosts.includes(headers.host ?? '')) return false;

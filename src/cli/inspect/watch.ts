@@ -5,7 +5,7 @@ import { startBridge } from './bridge-server.ts';
 import { connectTo } from './socket-client.ts';
 import { statelyInspector } from './stately-inspector.ts';
 
-/** A session's machines, shown somewhere. */
+/** A session's machines and the place where they are shown. */
 export interface Watch {
   readonly inspector: Inspector;
   /** The address to open in a browser; null if the messages go to a remote receiver. */
@@ -68,7 +68,7 @@ export async function watchIf(io: Io, inspect: string | true | undefined): Promi
   return watch;
 }
 
-/** Keeps the bridge open after the session until Ctrl-C, so that watchers can continue to look. */
+/** Keeps the bridge open after the session until Ctrl-C, so that watchers can go on reading. */
 export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
   if (address === null) return;
   note(io, `still shown at ${address}; Ctrl-C ends it`);

@@ -63,7 +63,7 @@ function write(path: string, text: string | null, keep: string): void {
 
 function put(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
-  // A settings file may be a link to a file that the user keeps elsewhere; then the target is written.
+  // A settings file may be a link to the user's file elsewhere; then that file is written.
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (isLink) return writeFileSync(path, text);
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;

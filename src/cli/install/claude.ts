@@ -92,7 +92,7 @@ const configFolder = ({ io, root, scope }: InstallTarget): string =>
     ? join(root, '.claude')
     : io.env['CLAUDE_CONFIG_DIR'] || join(io.env['HOME'] || homedir(), '.claude');
 
-/** The folder to keep on removal. The user's own (CLAUDE_CONFIG_DIR) is kept; the usual one may go. */
+/** The folder that a removal keeps: the user's own (CLAUDE_CONFIG_DIR). The default folder may be removed. */
 const keptFolder = (place: InstallTarget): string => {
   const folder = configFolder(place);
   return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
@@ -126,7 +126,7 @@ function settingsChange(place: InstallTarget, installs: boolean): FileChange {
 /** A copy of the settings before the installation. It is restored only if nobody changed the written settings. */
 const keptFile = (place: InstallTarget): string => join(pluginFolder(place), 'settings.before');
 
-/** The text for {@link keptFile}. If our settings are already installed, the existing copy is kept. */
+/** The copy for {@link keptFile}. If our settings are already installed, the existing copy is kept. */
 function textToKeep(place: InstallTarget): string | null {
   const [path, kept] = [settingsFile(place), readText(keptFile(place))];
   const before = readText(path);

@@ -4,7 +4,7 @@ import { CliError } from '../io.ts';
 
 type Fields = { readonly [key: string]: unknown };
 
-/** The hooks.json with our hooks after all others, because Codex identifies hooks by their position in a list. */
+/** The hooks.json with our hooks last, because Codex identifies each hook by its position in a list. */
 export interface InstalledHooks {
   readonly text: string;
   /** The position of our group in each event's list. */

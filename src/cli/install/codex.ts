@@ -17,7 +17,7 @@ import { keptCopies, restoredCopies, withCopies } from './kept-copies.ts';
 /** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
 const FEATURES = ['mcp_tool_list_changed'];
 
-/** The variables to pass to our MCP server: Codex passes only the named ones. */
+/** The variables that Codex must pass to our MCP server: it passes only named ones. */
 const PASSED = [
   'CODEX_HOME',
   'CODEX_BIN',
@@ -52,7 +52,7 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   const changes = [change(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
     let text = readText(path);
-    // Starts from the text without our additions; they are removed in the reverse order of adding.
+    // Starts from the text without our additions, which are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = withoutAdditions(path, text, block, features);
     for (const addition of additions) text = withAdditions(path, text, addition);
@@ -71,7 +71,7 @@ async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
   return { changes, notes, keep: keptFolder(place) };
 }
 
-/** The changes that remove what hopgate wrote, also from files that were changed since. */
+/** The changes that remove hopgate's additions, also from files that were changed since. */
 function partsRemoved(place: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');

@@ -2,7 +2,6 @@ import type { Io } from '../io.ts';
 
 export type InstallScope = 'project' | 'user';
 
-/** The place of an installation. */
 export interface InstallTarget {
   readonly io: Io;
   /** Absolute real path of the repository. */
@@ -16,11 +15,11 @@ export interface FileChange {
   readonly path: string;
   readonly before: string | null;
   readonly after: string | null;
-  /** True if the file contains only hopgate's text; then only its name is shown. */
+  /** True if the file contains only hopgate's text; then only its name is printed. */
   readonly isOurs?: boolean;
 }
 
-/** The planned changes, and notes that the person must read. The plan is shown before anything is written. */
+/** The planned changes, and notes for the person. The plan is printed before anything is written. */
 export interface InstallPlan {
   readonly changes: readonly FileChange[];
   /** A folder to keep, even if it becomes empty, because it existed before. */

@@ -1,6 +1,6 @@
 export interface McpCommand {
   readonly root: string;
-  /** Work in the session of the client program that this process belongs to. */
+  /** Use the session of the client program that started this process. */
   readonly attach?: boolean;
   readonly session?: string;
   readonly agent: string;

@@ -27,7 +27,7 @@ import { type McpCommand, TOKEN_VARIABLE } from './command.ts';
 import type { Wanted } from './open-agent.ts';
 import { readingOf } from './reading.ts';
 
-/** Replaces the full list of schema errors in a line from the client. */
+/** Replaces the list of schema errors for an invalid line from the client. */
 const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
 
 /** `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`. */
@@ -153,14 +153,14 @@ async function banner(
   note(io, `continue later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
 }
 
-/** Approves everything that the operator approved in advance; other requests wait for "hopgate approve". */
+/** Approves requests that the operator approved in advance; other requests wait for "hopgate approve". */
 const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
   fallbackApprover(approverInAdvance(approve), waitingApprover(io, root, waitApproval));
 
 /** Maximum number of lines to show; people do not read more in a client's window. */
 const MOST_LINES = 2000;
 
-/** The lines of the change that an approval would ship, as a client's window shows them; null without one. */
+/** The lines of the change that an approval would ship, formatted for a client's window; null if there is none. */
 export async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
   const diff = await diffFor(request, root);
   if (diff === null) return null;
@@ -188,7 +188,7 @@ function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
   return id === null ? null : `hopgate approve ${id}`;
 }
 
-/** True if the session will get an answer without a question to the person at the client. */
+/** True if the session gets the answer from another approver, so that the person at the client is not asked. */
 const answeredAhead =
   (io: Io, root: string, { approve = [], attach }: McpCommand) =>
   ({ action, hash, sessionId }: ApprovalRequest): boolean =>

@@ -7,7 +7,7 @@ import { ensureStateDir } from '../../project/state-dir.ts';
 import { showRequest } from '../approve/show-request.ts';
 import { type Io, note, print } from '../io.ts';
 
-/** The answers that may replace a person: the command line, or the scenario's answer. */
+/** Answers that replace a person's: the command line's, or the scenario's. */
 export interface OperatorOptions {
   /** `--yes`: everything. */
   readonly yes: boolean;
@@ -43,7 +43,7 @@ export function operatorApprover(io: Io, options: OperatorOptions): Approver {
     approve: async () => (options.scripted?.() === 'given' ? { by: 'operator' } : null),
   };
   const { otherwise } = options;
-  // A refusal by the scenario is an answer, so `otherwise` is not asked.
+  // A refusal in the scenario is an answer, so `otherwise` is not asked.
   const unanswered: Approver | undefined = otherwise && {
     via: otherwise.via,
     approve: async (request) => (options.scripted?.() === 'refused' ? null : otherwise.approve(request)),

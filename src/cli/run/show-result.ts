@@ -6,7 +6,7 @@ import type { Json } from '../../spec/types.ts';
 import { describeValue, shortValue } from '../../view/describe-value.ts';
 import { type Io, paint } from '../io.ts';
 
-/** An action as one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
+/** An action on one line: `read src/a.js`, `hop edit --exit ready-to-edit`. */
 export function describeAction(action: ScenarioAction): string {
   switch (action.verb) {
     case 'mode':

@@ -4,8 +4,8 @@ import type { Scenario, ScenarioStep } from '../../spec/schema/scenario-file.ts'
 import type { SpecSet } from '../../spec/types.ts';
 
 /**
- * The part of a scenario that a machine without a sandbox can play. It has no calls of shell tools, and it ends before
- * the first hop to a peripheral whose work begins with one.
+ * The part of a scenario that a machine without a sandbox can play: no calls of shell tools, and nothing from the first
+ * hop on to a peripheral whose work begins with such a call.
  *
  * @example
  * withoutShellSteps(scenario, specs).steps.length; // fewer than scenario.steps.length, if a step needs the shell

@@ -17,8 +17,8 @@ export interface Erased {
 }
 
 /**
- * Erases the bodies of a session and its files outside of the evidence: its transcript, and requests that wait for the
- * operator. The operator log says that it was done.
+ * Erases the bodies of a session and its files outside of the evidence: its transcript, and its pending requests. The
+ * operator log records the erasure.
  */
 export async function eraseSession(io: Io, root: string, store: EvidenceStore, sessionId: string): Promise<Erased> {
   const now = Date.now();

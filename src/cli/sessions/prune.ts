@@ -52,7 +52,7 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
     print(io, `${plural(erased, 'body', 'bodies')} of session ${visible(sessionId)} erased`);
 }
 
-/** Shows what goes, and asks for a yes. */
+/** Prints the sessions that will be erased, and asks for a yes. */
 async function agreed(io: Io, going: readonly SessionSummary[], yes: boolean): Promise<void> {
   const entries = going.reduce((sum, one) => sum + one.entries, 0);
   const what = `the content of ${plural(entries, 'entry', 'entries')} of ${plural(going.length, 'session')}`;

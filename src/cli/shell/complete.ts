@@ -44,7 +44,7 @@ export function complete(session: Session, line: string, root: string): [string[
   }
 }
 
-/** Completes paths within the root. It only saves typing; the gate decides about them. */
+/** Completes paths within the root. Completion grants nothing; the gate decides about each path. */
 function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
   try {

@@ -8,7 +8,7 @@ export interface ShellLine {
   readonly unquoted: readonly number[];
   /** `--exit ready-to-edit` becomes `exit: ready-to-edit`; a flag without a value is true. */
   readonly options: { readonly [name: string]: string | true };
-  /** The arguments, if they were typed as one JSON object. */
+  /** The arguments, if the person typed them as one JSON object. */
   readonly given?: { readonly [name: string]: Json };
   /** A mistake in the quoting; null if there is none. */
   readonly problem: string | null;
@@ -19,7 +19,7 @@ const RAW = new Set(['bash', 'bash-readonly']);
 
 /**
  * One line of the shell: a verb, words, and `--name value` options. The rest of a `bash` line is kept unchanged, unless
- * it is one `command="…"`, or all of it is one quoted text with a space: no program has such a name.
+ * it is a single `command="…"` or a single quoted text that contains a space, because no program has such a name.
  *
  * @example parseLine('hop edit --exit ready-to-edit') // verb hop, words [edit], options { exit: 'ready-to-edit' }
  */

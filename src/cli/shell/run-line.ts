@@ -145,7 +145,7 @@ async function act(
   }
 }
 
-/** `--fruit.summary "…"` states a field of the fruit. */
+/** `--fruit.summary "…"` states the field `summary` of the fruit. */
 function fruitOf(options: ShellLine['options']): { [field: string]: Json } | null {
   const fields = Object.entries(options).filter(([name]) => name.startsWith('fruit.'));
   return fields.length === 0
@@ -179,7 +179,7 @@ function show(io: Io, result: Result, wasShown: boolean): void {
 }
 
 /**
- * The calls of a remedy in the words of the prompt.
+ * The calls of a remedy, written as commands of the shell.
  *
  * @example inPromptWords('hop to edit with exit found') // 'hop edit --exit found'
  */

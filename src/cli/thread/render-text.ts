@@ -47,7 +47,7 @@ export const isVisit = (item: Row | ThreadVisit): item is ThreadVisit => 'start'
 interface Frame {
   readonly wide: number;
   readonly margin: number;
-  /** The indent of the first line, and of those below. */
+  /** The indent of the first line, and the indent of the lines after it. */
   readonly indent: string;
   readonly further: string;
   readonly style?: Style;

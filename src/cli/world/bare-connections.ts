@@ -20,7 +20,7 @@ export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>)
     import('../../server/http-server.ts'),
     import('../../server/access/tokens.ts'),
   ]);
-  // Before the server is opened: it throws if the token's file is not safe.
+  // Checked before the server is opened, because it throws if the token's file is not safe.
   const token = new Tokens(env).ofSession(session);
   const host = new SessionHost({ env, keepOpenMs: 0 });
   const http = await openHttpServer(host, { env, listen: { port: 0 } });
@@ -46,7 +46,7 @@ export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>)
   };
 }
 
-/** The session in a process of its own, `hopgate shell --json`: lines in, one JSON object a line out. */
+/** The session in a separate process, `hopgate shell --json`: reads lines, and writes one JSON object per line. */
 export async function overCommandLine({ session, root, env }: Place): Promise<BareConnection> {
   const [command = '', ...args] = ownCommand();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
@@ -75,7 +75,7 @@ export async function overCommandLine({ session, root, env }: Place): Promise<Ba
       type<BareAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
     status: () => type('status'),
     inbox: async () => (await type<{ messages: never[] }>('inbox')).messages,
-    // The shell acknowledges what it prints.
+    // The shell acknowledges the messages that it prints.
     acknowledge: async () => {},
     async close() {
       shell.stdin.end();

@@ -16,7 +16,7 @@ export type BareAnswer =
       readonly error?: { readonly code: string; readonly message: string } | null;
     };
 
-/** A connection that carries data and no texts for a model. */
+/** A connection that returns only data, without texts for a model. */
 export interface BareConnection {
   step(tool: string, args: { readonly [name: string]: Json }): Promise<BareAnswer>;
   hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<BareAnswer>;
@@ -27,7 +27,7 @@ export interface BareConnection {
   close(): Promise<void>;
 }
 
-/** A session over a {@link BareConnection}: its agent's program makes the texts from the data. */
+/** A session over a {@link BareConnection}: the agent's program itself builds the texts from the data. */
 export function bareSession(
   { id, allTools }: Pick<AgentSession, 'id' | 'allTools'>,
   connection: BareConnection,

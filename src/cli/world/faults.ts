@@ -2,20 +2,20 @@ import type { PhenomenologyId } from '../../audit/inhabitation/finding.ts';
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { PlayedStory } from './run-story.ts';
 
-/** A life that breaks one demand: a played one, changed in one thing. */
+/** A faulty transcript: a played one, changed so that it breaks one demand. */
 export interface Fault {
   readonly breaks: PhenomenologyId;
   readonly what: string;
   readonly change: (played: PlayedStory) => Pick<PlayedStory, 'transcript' | 'entries'>;
 }
 
-/** The items with new numbers and times in order, so that only the intended fault is left. */
+/** Renumbers the items and orders their times, so that only the intended fault remains. */
 const renumbered = (items: readonly TranscriptItem[]): Transcript => ({
   items: items.map((item, n) => ({ ...item, n })),
   problems: [],
 });
 
-/** For each demand, a life that fails it. */
+/** For each demand, a transcript that breaks it. */
 export const FAULTS: readonly Fault[] = [
   {
     breaks: 'P-1',

@@ -30,7 +30,7 @@ export interface StoryWires {
   readonly agent: 'here' | 'mcp-http' | 'mcp-stdio' | 'rest' | 'cli';
 }
 
-/** A story that was played, with all that a judge needs. */
+/** A played story, with all inputs of the judgement. */
 export interface PlayedStory {
   readonly session: string;
   readonly end: StoryEnd;
@@ -50,7 +50,7 @@ export interface StoryPlace extends StoryWires {
   readonly tell: (line: string) => void;
 }
 
-/** Plays the story. A world that is served is ended and started again while the agent is in chat. */
+/** Plays the story. A served world is restarted while the agent is in chat. */
 export async function runStory({ root, env, seed, joe, tell, world, agent }: StoryPlace): Promise<PlayedStory> {
   const { hint } = generateHouse({ seed, asks: true });
   const serve = (port: number) => serveWorld({ choice: { seed, asks: true }, port });
@@ -129,7 +129,7 @@ async function specsFor(config: string): Promise<SpecSet> {
   return parsed.specs;
 }
 
-/** The session in this process; or released by it, and used over the HTTP API or by the command line. */
+/** The session in this process; or used over the HTTP API or the command line, after this process has released it. */
 async function sessionFor(
   opened: Session,
   agent: StoryWires['agent'],
@@ -147,7 +147,7 @@ interface Wired {
   readonly close: () => Promise<void>;
 }
 
-/** The same session, used by an MCP client over HTTP. Its words are recorded here, because MCP carries only calls. */
+/** The session used by an MCP client over HTTP. The agent's words are recorded here: MCP transfers only calls. */
 async function overHttp(recorded: RecordedSession): Promise<Wired> {
   const [{ StreamableHTTPClientTransport }, { McpHost }, { serveOverHttp }] = await Promise.all([
     import('@modelcontextprotocol/client'),
@@ -165,7 +165,7 @@ async function overHttp(recorded: RecordedSession): Promise<Wired> {
   };
 }
 
-/** The session in a process of its own, `hopgate mcp`, which records the transcript: calls and results, no words. */
+/** The session in a separate process, `hopgate mcp`, which records the transcript: calls and results, no words. */
 async function overStdio(released: RecordedSession, { root, env }: Pick<StoryPlace, 'root' | 'env'>): Promise<Wired> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const [command = '', ...args] = ownCommand();

@@ -28,7 +28,7 @@ export interface ScorecardOptions {
 
 interface FaultyLife {
   readonly id: PhenomenologyId;
-  /** The connection of the life that was changed. */
+  /** The connection whose transcript was changed. */
   readonly over: string;
   readonly what: string;
   readonly verdict: Inhabitation['verdict'];
@@ -36,8 +36,8 @@ interface FaultyLife {
 }
 
 /**
- * Lives the story once over each connection, and judges each life by P-1 to P-6; then each life again with one fault
- * for each demand. Exit code 1 if a life is judged otherwise.
+ * Plays the story once over each connection, and judges each transcript by P-1 to P-6; then each transcript again with
+ * one fault for each demand. Exit code 1 if a judgement is not the expected one.
  */
 export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));

@@ -1,11 +1,11 @@
 import type { RecordedSession } from '../../adapters/core/transcript/transcript.ts';
 import { quote, textTurns } from '../../adapters/text-turns.ts';
 
-/** The events around the agent's life. */
+/** The events during the story. */
 export interface StoryHooks {
-  /** A line of the story for its reader. */
+  /** A line about the story for a reader. */
   readonly tell: (line: string) => void;
-  /** Called when the agent has asked and left; returns when the person's answer is in the agent's inbox. */
+  /** Called when the agent has asked and left; resolves when the person's answer is in the agent's inbox. */
   readonly asked: () => Promise<void>;
 }
 
@@ -22,9 +22,9 @@ export interface StoryEnd {
 export async function liveStory(session: RecordedSession, { tell, asked }: StoryHooks): Promise<StoryEnd> {
   const turns = textTurns(session, { record: session });
   let commands = 0;
-  /** All answers to the agent: the person's answer may come with any of them. */
+  /** All answers to the agent: the person's answer may arrive with any of them. */
   const answers: string[] = [];
-  /** Says one text, and returns the world's last observation. */
+  /** Sends one text, and returns the world's last observation. */
   const say = async (text: string): Promise<string> => {
     for (const line of text.split('\n')) tell(line);
     const heard = await turns.hear(text);
@@ -33,7 +33,7 @@ export async function liveStory(session: RecordedSession, { tell, asked }: Story
     answers.push(last.answer.text);
     if (last.answer.text.includes('[ALFWorld] Inventory: ')) commands += 1;
     const lines = turns.next().split('\n').slice(1, -2);
-    // After a hop the answer shows the new place at length.
+    // After a hop the answer describes the new place in full.
     for (const line of last.line.includes('hop-out') ? lines.slice(0, 1) : lines) tell(line);
     return last.answer.text;
   };
@@ -60,7 +60,7 @@ export async function liveStory(session: RecordedSession, { tell, asked }: Story
   tell('--- now in chat ---');
   await session.tools();
   await asked();
-  // Each call brings the messages that arrived since the last one.
+  // Each call returns the messages that arrived since the previous one.
   answers.push((await session.call({ name: 'status', input: {} })).text);
   const answer =
     answers
@@ -72,7 +72,7 @@ export async function liveStory(session: RecordedSession, { tell, asked }: Story
   if (!(await hop('alfworld', 'hop-alfworld', `Joe says that the ${thing} goes into the ${target}`)))
     return { won: false, commands };
 
-  /** Goes to a place and opens it; the answer names the things there. */
+  /** Goes to a receptacle and opens it; the answer names its contents. */
   const visit = async (place: string): Promise<string> => {
     const there = await say(`> go to ${place}`);
     return there.includes('is closed') ? say(`> open ${place}`) : there;

@@ -10,14 +10,14 @@ import type { Session } from '../../session/session.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** Somebody who answers messages until the story ends. */
+/** A participant that answers messages until the story ends. */
 export interface Somebody {
   readonly ended: () => Promise<void>;
 }
 
 const LOOK_MS = 25;
 
-/** Joe by a script: he answers each message with what he knows, by the same inbox that Emacs uses. */
+/** Joe, played by a script: he answers each message with his knowledge, over the inbox that Emacs also uses. */
 export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Somebody> {
   await messages!.addPerson('joe');
   return looking(async () => {
@@ -29,7 +29,7 @@ export async function scriptedJoe({ messages }: EvidenceStore, knows: string): P
   });
 }
 
-/** An agent with a session of its own, which answers whistles by its tool `bell`. */
+/** An agent with its own session, which answers whistles by its tool `bell`. */
 export const agentAtDesk = (session: Session, knows: string): Somebody =>
   looking(async () => {
     const inbox = await session.inbox();
@@ -63,7 +63,7 @@ export function ownCommand(): readonly string[] {
   return [process.execPath, join(packageFolder(), ...file)];
 }
 
-/** Joe in `emacs --batch` with hopgate.el: shows each message and answers it. `tell` gets the printed lines. */
+/** Joe, played by `emacs --batch` with hopgate.el. `tell` receives the lines that Emacs prints. */
 export async function joeInEmacs(
   { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
   knows: string,

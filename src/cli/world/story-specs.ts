@@ -1,6 +1,6 @@
 import type { SpecSource } from '../../spec/load/source-document.ts';
 
-/** The peripherals of the story: those of the seed with a config of the story, and a desk for the asked agent. */
+/** The peripherals of the story: the original ones with a config for the story, and a desk for the second agent. */
 const peripherals = (config: string): string => `
 {:alfworld
  {:peripheral/id :alfworld

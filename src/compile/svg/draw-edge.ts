@@ -93,7 +93,7 @@ function drawLine(line: Line, left: number, top: number): string {
 
 const CORNER = 7;
 
-/** Straight pieces with rounded corners. */
+/** Draws straight segments with rounded corners. */
 function pathOf(points: readonly Point[]): string {
   return points
     .map((point, index) => {

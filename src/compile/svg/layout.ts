@@ -13,7 +13,7 @@ export interface Rectangle extends Point, Size {}
 /** Positions of all boxes and arrows, in whole units. */
 export interface GraphLayout extends Size {
   readonly nodes: { readonly [id: string]: Rectangle };
-  /** In the order in which they were given. */
+  /** In the order of the input. */
   readonly edges: readonly { readonly points: readonly Point[]; readonly label: Rectangle }[];
 }
 
@@ -40,7 +40,7 @@ const OPTIONS = {
 /** Places a label on its arrow. */
 const INLINE = { 'elk.edgeLabels.inline': 'true' };
 
-/** Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Loads the large library late. */
+/** Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Imports the library on demand. */
 export async function layOut(
   nodes: readonly ({ readonly id: string } & Size)[],
   edges: readonly { readonly from: string; readonly to: string; readonly label: Size }[],

@@ -13,7 +13,7 @@ export function readingOrder({ nodes, edges }: Picture): readonly string[] {
   return settle([...reached, ...others], edges, head.length);
 }
 
-/** Moves one node at a time to where the fewest arrows go back, until no move helps. Nodes before `from` stay. */
+/** Moves single nodes to where the fewest arrows go back, until no move helps. Nodes before `from` stay. */
 function settle(given: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
   let order = given;
   let cost = backWeight(order, edges);

@@ -10,7 +10,7 @@ import { xml } from './text.ts';
 
 const MARGIN = 24;
 
-/** With more, arrows are unreadable and take minutes to lay out. */
+/** Maximum numbers; with more, arrows are unreadable and take minutes to lay out. */
 const MOST = { nodes: 60, edges: 240 };
 
 /** Thrown for a hop graph with more peripherals or hops than a drawing can show. */

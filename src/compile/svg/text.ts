@@ -4,7 +4,7 @@ export const xml = (text: string): string =>
     .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
     .replaceAll(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** Advance widths in em, of a fixed-width font and, by kind of letter, of a wide sans-serif font. */
+/** Advance widths in em: of a fixed-width font, and of a wide sans-serif font by kind of letter. */
 const MONO = 0.61;
 const NARROW = 0.34;
 const SLIM = 0.42;
@@ -19,7 +19,7 @@ export function widthOf(text: string, size: number, font: 'mono' | 'sans' = 'san
 }
 
 function advance(character: string, font: 'mono' | 'sans'): number {
-  if ((character.codePointAt(0) ?? 0) > 0x2e7f) return 1.05; // scripts whose letters fill a square
+  if ((character.codePointAt(0) ?? 0) > 0x2e7f) return 1.05; // scripts with square letters
   if (font === 'mono') return MONO;
   if (/[ijlI.,:;'|!\s]/.test(character)) return NARROW;
   if (/[ftr()[\]-]/.test(character)) return SLIM;

@@ -13,7 +13,7 @@ import type { Transcripts } from '../transcripts.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import type { Caller } from './session-host-options.ts';
 
-/** The conversations of client programs: which session each works in, and what was recorded about it. */
+/** The conversations of client programs: the session of each, and its record. */
 export class Conversations {
   readonly #env: Env;
   readonly #owned: OwnedSessions;
@@ -30,12 +30,12 @@ export class Conversations {
     return this.#owned.files(conversation.root).read(conversation);
   }
 
-  /** The record of a conversation; the first call of one opens its session, or joins that of its client program. */
+  /** The record of a conversation. The first call opens its session, or joins the session of its client program. */
   async record(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
     const files = this.#owned.files(conversation.root);
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
-    // Before the lock is taken, because the parent's record is created under the same lock.
+    // Called before the lock is taken, because the parent's record is created under the same lock.
     const { agentType: _, ...main } = { ...conversation, agentId: null };
     const parent = conversation.agentId === null ? null : await this.record(main, caller);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
@@ -61,7 +61,7 @@ export class Conversations {
     });
   }
 
-  /** Updates a conversation that continues in another process, started from another terminal. */
+  /** Updates the record of a conversation that continues in another process, started from another terminal. */
   async #resumed(files: ConversationFiles, known: StoredConversation, { pid }: Caller): Promise<ConversationRecord> {
     if (pid === null || known.parent !== null || (known.client && isRunning(known.client))) return known;
     const client = clientProcess(ancestry(pid));
@@ -91,8 +91,8 @@ export class Conversations {
   }
 
   /**
-   * The session that an MCP server works in: the one that the environment names, that of the hooks of the same client
-   * program, or a new one, which those hooks then find.
+   * The session for an MCP server: the one that the environment names; or that of the hooks of the same client program;
+   * or a new one, which those hooks then use.
    */
   async attach(root: string, agent: string, caller: Caller): Promise<string> {
     const files = this.#owned.files(root);
@@ -107,7 +107,7 @@ export class Conversations {
     });
   }
 
-  /** The session of a new conversation's main agent, with its owner. */
+  /** The session of a new conversation's main agent, and its owner. */
   async #main(files: ConversationFiles, { root, client: name }: Conversation, client: ProcessMark | null, env: Env) {
     const named = env['HOPGATE_SESSION'];
     if (named) return this.#owned.recordClient(files, root, named, client);
@@ -115,7 +115,7 @@ export class Conversations {
     return found ? this.#owned.owner(files, root, found) : this.#owned.openMain(files, root, name, client, { env });
   }
 
-  /** The session that the hooks or the MCP server of a client program already use: one per program. */
+  /** The session that the hooks or the MCP server of a client program already use; each program has one. */
   async #ofClient(
     files: ConversationFiles,
     root: string,
@@ -125,12 +125,12 @@ export class Conversations {
     const known = new Set(
       [...files.all().filter(ours), ...files.owners().filter(ours)].map(({ sessionId }) => sessionId),
     );
-    // Under the lock, so without a wait: a process that holds the session may wait for the lock. It has not closed it.
+    // Must not wait, because it holds the lock: a process that holds the session may wait for the lock.
     for (const id of known) if (!(await this.#owned.join(root, id, async ({ state }) => state.closed, 0))) return id;
     return null;
   }
 
-  /** Messages for the user at the start of a conversation; empty if the caller named the session and showed them. */
+  /** Messages for the user at the start of a conversation; empty if the caller itself showed them. */
   async #firstNotes({ root, agentId }: Conversation, { env }: Caller): Promise<ConversationRecord['notes']> {
     if (agentId !== null || env['HOPGATE_SESSION']) return {};
     const unshown = (await import('../../project/trust-record.ts')).untrustedConfig(root, this.#env);

@@ -14,7 +14,7 @@ import type { Caller, HostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
 const WAIT_MS = 6_000;
-/** How long the folder of a root's conversations is not checked again, in milliseconds. */
+/** How long the folder of a root's conversations counts as checked, in milliseconds. */
 const RECENT_MS = 1_000;
 
 /** Opens sessions for client programs, and records the program that owns each of them. */

@@ -10,7 +10,7 @@ export interface HostOptions {
   readonly waitMs?: number;
   /** Called before a call waits for a session that another process writes. The call waits until it settles. */
   readonly onHeldElsewhere?: () => Promise<void>;
-  /** The command line that runs a ticket, up to the ticket itself. */
+  /** The start of the command line that runs a ticket; the ticket follows. */
   readonly runCommand?: string;
   readonly backends?: OpenOptions['backends'];
   /** Spans of every session; see `OpenOptions`. */

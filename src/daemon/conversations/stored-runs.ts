@@ -12,7 +12,7 @@ interface StoredRun {
   readonly call: ContainedCall;
 }
 
-/** Decided calls in files, each to be taken once by its ticket. */
+/** Decided calls in files. A ticket takes its call once. */
 export class StoredRuns {
   readonly #options: Pick<HostOptions, 'env' | 'runCommand'>;
 
@@ -27,7 +27,7 @@ export class StoredRuns {
     return `${this.#options.runCommand ?? 'hopgate hook run'} ${ticket}`;
   }
 
-  /** Takes the call of a command line; false if it was taken before. */
+  /** Cancels the call of a command line; false if it was taken before. */
   revoke(command: string): boolean {
     return this.take(/[0-9a-f]{32}/.exec(command)?.[0] ?? '') !== null;
   }

@@ -23,7 +23,7 @@ export interface DaemonRequest {
   readonly signal?: AbortSignal;
   /** The body of a POST; without it, the request is a GET. */
   readonly body?: string;
-  /** Gets each part that precedes the answer, as soon as it has arrived. */
+  /** Receives each part of the output that precedes the answer, as soon as it arrives. */
   readonly onPart?: (bytes: Buffer) => void;
 }
 

@@ -3,6 +3,6 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { stateHome } from '../../base/state-home.ts';
 
-// In a folder that only this user can write; set before any large module is loaded.
+// A compile cache in a folder that only this user can write; set before any large module is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));
 void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env));

@@ -10,7 +10,7 @@ const MAX_INPUT = 32 << 20;
 const CHECKPOINT_PAGES = 128;
 
 /**
- * The one program that client programs, command lines and the daemon's starter run.
+ * The one program that client programs, run commands and the daemon's starter run.
  *
  * - `hook CLIENT`: asks the daemon; without one, answers in this process. `alone CLIENT`… never asks the daemon.
  * - `run TICKET`: runs a ticket's call, likewise.
@@ -59,7 +59,7 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
     waitMs: limit / 2,
     runCommand: runCommand(env),
     checkpointPages: CHECKPOINT_PAGES,
-    // A daemon that has started meanwhile may hold the session for as long as its client runs.
+    // A daemon that started in the meantime may hold the session for as long as its client runs.
     onHeldElsewhere: async () => {
       const asked = env['HOPGATE_DAEMON'] === 'off' ? null : await askRunning(`/hook/${client}`, env, input);
       if (asked) end(asked);
@@ -84,7 +84,7 @@ async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
 
 async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> {
   setTimeout(() => process.exit(1), DEADLINE_MS);
-  // Not isatty: node:tty loads node:net.
+  // isatty is avoided: node:tty loads node:net.
   const input = fstatSync(0).isCharacterDevice() ? Buffer.of() : readInput();
   const asked =
     alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/line/${encodeURIComponent(folder)}`, env, input);

@@ -11,13 +11,13 @@ import { entryFile, packageFolder } from '../own-files.ts';
 import { launcherFile } from '../run-command.ts';
 import { socketOf, tokenFileOf } from './ask.ts';
 
-/** Shorter than the time that client programs give a hook, which is 10 s or more. */
+/** Shorter than the time limit of client programs for a hook, which is at least 10 s. */
 const DEADLINE_MS = 8_000;
 
 export interface Launcher {
   /** Absolute path of the script that client programs run. */
   readonly file: string;
-  /** The program that asks the daemon: the compiled client, or Node without a C compiler. */
+  /** The program that asks the daemon: the compiled client, or Node if there is no C compiler. */
   readonly client: 'compiled' | 'node';
 }
 

@@ -4,7 +4,7 @@ import { bodyOf } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
 import { instantOf } from './entry-form.ts';
 
-/** An event of MUSN's activity log (MUSN is the Clojure system from which hopgate's first specs came). */
+/** An event of the activity log of MUSN, a service of another project that keeps agents' sessions as EDN. */
 export interface ActivityEvent {
   readonly 'event/type': string;
   readonly at: string;
@@ -25,8 +25,8 @@ const EVENT_TYPES: { readonly [event: string]: string } = {
 };
 
 /**
- * Returns an entry as an event of the activity log. An imported event comes out as it came in; any other entry carries
- * its identity and its body in the metadata.
+ * Returns an entry as an event of the activity log. An imported event is returned unchanged; any other entry has its
+ * identity and its body in the metadata.
  */
 export function toActivity(entry: EntryDraft & { readonly seq?: number }): ActivityEvent | Fields {
   const {
@@ -74,7 +74,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
 
 export const isActivity = (value: Fields): boolean => 'event/type' in value || ('agent' in value && 'source' in value);
 
-/** Returns an event of a MUSN activity log as a draft, with all its fields, also those that the service drops. */
+/** Returns an event of MUSN's activity log as a draft, with all its fields, also those that MUSN drops. */
 export function readActivity(event: Fields, defaults: { readonly id: string; readonly sessionId: string }): EntryDraft {
   const type = event['event/type'] ?? 'agent/interaction';
   const sessionId = event['session/id'] ?? defaults.sessionId;

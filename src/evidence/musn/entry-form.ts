@@ -6,7 +6,7 @@ import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
 
 type Fields = { readonly [key: string]: Json };
 
-/** MUSN's keys and ours, in the order in which they are printed. */
+/** MUSN's keys and hopgate's, in the order in which they are printed. */
 const KEYS = {
   'evidence/id': 'id',
   'evidence/type': 'type',
@@ -26,7 +26,7 @@ const KEYS = {
 } as const satisfies { readonly [key: string]: keyof EntryDraft };
 
 const EPHEMERAL = 'evidence/ephemeral?';
-/** In EDN these are keywords. */
+/** Keys whose values are keywords in EDN. */
 const NAMES = new Set([
   'evidence/type',
   'evidence/claim-type',

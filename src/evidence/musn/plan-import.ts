@@ -12,13 +12,13 @@ export interface ImportPlan {
   /** The root entry, which names the origin, then the entries: oldest first, each after the one it replies to. */
   readonly drafts: readonly EntryDraft[];
   readonly ephemeral: readonly EntryDraft[];
-  /** Keys that no entry has a place for. */
+  /** Keys that have no equivalent in an entry. */
   readonly dropped: readonly string[];
 }
 
 /**
- * Reads a foreign log (entries or activity events, JSON or EDN) for one session. The same text gives the same plan, so
- * importing twice adds nothing. Issues carry their path: `[3].evidence/type`.
+ * Reads the log of another program (entries or activity events, JSON or EDN) for one session. The same text gives the
+ * same plan, so importing twice adds nothing. Issues carry their path: `[3].evidence/type`.
  */
 export function planImport(
   text: string,
@@ -68,7 +68,7 @@ function readOne(
   return issues.length > 0 ? { ok: false, issues } : { ok: true, draft, ephemeral: false, dropped: [] };
 }
 
-/** Derives an id from the content, so that the same event gets the same id, but its repetition another. */
+/** Derives an id from the content: the same event gets the same id, a repeated one in a log another. */
 function idOf(form: Form, seen: Map<string, number>): string {
   const text = canonicalize(form) ?? '';
   const nth = seen.get(text) ?? 0;

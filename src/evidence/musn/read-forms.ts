@@ -36,7 +36,7 @@ function readJson(text: string): Json[] | null {
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {
   const one = readEdn(text);
-  // The brackets turn several forms into one; the line break ends a trailing comment.
+  // The brackets make one form of several; the line break ends a trailing comment.
   const many = one.ok ? one : readEdn(`[${text}\n]`);
   if (!many.ok) {
     const isOne = !one.ok && !one.problems.some(({ message }) => message.startsWith('a second form'));
@@ -52,7 +52,7 @@ function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false;
   return { ok: true, values: one.ok ? [value as Json] : (value as Json[]) };
 }
 
-/** `shift`: number of characters that were put before the text. */
+/** `shift`: number of characters that were inserted before the text. */
 const issueOf = ({ line, column, message }: EdnProblem, shift = 0): FormIssue => ({
   path: `line ${line}, column ${line === 1 ? column - shift : column}`,
   message,

@@ -11,7 +11,7 @@ export interface DisciplineRule {
   readonly tag: string;
   /** The entry's subject: the pattern that it names, or the session. */
   readonly subject: 'pattern' | 'session';
-  /** `selection`: it replies to the selection of its pattern. `visit`: to the head of the visit, like any step. */
+  /** `selection`: it replies to the selection of its pattern; `visit`: to the head of the visit, like any step. */
   readonly repliesTo: 'visit' | 'selection';
   /** Effect of a successful call on the pattern. */
   readonly does: 'selects' | 'settles' | null;

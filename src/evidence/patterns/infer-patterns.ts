@@ -39,7 +39,6 @@ const RECOGNISERS: { readonly [pattern: string]: (actions: readonly Action[]) =>
   'reframe-on-failure': (actions) => actions.filter(({ kind }) => kind === 'reframe'),
 };
 
-/** Kind of the last change or test before an action. */
 const lastOf = (actions: readonly Action[], at: number): Action['kind'] | null =>
   actions.slice(0, at).findLast(({ kind }) => kind === 'change' || kind === 'test')?.kind ?? null;
 

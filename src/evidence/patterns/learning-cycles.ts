@@ -59,7 +59,7 @@ function recordOf({ type, patternId, body }: Pick<EntryDraft, 'type' | 'patternI
   return null;
 }
 
-/** The tools that settle a selection, for remedies. */
+/** The tools that record the outcome of a selection, for remedies. */
 export const SETTLING_TOOLS: readonly string[] = Object.keys(DISCIPLINE).filter(
   (tool) => DISCIPLINE[tool]?.does === 'settles',
 );

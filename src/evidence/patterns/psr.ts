@@ -1,7 +1,6 @@
 import type { Json } from '../../spec/types.ts';
 import { normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
 
-/** Confidence of a selection. */
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
 
@@ -9,12 +8,11 @@ export type Confidence = (typeof CONFIDENCES)[number];
 export type Psr = {
   /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;
-  /** `gap`: no pattern fits; `pattern` is null or names what is missing. */
+  /** `gap`: no pattern fits; `pattern` is null or names the missing one. */
   readonly kind: 'selection' | 'gap';
   readonly pattern: string | null;
   /** The search that led to the selection. */
   readonly query: string | null;
-  /** The goal of using the pattern. */
   readonly goal: string | null;
   /** The result to expect if the pattern works; the outcome is compared with it. */
   readonly expected: string | null;

@@ -45,7 +45,7 @@ export function outcomeOf(value: Json | undefined): PatternOutcome | null {
 export type Pur = {
   /** null if the dialect has no id; the entry's id identifies the record then. */
   readonly id: string | null;
-  /** The selection that it answers. */
+  /** The selection that this outcome belongs to. */
   readonly psr: string | null;
   readonly pattern: string | null;
   readonly outcome: PatternOutcome;
@@ -61,7 +61,7 @@ export type Pur = {
   readonly notes: string | null;
 };
 
-/** Flags that give the outcome if no word does. */
+/** Flags that give the outcome if there is no outcome word. */
 const BOOLEANS = ['held', 'success', 'ok'];
 
 /** Returns the outcome of a record, from its word or a flag; null if it has none. */

@@ -31,7 +31,7 @@ export interface ApprovalGrant {
   readonly grant?: string;
 }
 
-/** Version of the hashed form: 2 since the view has the tested and the shipped tree. Older ones have none. */
+/** Version of the hashed form: 2 since it includes the tested and the shipped tree; 1 is never named. */
 export const APPROVAL_VERSION = 2;
 
 /** sha256 (hex) of the RFC 8785 form of the subject and the version. */
@@ -40,7 +40,10 @@ export function approvalHash(subject: ApprovalSubject): string {
   return hash('sha256', canonicalize({ version: APPROVAL_VERSION, sessionId, action, reason, view }) ?? '');
 }
 
-/** The reason why a grant does not cover a request, or null. It is for one use, session and request, with an expiry. */
+/**
+ * The reason why an approval does not cover a request; null if it does. An approval is for one use, session and
+ * request, and expires.
+ */
 export function approvalProblem(
   grant: ApprovalGrant,
   wanted: { readonly sessionId: string; readonly requestHash: string },

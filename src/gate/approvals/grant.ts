@@ -34,7 +34,7 @@ export function isGrantLimits(value: unknown): value is GrantLimits {
   );
 }
 
-/** A yes to every request of one action until a limit is reached, as the session's evidence records it. */
+/** A yes to every request of one action until a limit is reached, as recorded in the session's evidence. */
 export interface GrantView {
   readonly id: string;
   readonly by: string;
@@ -45,21 +45,22 @@ export interface GrantView {
   /** Epoch milliseconds. */
   readonly givenAt: number;
   readonly used: number;
-  /** The reason for which it has ended; null if only its limits can end it. */
+  /** The reason why it has ended; null if only its limits can end it. */
   readonly ended: string | null;
 }
 
-/** The parts of the session that a grant is judged by. */
+/** The parts of the session that its grants depend on. */
 export interface GrantedSession {
   readonly now: number;
   readonly changes: { readonly [path: string]: unknown };
-  /** True if a change of the session was not observed. */
+  /** True if the effects of a step were not observed. */
   readonly blind?: boolean;
 }
 
 /**
- * The parts of a request that a grant binds. Of a hop: the destination of what ships, the findings and the changed test
- * files, which a person must have seen. Of a step: everything that was shown. Of a mode change: nothing but its action.
+ * The parts of a request that a grant binds. For a hop: the destination of the shipped changes, the findings and the
+ * changed test files, because the person must have seen them. For a step: everything that was shown. For a mode change:
+ * only its action.
  */
 export function boundBy({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
@@ -73,7 +74,7 @@ export function boundBy({ action, view }: Pick<ApprovalSubject, 'action' | 'view
   };
 }
 
-/** The facts about a push that do not follow from the changed files. */
+/** The facts about a push that the changed files do not show. */
 const PLACE = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The changed files of a request: those of the session, and those that would be committed. */

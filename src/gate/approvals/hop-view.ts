@@ -6,7 +6,7 @@ import type { GateContext } from '../request.ts';
 import type { TreeNow } from '../scope/tree.ts';
 import type { ApprovalSubject } from './approval.ts';
 
-/** The view of a hop that a person approves; null if git could not tell the working tree. */
+/** The view of a hop that a person approves; null if git could not read the working tree. */
 export function hopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
   const { view } = context;
   const tree = view.tree && shownTree(context, view.tree);
@@ -20,7 +20,7 @@ export function hopView(context: GateContext, fruit: Fruit, carried: Fruit): App
   };
 }
 
-/** The part of an approval's view about the tree: the tested tree, its commands, the shipped files and the others. */
+/** The part of an approval's view about the tree: the tested tree and its commands, and what ships of it. */
 function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
   if ('problem' in tree) return null;
   const { kind, id, head, ships } = tree;
@@ -38,7 +38,10 @@ function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: s
   };
 }
 
-/** The findings and changed test files that a person must see apart from the other changes; empty if there are none. */
+/**
+ * The findings and changed test files, which a person must see separately from the other changes; empty if there are
+ * none.
+ */
 function findingsShown({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
   const tests = Object.keys(changes).filter(isTestFile);
   return {

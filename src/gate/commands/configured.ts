@@ -67,7 +67,7 @@ export function chooseTests(
   );
 }
 
-/** The words that a call gives for `{args}`; null if it is another command. */
+/** The words of a call in place of `{args}`; null if the call names another command. */
 function addedWords(run: readonly string[], words: readonly string[]): readonly string[] | null {
   const at = run.indexOf(ARGUMENTS);
   if (at === -1) return null;

@@ -6,7 +6,7 @@ import { type ParsedGit, parseGit } from './parse-git.ts';
 import { splitCommand } from './split-command.ts';
 import { beyondScope, invalidArgument, isUnfit, type Unfit } from './unfit.ts';
 
-/** The place of a git command: what its scope and its repository's configuration grant. */
+/** The grants that apply to a git command: those of its scope and of the repository's configuration. */
 export interface GitPlace {
   readonly command: ScopeRule['command'];
   readonly git: GitConfig | null;
@@ -16,7 +16,7 @@ export interface GitPlace {
   readonly message: string | null;
 }
 
-/** Sub-commands that move a ref or stage for one; only for scopes that ship. */
+/** Sub-commands that change a ref, or prepare such a change; only for scopes that ship. */
 const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'];
 
 const SET_GIT =

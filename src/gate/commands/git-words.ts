@@ -7,7 +7,7 @@ const REWRITES =
   'Commits are only added here, and the operator rebases and merges. To take over changes, use git cherry-pick --no-commit, git revert --no-commit or git merge --squash with bash in a peripheral that edits, then commit.';
 const FETCHES = 'Nothing is fetched here. Ask the operator to run git fetch or git pull.';
 
-/** The lawful way to the work of a sub-command that is not in the table. */
+/** The remedy for a sub-command that is not in the table: the tool or command that does its work. */
 const INSTEAD: { readonly [name: string]: string } = {
   ...Object.fromEntries(['mv', 'rm', 'stash', 'clean', 'apply', 'blame', 'grep'].map((name) => [name, IN_EDIT])),
   ...Object.fromEntries(['rebase', 'merge', 'cherry-pick', 'revert', 'reset', 'am'].map((name) => [name, REWRITES])),
@@ -15,7 +15,7 @@ const INSTEAD: { readonly [name: string]: string } = {
   ...Object.fromEntries(['tag', 'config', 'worktree', 'submodule', 'gc', 'notes'].map((name) => [name, BY_OPERATOR])),
 };
 
-/** The lawful way to the work of a sub-command or option that is not in the table; null if none is known. */
+/** The remedy for a sub-command or option that is not in the table; null if none is known. */
 export function insteadOf(name: string, option?: string): string | null {
   if (option === undefined) return Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : null;
   if (name === 'commit' && option.startsWith('--amend')) return 'Add a further commit; only the operator amends one.';

@@ -37,7 +37,7 @@ export function commandProblem(call: CommandCall): Unfit | null {
   return known ? knownToolProblem(call, known) : ownToolProblem(call, given, names.length > 1);
 }
 
-/** One of hopgate's tools, judged by its id and by the argument that its backend reads, whatever its spec declares. */
+/** Judges one of hopgate's tools by its id and by the argument that its backend reads, whatever its spec declares. */
 function knownToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): Unfit | null {
   const { tool, args, scope, config } = call;
   const value = args[argument];

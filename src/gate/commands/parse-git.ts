@@ -6,7 +6,7 @@ export interface ParsedGit {
   readonly sub: SubCommandName;
   readonly spec: SubCommand;
   readonly options: readonly { readonly option: OptionSpec; readonly value: string | null }[];
-  /** Before `--`: what the table says. */
+  /** The words before `--` that the table allows. */
   readonly operands: readonly string[];
   /** After `--`: always paths. */
   readonly paths: readonly string[];

@@ -50,7 +50,7 @@ export function splitCommand(text: string): SplitCommand {
     words.push(node.value);
     end = node.end;
   }
-  // The parser drops comments and separators, so all text outside of words must be blank.
+  // The parser drops comments and separators, so the text outside of words must be blank.
   if (text.slice(end).trim() !== '') return refuse(`it contains a comment or an operator after its words`);
   return words.length === 0 ? refuse('it contains no command') : { ok: true, words };
 }
@@ -67,7 +67,7 @@ function isBlank(text: string): boolean {
 function judgeWord(word: Word): string | null {
   const bare = unquoted(word);
   if (bare.startsWith('~')) return 'it contains an unquoted ~';
-  // Bash expands ~ there as in an assignment.
+  // Bash expands ~ at this place, as in an assignment.
   if (/=(?:.*:)?~/s.test(bare)) return 'it contains an unquoted ~ behind =';
   if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return 'it contains a brace expansion';
   if (word.parts === undefined) return judgePlain(word.text);

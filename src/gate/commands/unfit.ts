@@ -9,12 +9,11 @@ export interface Unfit {
   };
 }
 
-/** The argument leaves the scope. */
 export const beyondScope = (argument: string, message: string, remedy: string): Unfit => ({
   unfit: { code: 'out-of-scope', argument, message, remedy },
 });
 
-/** The argument cannot mean anything. */
+/** The argument has no meaning for the tool. */
 export const invalidArgument = (argument: string, message: string, remedy: string): Unfit => ({
   unfit: { code: 'invalid-action', argument, message, remedy },
 });

@@ -2,7 +2,7 @@ import { isExclusion } from '../../spec/paths.ts';
 import type { ScopeRule } from '../../spec/types.ts';
 import { within } from '../scope/paths.ts';
 
-/** From the least to the most; `deploy` has nothing in common with another. */
+/** Ordered from the least to the most. `deploy` shares nothing with the others. */
 const COMMANDS: readonly ScopeRule['command'][] = ['none', 'test', 'read-only', 'contained'];
 const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
 

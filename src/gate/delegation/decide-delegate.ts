@@ -64,7 +64,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   return { ok: true, plan: { from, delegate, context: carried, approval } };
 }
 
-/** Decides a run of the agency: the present peripheral names its peripheral, and its tools are off or allowed. */
+/** Decides a run of the agency: its peripheral must be listed here, and its tools must be off or allowed. */
 function decideAgency(
   context: GateContext,
   { to, agency }: DelegateRequest,
@@ -85,9 +85,9 @@ function decideAgency(
 }
 
 /**
- * The refusal of a sub-agent's call by the session that started it, as it is now; null if there is none. A sub-agent
- * within its parent's envelope may do what the parent may; one with its `own` needs the parent's mode, and the parent's
- * session open.
+ * The refusal of a sub-agent's call by its parent's session, as it is now; null if there is none. A sub-agent within
+ * its parent's envelope may do what the parent may. One with its `own` envelope only needs the parent's mode, and the
+ * parent's session open.
  */
 export function refusedAbove(context: GateContext, request: StepRequest, within: Delegate['within']): Denial | null {
   if (within !== 'own') {

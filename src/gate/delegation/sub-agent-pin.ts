@@ -74,7 +74,7 @@ function cut(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: Sub
 const lesser = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
-/** The paths of the repository are part of the common scope already. */
+/** The common scope already contains the repository's own paths. */
 const withoutScope = (scopes: ProjectConfig['scopes'], id: string): ProjectConfig['scopes'] =>
   Object.fromEntries(Object.entries(scopes).filter(([peripheral]) => peripheral !== id));
 

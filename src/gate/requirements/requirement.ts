@@ -20,8 +20,8 @@ export type Requirement =
   | { readonly kind: 'agent'; readonly any: readonly string[] };
 
 /**
- * The facts of one request, now. Plain JSON: it is part of the event as `event.facts`. A missing fact does not hold. A
- * type alias and not an interface, so that it is assignable to JSON fields.
+ * The facts of one request, now. Plain JSON, because it is part of the event as `event.facts`. A requirement whose fact
+ * is missing does not hold. A type alias, because an interface would not be assignable to JSON fields.
  */
 export type RequirementFacts = {
   readonly by: Principal;
@@ -46,7 +46,6 @@ export type RequirementFacts = {
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
 };
 
-/** Returns whether one requirement holds. */
 export function meets(requirement: Requirement, facts: RequirementFacts): boolean {
   switch (requirement.kind) {
     case 'source':
@@ -144,7 +143,7 @@ export function guardName(requirement: Requirement): string {
 const holds = (values: { readonly [name: string]: boolean }, name: string): boolean =>
   Object.hasOwn(values, name) && values[name] === true;
 
-/** Returns whether an entry source, by its name in the spec, applies. An unknown name never does. */
+/** True if an entry source, by its name in the spec, applies. False for an unknown name. */
 function applies(source: string, facts: RequirementFacts): boolean {
   switch (source) {
     case 'default':
@@ -167,7 +166,7 @@ function patternIs(
   { patterns }: RequirementFacts,
 ): boolean {
   if (!Object.hasOwn(patterns, pattern)) return false;
-  // A pattern with any outcome was selected.
+  // A pattern with an outcome was also selected.
   return is === 'selected' || patterns[pattern] === 'held';
 }
 

@@ -84,7 +84,6 @@ export function dependsOnTree(specs: SpecSet, requirements: readonly Requirement
 /** Matches a rule that could depend on test results. A false match only costs the time to observe the tree. */
 const MENTIONS_TESTS = /\btests\b/;
 
-/** The requirements to start a peripheral from outside. */
 export function startRequirements(specs: SpecSet, to: string): Requirement[] {
   const target = Object.hasOwn(specs.peripherals, to) ? specs.peripherals[to] : undefined;
   if (!target) return [];

@@ -35,7 +35,7 @@ export function networkPlace(text: string): NetworkPlace | null {
   return host === '' || port < 1 || port > 65_535 ? null : { host, port };
 }
 
-/** The text of a place, as evidence and results hold it: the inverse of {@link networkPlace}. */
+/** The text form of a network place in evidence and results: the inverse of {@link networkPlace}. */
 export const placeText = ({ host, port }: NetworkPlace): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**

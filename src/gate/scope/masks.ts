@@ -98,7 +98,7 @@ function originalsOf(name: string): readonly string[] {
   ).map(([before, after]) => name.slice(before.length, name.length - after.length));
 }
 
-/** A quick look that most names do not pass. */
+/** A cheap test that excludes most names. */
 const IS_BACKUP = /[~#]$|^\.[#~]|\.[a-z-]{3,8}$/;
 
 /** True if no tool of an agent may write this root-relative path, whatever its scope says. */

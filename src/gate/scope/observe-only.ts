@@ -40,7 +40,7 @@ export function openContext(context: GateContext, { tool: id, args }: StepReques
   };
 }
 
-/** All that a scope can grant, and the purpose of commands that lets this tool run. */
+/** The widest scope, with the purpose of commands that this tool needs. */
 function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
   const runsIn = own(COMMAND_TOOLS, id)?.runsIn ?? ['contained'];
   const works = own(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
@@ -58,7 +58,7 @@ function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: Tool
   };
 }
 
-/** The hosts of a call's addresses. An address of a machine by number is not opened: it may be this one. */
+/** The hosts of a call's addresses. A numeric address is left out, because it may be this machine. */
 function namedHosts({ parameters }: ToolSpec, args: unknown): readonly string[] {
   const given: { readonly [name: string]: unknown } = typeof args === 'object' && args !== null ? { ...args } : {};
   return parameters.flatMap(({ name, role }, index) => {

@@ -1,4 +1,6 @@
-/** The words for refused paths, for the gate, which judges a path's text, and the tools, which judge the real path. */
+/**
+ * The texts of refused paths, shared by the gate, which judges a path's text, and the tools, which judge the real path.
+ */
 export const PROTECTED = {
   why: 'it steers git, an editor, an agent or hopgate itself; no agent may write it',
   remedy: 'ask the operator to change it',

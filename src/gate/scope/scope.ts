@@ -43,7 +43,7 @@ export function scopeProblem(call: Call): ScopeProblem | null {
   let commands = false;
   for (const parameter of call.tool.parameters) {
     const value = call.args[parameter.name];
-    // The arguments that spell a command are judged together, as the first of them.
+    // Arguments that form a command are judged together, as the first of them.
     const isFirst: boolean = ROLE_FACTS[parameter.role].runsCommands && !commands;
     commands ||= isFirst;
     const why = isFirst

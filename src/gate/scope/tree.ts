@@ -35,7 +35,7 @@ export interface ShipsSeen {
   /** The earlier commits that a push also sends, the newest first; `more` counts those beyond the list. */
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   readonly more: number;
-  /** The branch that `base` belongs to; null if none of the allowed ones is checked out. Absent in older evidence. */
+  /** The local name of the branch of `base`; null if no allowed one is checked out. Absent in older evidence. */
   readonly branch?: string | null;
   /** The branches, and patterns of branches, that a push may go to. */
   readonly branches?: readonly string[];
@@ -68,6 +68,6 @@ export function changedSince(then: TreeSeen, now: TreeSeen): readonly string[] |
   return differ.length === 0 ? null : differ;
 }
 
-/** Some paths in a sentence. */
+/** A short list of paths as text. */
 export const namesOf = (paths: readonly string[], most = 5): string =>
   paths.length > most ? `${paths.slice(0, most).join(', ')} and ${paths.length - most} more` : paths.join(', ');

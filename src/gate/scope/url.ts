@@ -34,7 +34,7 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return malformed(`${url.protocol} is not a web address`, form);
-  // Browsers repair "https:host" and "https:///host"; other programs read another host or none.
+  // Refused, because browsers repair "https:host" and "https:///host", and other programs do not.
   if (!/^https?:\/\/[^/]/i.test(text)) return malformed(`"${text}" does not name its host after "//"`, form);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
     return malformed('the address contains a user name', form);

@@ -10,7 +10,7 @@ interface Writable {
   readonly grants: readonly ((path: string) => boolean)[];
   /** True for a folder in which a grant could match something. */
   readonly reaches: readonly ((folder: string) => boolean)[];
-  /** By exclusion. They are compared like masks, so that a file system without letter case offers no way round. */
+  /** An exclusion wins. It is compared like a mask, so that letter case cannot be used to bypass it. */
   readonly excluded: ReadonlyMap<string, (path: string) => boolean>;
 }
 

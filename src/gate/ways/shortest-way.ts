@@ -20,7 +20,7 @@ interface Move {
   readonly by: { readonly change: ModeLeg } | { readonly edge: Edge } | { readonly start: string };
 }
 
-/** The end of a way from the present state. */
+/** The end of a path from the present state. */
 interface Way {
   readonly before: Way | null;
   readonly step: { readonly change: ModeStep } | { readonly leg: WayLeg };
@@ -31,9 +31,9 @@ interface Way {
 }
 
 /**
- * The shortest way from the present peripheral to one that `wanted` accepts, through hops and changes of mode: the
- * fewest moves, among equals those with fewer needs, then those that change the mode first. null if there is none.
- * Pure: the needs along the way are named, not judged. Where there is none, the operator's resets count too.
+ * The shortest path from the present peripheral to one that `wanted` accepts, through hops and mode changes: the fewest
+ * moves; among equals those with fewer needs, then those that change the mode first. null if there is none. Pure: the
+ * needs along the path are named, not judged. If there is no other path, the operator's resets count too.
  *
  * @param effect the effect of the tool to call at the end: the last mode allows it
  */
@@ -112,7 +112,7 @@ function search(
   return way ? legsOf(way) : null;
 }
 
-/** The legs of a way, each with the changes of mode before it; the last one also with those after it. */
+/** The legs of a path, each with the mode changes before it; the last one also with those after it. */
 function legsOf(end: Way): readonly WayLeg[] {
   const legs: WayLeg[] = [];
   let after: ModeStep[] = [];
@@ -130,7 +130,7 @@ function legsOf(end: Way): readonly WayLeg[] {
   return legs;
 }
 
-/** The states after 1, 2, … moves that lie on a shortest way to an end; empty if there is none. */
+/** The states after 1, 2, … moves that are on a shortest path to an end; empty if there is none. */
 function levelsTo(
   begin: State,
   movesFrom: (state: State) => readonly Move[],

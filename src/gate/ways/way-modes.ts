@@ -5,19 +5,19 @@ import { describeRequirement } from '../requirements/requirement.ts';
 import { transitionRequirements } from '../requirements/requirements.ts';
 import type { SessionView } from '../view.ts';
 
-/** The need of a reset: only the operator can make that change of mode. */
+/** The need of a reset: only the operator can make this mode change. */
 export const OPERATOR_RESET = 'a reset by operator';
 
 /**
- * The operator's resets of the mode, as legs: from each mode without a transition to the reset's mode. A way takes one
- * only where no way exists without, because an agent can do everything else itself.
+ * The operator's resets of the mode, as legs: from each mode without a transition to the reset's mode. A path contains
+ * one only if no path exists without it, because an agent can make all other moves itself.
  */
 export const resetsOf = ({ effects, reset, transitions }: GateSpec): readonly ModeLeg[] =>
   Object.keys(effects)
     .filter((from) => from !== reset && !transitions.some((leg) => leg.from === from && leg.to === reset))
     .map((from) => ({ from, to: reset }));
 
-/** The shortest way along the mode gate, with the operator's reset where only that opens one. */
+/** The shortest path through the mode gate; it includes the operator's reset only if there is no other. */
 function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
   const way = modeWay(specs, from, wanted);
   const reset = specs.modeGate && resetsOf(specs.modeGate).find((leg) => leg.from === from);
@@ -27,8 +27,8 @@ function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean)
 }
 
 /**
- * The modes on the shortest way to one that `wanted` accepts, and what each change needs, as data of a refusal; empty
- * if there is no way. Pure: the needs are named, not judged.
+ * The modes on the shortest path to one that `wanted` accepts, with the needs of each change, as data of a refusal;
+ * empty if there is no path. Pure: the needs are named, not judged.
  */
 export function modesTo(
   { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
@@ -44,13 +44,13 @@ export function modesTo(
 export const admits = ({ modeGate }: SpecSet, mode: Mode | null, to: string): boolean =>
   mode === null || (modeGate?.peripherals[mode]?.includes(to) ?? true);
 
-/** The fewest changes of mode before a peripheral is admitted; empty if it is, or if no reachable mode admits it. */
+/** The fewest mode changes before a peripheral is admitted; empty if none is needed, or none helps. */
 export function modesAdmitting(specs: SpecSet, mode: Mode | null, to: string): readonly ModeStep[] {
   const way = mode === null ? null : wayOfModes(specs, mode, (other) => admits(specs, other, to));
   return (way ?? []).map((leg) => modeStep(specs, leg));
 }
 
-/** One change of mode with its needs in words. */
+/** One mode change with its needs in words. */
 export function modeStep({ modeGate }: SpecSet, leg: ModeLeg): ModeStep {
   const transitions = modeGate?.transitions.filter(({ from, to }) => from === leg.from && to === leg.to) ?? [];
   const needs = transitions.flatMap((transition) => transitionRequirements(transition).map(describeRequirement));

@@ -4,7 +4,7 @@ import type { Source } from '../source.ts';
 
 const permission = signal(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
 
-/** Asks the browser, at a click, whether the page may notify. Nothing where that was decided before. */
+/** Asks the browser, at a click, for permission to notify. Does nothing if the person has decided before. */
 export function NotifyButton() {
   if (permission.value !== 'default') return null;
   return (
@@ -20,8 +20,8 @@ export function NotifyButton() {
 }
 
 /**
- * Counts what waits in the title of the page. A new request or message also notifies, if the person allowed that and
- * does not see the page. Returns a function that ends this.
+ * Shows the number of waiting items in the title of the page. A new request or message also causes a notification, if
+ * the person allowed that and does not see the page. Returns a function that ends this.
  */
 export function tellWaiting(source: Source, title: string): () => void {
   let known: ReadonlySet<string> = new Set();

@@ -102,7 +102,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
   );
 }
 
-/** The diff by file. A line marks the border: the files after it lie outside of what the agent may write. */
+/** The diff by file. After the line are the files outside of the paths that the agent may write. */
 function Diff({ card, writable }: { readonly card: CardData; readonly writable: readonly string[] }) {
   const { files, staysBehind } = card;
   const border = files.findIndex(({ inside }) => !inside);
@@ -148,7 +148,7 @@ const countOf = (lines: readonly string[]): string =>
 function diffLine(line: string, index: number) {
   const Kind = ADDED.test(line) ? 'ins' : REMOVED.test(line) ? 'del' : 'span';
   return (
-    // A line has no identity but its place.
+    // Lines have no identity but their position.
     <Kind key={`${index}`}>{visibleLines(line)}</Kind>
   );
 }

@@ -75,7 +75,7 @@ export async function openA2a({ env, agency, folder, version }: A2aOptions): Pro
   };
 }
 
-/** True if a message would have its task reported to an address; the library would drop that without a word. */
+/** True if a message asks for reports of its task to an address; the library would silently ignore that. */
 function asksForPush({ params }: Record<string, unknown>): boolean {
   const { taskPushNotificationConfig, task_push_notification_config } = fieldsOf(fieldsOf(params)['configuration']);
   return (taskPushNotificationConfig ?? task_push_notification_config ?? null) !== null;

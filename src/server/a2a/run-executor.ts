@@ -21,7 +21,7 @@ const REFUSED: readonly RunCode[] = [
   ] as const),
 ];
 
-/** The keys of the runs that work in this process, by their tasks. A task is in it until its end is stored. */
+/** The keys of the runs that work in this process, by task. A task is listed until its end is stored. */
 export type WorkingTasks = Map<string, string>;
 
 /** Runs agents of the node for clients of the A2A protocol. */

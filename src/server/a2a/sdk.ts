@@ -1,4 +1,4 @@
-/** The name under which the agent of the address travels in a call's context. */
+/** The name of the agent in a call's context; the address of the request names it. */
 export const ROUTE_AGENT = 'hopgate.agent';
 
 /** Loads the A2A library, which only a server with A2A clients needs. */

@@ -118,7 +118,7 @@ export class RunTaskStore implements TaskStore {
     return this.#ready;
   }
 
-  /** A task as its run ended, if the process that reported it is gone. */
+  /** A task with the end of its run, if the process that reported it is gone. */
   async #settled(task: Task, context: ServerCallContext): Promise<Task> {
     if (!this.#isOpen(task) || this.#working.has(task.id)) return task;
     const reply = await this.#agency.replyTo(runKey(task.history[0]?.messageId ?? '', context));

@@ -56,7 +56,6 @@ export class Logins {
     return login !== undefined && this.#now() < login.until && isSame(page, login.page);
   }
 
-  /** Ends a login. */
   end(cookie: string): void {
     const at = this.#logins.findIndex((one) => isSame(cookie, one.cookie));
     if (at >= 0) this.#logins.splice(at, 1);

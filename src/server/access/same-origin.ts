@@ -6,7 +6,7 @@ interface BrowserHeaders {
   readonly origin: string | undefined;
   readonly site: string | undefined;
   readonly method: string;
-  /** True if a person goes to the page itself, by a link or a file; it holds no data. */
+  /** True if a person opens the page itself by a link or a file, because the page contains no data. */
   readonly visits: boolean;
 }
 

@@ -45,7 +45,7 @@ export class Tokens {
     return this.#derived('node', name);
   }
 
-  /** The holder of a token; null if it is none of this server's. */
+  /** The holder of a token; null if it is not a token of this server. */
   holder(token: string): Who | null {
     const [, kind, encoded = '', mac = ''] = DERIVED_TOKEN.exec(token) ?? [];
     if (kind === 'session' || kind === 'node') {

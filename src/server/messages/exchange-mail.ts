@@ -6,9 +6,9 @@ import { type MailPlaces, NO_MAIL, type NodeMail } from './node-mail.ts';
 
 /** Interval between looks for mail, in milliseconds. Every process can send. */
 export const MAIL_LOOK_MS = 100;
-/** The longest time that a request for mail waits, in milliseconds. */
+/** Maximum time that a request for mail waits, in milliseconds. */
 export const MAIL_WAIT_MS = 15_000;
-/** The longest time of a request, in milliseconds. */
+/** Maximum time of a request, in milliseconds. */
 const REQUEST_MS = 30_000;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -20,7 +20,7 @@ export interface ExchangeOptions {
   readonly token: () => string | null;
   readonly mail: NodeMail;
   readonly signal: AbortSignal;
-  /** Called when mail begins to pass, and when it no longer does. */
+  /** Called when the exchange of mail begins to work, and when it fails. */
   readonly onChange?: (problem: string | null) => void;
 }
 

@@ -16,13 +16,13 @@ interface Followed {
   readonly repositories: () => readonly RepositoryEvidence[];
   readonly unread: boolean;
   readonly signal: AbortSignal;
-  /** The cursor of a place; by default that of all repositories. */
+  /** The cursor for these positions; by default of all repositories. */
   readonly cursor?: (places: StreamPlaces) => string;
 }
 
 /**
- * The messages of an address as events, in the order of each inbox: from the places on, then live. An empty batch is a
- * sign of life. `places` names the last `seq` of each repository that the reader has.
+ * The messages of an address as events, in the order of each inbox: from the positions on, then live. An empty batch is
+ * a keep-alive. `places` names the last `seq` of each repository that the reader has.
  */
 export async function* followInbox(followed: Followed, places: StreamPlaces): AsyncGenerator<readonly Sent[]> {
   const { address, repositories, unread, signal, cursor = cursorOfPlaces } = followed;

@@ -5,12 +5,11 @@ import type { MessageAct } from '../../ports/message-store.ts';
 export const MOST_LETTERS = 32;
 /** Maximum number of names in a circle of waits. */
 export const MOST_CIRCLE = 100;
-/** The most waits, and the most tokens, of one mail. */
+/** Maximum number of waits, and of tokens, in one mail. */
 export const MOST_WAITS = 1_000;
-/** The longest wait that mail names, in milliseconds. */
+/** Maximum length of a wait that mail names, in milliseconds. */
 export const MOST_MS = 86_400_000;
 
-/** The name of a node in addresses. */
 export const NodeName = z.string().regex(/^[\w.:-]{1,100}$/, 'use letters, digits, ".", ":", "_" and "-"');
 
 const OwnId = z.string().regex(/^[^@\s]{1,300}@$/, 'is not the id of an own message');
@@ -19,8 +18,8 @@ const AnyId = z.string().min(1).max(500);
 const Left = z.number().min(0).max(MOST_MS);
 
 /**
- * Mail between two nodes. A name that ends with `@` belongs to the node that sends the mail, one without `@` to the
- * node that gets it, and one with `@<node>` to a third.
+ * Mail between two nodes. A name that ends with `@` belongs to the sending node, one without `@` to the receiving node,
+ * and one with `@<node>` to a third.
  */
 export const MailSchema = z.strictObject({
   messages: z

@@ -6,7 +6,7 @@ import type { RepositoryEvidence, World } from '../world.ts';
 import { MOST_CIRCLE, MOST_LETTERS, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import { circleFor, circleInWords, hashOf, inward, outward, rowsOf, waitsFor } from './node-waits.ts';
 
-/** The part of the mail for a node that it has: a place in each repository, and the waits it knows. */
+/** The mail that a node already has: a position in each repository, and the waits that it knows. */
 export interface MailPlaces {
   readonly places: { readonly [repository: string]: MailPlace };
   readonly waits: string;
@@ -27,14 +27,14 @@ interface Box {
  */
 export class NodeMail {
   readonly #world: World;
-  /** The nodes that are known in a repository, as `<key> <node>`. */
+  /** The known nodes of a repository, each as `<key of the repository> <node>`. */
   readonly #known = new Set<string>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** The mail for a node after these places; null if there is none. */
+  /** The mail for a node after these positions; null if there is none. */
   async collect(
     node: string,
     after: MailPlaces,
@@ -53,7 +53,7 @@ export class NodeMail {
       places[repository.key] = found.place;
     }
     const now = Date.now();
-    // Read last: a whistle waits before it is sent.
+    // Read last, because a whistle waits before it is sent.
     const rows = await waitsOf(boxes, now);
     mail.messages.push(...letters.map((message) => letterOf(message, node, rows, now)));
     const waits = waitsFor(rows, node, now);
@@ -70,7 +70,7 @@ export class NodeMail {
   ): Promise<readonly Undelivered[]> {
     const boxes = await this.#boxes(node);
     const refused: Undelivered[] = [];
-    // Put first: whether a whistle closes a circle depends on the waits behind its sender.
+    // Stored first: whether a whistle closes a circle depends on the waits that its sender is part of.
     if (waits) await putWaits(boxes, node, { waits, behind });
     for (const letter of messages) {
       const id = inward(letter.id, node);
@@ -133,7 +133,7 @@ export class NodeMail {
     return null;
   }
 
-  /** The one whose recipient was opened last. */
+  /** The recipient that was opened last, if several match. */
   async #newest<Open extends { readonly draft: MessageDraft }>(open: readonly Open[]): Promise<Open | undefined> {
     if (open.length < 2) return open[0];
     for (const { summary } of await this.#world.sessions()) {
@@ -155,7 +155,7 @@ async function found(
   return null;
 }
 
-/** A message that was sent to this node; another node cannot report on it. */
+/** A message that was sent to this node, so that another node cannot report on it. */
 async function sentTo(boxes: readonly Box[], node: string, id: string): ReturnType<typeof found> {
   const sent = await found(boxes, id);
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;
@@ -177,7 +177,7 @@ async function waitsOf(boxes: readonly Box[], now: number): Promise<readonly Wai
   return [...new Map(all.map((wait) => [wait.id, wait])).values()];
 }
 
-/** Replaces the waits of a node. A wait for an agent is one for the session that got the whistle. */
+/** Replaces the waits of a node. A wait for an agent becomes a wait for the session that got the whistle. */
 async function putWaits(
   boxes: readonly Box[],
   node: string,
@@ -194,8 +194,8 @@ async function putWaits(
 }
 
 /**
- * Ends the waits of this machine that wait for themselves. A whistle is refused when it arrives; here are the circles
- * of which two parts were closed at the same moment.
+ * Ends the waits of this machine that are part of a circle. A whistle that closes a circle is refused when it arrives;
+ * this finds circles that two machines closed at the same moment.
  */
 async function endCircles(boxes: readonly Box[], node: string): Promise<void> {
   const now = Date.now();

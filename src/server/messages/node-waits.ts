@@ -9,7 +9,7 @@ import { MOST_MS, MOST_WAITS, type NodeMailBody } from './mail-schema.ts';
  * on, and sees the circle in its own rows.
  */
 
-/** The name of a node's message as the other node reads it. Inverse: {@link inward}. */
+/** The name of a node's message in the form that the other node uses. Inverse: {@link inward}. */
 export function outward(name: string, node: string): string {
   const end = `@${node}`;
   if (name.endsWith(end)) return name.slice(0, -end.length);
@@ -23,7 +23,7 @@ const isOwn = ({ id }: Pick<Wait, 'id'>): boolean => !id.includes('@');
 
 const TOKEN = /^(wait-[0-9a-f]{32})\.\d+@/;
 
-/** The token of a wait: of a row of this machine, or the one that a row of another machine holds. */
+/** The token of a wait: computed for a row of this machine, received for a row of another machine. */
 const tokenOf = (row: Wait): string | null => {
   if (!isOwn(row)) return TOKEN.exec(row.id)?.[1] ?? null;
   const { id, waiter, target, until } = row;
@@ -32,7 +32,7 @@ const tokenOf = (row: Wait): string | null => {
 
 type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 
-/** The waits that a node must know: those for somebody there, their tokens, and those of all waits behind them. */
+/** The waits that a node must know: those for somebody on it, and the tokens of all waits behind them. */
 export function waitsFor(rows: readonly Wait[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
   const there = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
@@ -52,7 +52,7 @@ export function waitsFor(rows: readonly Wait[], node: string, now: number): Wire
   };
 }
 
-/** The tokens of the waits that end at an address, each with the time at which the last way of it ends. */
+/** The tokens of the waits that end at an address, each with the time at which the last path of it ends. */
 function tokensBehind(open: readonly Wait[], address: string): Map<string, number> {
   const own = new Set(open.filter(isOwn).map(tokenOf));
   const tokens = new Map<string, number>();
@@ -66,7 +66,7 @@ function tokensBehind(open: readonly Wait[], address: string): Map<string, numbe
       if (row.target !== at || row.waiter === address) continue;
       const until = Math.min(left, row.until);
       const token = tokenOf(row);
-      // A token of this machine that came back continues its own wait, which is found on this way, too.
+      // A token of this machine that comes back continues its own wait, so the circle is found in this way, too.
       if (token !== null && (isOwn(row) || !own.has(token))) tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
       ways.push([row.waiter, until], [row.id, until]);
     }
@@ -100,19 +100,19 @@ export function rowsOf(
   return [...direct, ...further];
 }
 
-/** The stable part of the waits in mail: mail that differs in it must be sent. */
+/** The parts of the waits in mail that matter: if they change, the mail must be sent. */
 export const hashOf = ({ waits, behind }: WireWaits, now: number): string => {
   const rounded = (leftMs: number): number => Math.round((now + leftMs) / 10_000);
   const parts = [...waits, ...behind].map(({ leftMs, ...each }) => JSON.stringify([each, rounded(leftMs)]));
   return hash('sha256', JSON.stringify(parts.sort()));
 };
 
-/** A circle in the names of the node that gets it; those of a third machine are left out. */
+/** A circle in the names of the receiving node; names of a third machine are left out. */
 export const circleFor = (circle: readonly string[], node: string): string[] =>
   circle
     .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : outward(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
-/** A circle of a node in words. */
+/** A node's circle of waits, in words. */
 export const circleInWords = (circle: readonly string[], node: string): string =>
   circle.map((name) => (name === '' ? 'another machine' : inward(name, node))).join(' → ');

@@ -38,8 +38,8 @@ export async function withReceipts(messages: MessageStore, message: Message) {
 }
 
 /**
- * The checked message of a person, in the one of these repositories that has its recipient. A recipient on another
- * machine is reached from each of them.
+ * The checked message of a person, in the repository that has its recipient. A recipient on another machine can be
+ * reached from each of them.
  *
  * @throws ApiError `invalid-request`
  */
@@ -73,7 +73,7 @@ export async function draftIn(
 export const senderOf = async (messages: MessageStore, ref: unknown): Promise<string | undefined> =>
   typeof ref === 'string' ? (await messages.find(ref))?.from : undefined;
 
-/** The answer to a whistle whose deadline has passed. The work goes on, and `job` names it. */
+/** The answer to a whistle whose deadline has passed. The recipient's work continues, and `job` names it. */
 export const noAnswerYet = (job: string, seconds: number, under = '/v1', more: object = {}): Response =>
   Response.json(
     {

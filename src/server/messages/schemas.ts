@@ -38,7 +38,7 @@ const Address = NameSchema.describe('session:<id>, agent:<id> (its newest open s
 const Ref = NameSchema.describe('The id of the message that this one answers or is about.');
 const Seconds = z.number().min(0).max(3600).describe('How long to wait.');
 
-/** The parts of a message that its sender gives. hopgate adds the source. */
+/** The parts of a message that its sender supplies. hopgate adds the source. */
 export const BellBody = z.strictObject({
   to: Address.optional().describe('Left out: the sender of the message in "ref".'),
   text: Words,
@@ -81,5 +81,5 @@ export const WhistleAnswered = z.object({
   waitedMs: z.number(),
 });
 
-/** The header by which a request that is sent again sends no second message. */
+/** The header with the idempotency key of a message: a repeated request with the same key sends no second message. */
 export const ONCE = { 'Idempotency-Key': 'Names the message: a request with the same key never sends it again.' };

@@ -172,7 +172,7 @@ const answer = route('POST /v1/approvals/{approval}', {
   },
 });
 
-/** Without the fields that were left out. */
+/** Copies an object without its undefined fields. */
 const given = (terms: { [name in keyof GrantTerms]: GrantTerms[name] | undefined }): GrantTerms =>
   Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
 

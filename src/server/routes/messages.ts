@@ -33,7 +33,7 @@ import { counted, SSE, sse } from '../stream/sse-answer.ts';
 import type { RepositoryEvidence } from '../world.ts';
 
 const READERS = ['operator', 'auditor'] as const;
-/** The one who has the operator's token acts as a person. */
+/** The holder of the operator's token acts as a person. */
 const PEOPLE = ['operator'] as const;
 
 const Root = NameSchema.optional().describe('The repository: its absolute real path. Left out: all of them.');
@@ -116,7 +116,7 @@ const inboxEvents = route('GET /v1/inbox/events', {
   },
 });
 
-/** The id of a message; the same key of the same sender always has the same one. */
+/** The id of a message; the same key of the same sender always gives the same id. */
 const idFor = (from: string, key: string | undefined): string =>
   key === undefined ? `m-${randomUUID()}` : `m-${hash('sha256', `${from}\n${key}`).slice(0, 32)}`;
 

@@ -4,7 +4,7 @@ import type { Services } from '../services.ts';
 /** How long a call waits for other work in its session, in milliseconds. */
 const WAIT_MS = 10_000;
 
-/** Gives `work` the session as its one writer, and counts a denial. */
+/** Calls `work` with the session as its only writer, and counts a denial. */
 export async function useSession<Answer extends { readonly ok: boolean }>(
   { host, world, counters }: Services,
   sessionId: string,

@@ -32,7 +32,7 @@ export const cloudEventOf = (stored: StoredEntry, data: unknown): CloudEvent => 
   data,
 });
 
-/** The marker for a reader that was too slow: the entries up to `seq` were left out; read a snapshot. */
+/** The marker for a reader that was too slow: the entries up to `seq` were left out, so it must read a snapshot. */
 export const resyncEvent = (sessionId: string, seq: number): CloudEvent => ({
   specversion: '1.0',
   id: `resync-${seq}`,

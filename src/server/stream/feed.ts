@@ -1,6 +1,6 @@
 import type { World } from '../world.ts';
 
-/** How often the stores are asked for new entries while somebody waits, in milliseconds. */
+/** Interval between checks of the stores for new entries while somebody waits, in milliseconds. */
 const EVERY_MS = 25;
 /** Maximum number of new entries per read. */
 const MOST = 256;
@@ -10,7 +10,7 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** Reports new entries of any process. It asks the stores only while somebody waits. */
+/** Reports new entries of any process. It reads the stores only while somebody waits. */
 export class Feed {
   readonly #world: World;
   readonly #waiters = new Set<Waiter>();
@@ -22,8 +22,8 @@ export class Feed {
   }
 
   /**
-   * Resolves when an entry arrives after this call, after `ms`, or when the signal is aborted. Call it before you read,
-   * so that nothing is missed in between.
+   * Resolves when an entry arrives after this call, after `ms`, or when the signal is aborted. Call it before reading,
+   * so that no entry is missed in between.
    *
    * @param session null for all sessions
    */

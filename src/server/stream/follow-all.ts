@@ -6,10 +6,10 @@ import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
 /** Maximum number of entries of one repository per read. */
 const PAGE = 128;
 
-/** A place in the evidence of all repositories: by the key of each, how many of its entries have arrived. */
+/** A position in the evidence of all repositories: by the key of each, how many of its entries have arrived. */
 export type StreamPlaces = Map<string, number>;
 
-/** The cursor of a place: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
+/** The cursor of a position: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
 export const cursorOfPlaces = (places: StreamPlaces): string =>
   [...places].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
 
@@ -24,8 +24,9 @@ export function parseCursor(text: string): StreamPlaces | null {
 }
 
 /**
- * The entries of all sessions as events, in the order of their arrival in each repository, in batches. Without a place
- * it begins with the next entry. A repository that the place does not name is new, so all its entries are sent.
+ * The entries of all sessions as events, in the order of their arrival in each repository, in batches. Without a
+ * position it begins with the next entry. A repository that the position does not name is new, so all its entries are
+ * sent.
  */
 export async function* followAll({
   world,

@@ -9,7 +9,7 @@ const PAGE = 256;
 const PAGE_CHARACTERS = 1 << 19;
 /** A live reader that is further behind than this gets a resync marker instead of the entries. */
 export const LARGEST_LAG = 10_000;
-/** A sign of life is sent after this time without an entry, in milliseconds. */
+/** Time without an entry after which a keep-alive is sent, in milliseconds. */
 export const QUIET_MS = 15_000;
 
 /** One event, and the cursor from which a stream continues after it. */
@@ -29,8 +29,8 @@ export interface FollowOptions {
 }
 
 /**
- * A session's entries as events, in batches, from a place on and then live; an empty batch is a sign of life. Entries
- * are read from the store when the reader is ready for them, so that a slow reader costs one batch of memory.
+ * A session's entries as events, in batches: from a position on, then live. An empty batch is a keep-alive. Entries are
+ * read from the store when the reader is ready for them, so that a slow reader costs one batch of memory.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<readonly Sent[]> {
   const { store, feed, sessionId, signal, form } = options;

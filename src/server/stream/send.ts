@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 const spelled = ({ event, cursor }: Sent): string =>
   `id: ${cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
-/** Batches of events as the body of an SSE answer. The next batch is read when the connection has taken the last. */
+/** Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. */
 export function sseBody(batches: AsyncGenerator<readonly Sent[]>, onEnd: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -35,7 +35,7 @@ interface RawSocket {
   send(text: string, written: (error?: Error) => void): void;
 }
 
-/** Sends each event as one message. The next is sent when the connection has taken the last. */
+/** Sends each event as one message. The next one is sent when the connection has accepted the previous one. */
 export async function sendMessages(batches: AsyncGenerator<readonly Sent[]>, socket: WSContext): Promise<void> {
   const raw = socket.raw as RawSocket;
   for await (const batch of batches) {

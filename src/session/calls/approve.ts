@@ -22,7 +22,7 @@ interface Parts {
   readonly now: () => number;
 }
 
-/** Asks for an approval; null if nobody answered. `declined`: who said no; `pending`: the id of the open request. */
+/** Asks for an approval; null if nobody answered. `declined`: who said no; `pending`: the request's id. */
 export async function askApproval(
   approver: Approver,
   wanted: WantedApproval,
@@ -33,7 +33,7 @@ export async function askApproval(
   GivenApproval | { readonly pending: string } | { readonly declined: string; readonly because?: string } | null
 > {
   const { subject, hash } = wanted;
-  // A copy: what the approver does to it must not change what is recorded.
+  // A copy, so that the approver cannot change the recorded request.
   const answer = readAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
   if (!answer) return null;
   if ('pending' in answer || 'declined' in answer) return answer;
@@ -68,7 +68,7 @@ function begin(
   };
 }
 
-/** A grant that was just given, as later requests will see it. */
+/** A new grant in the form in which later requests see it. */
 const seen = (body: GrantBody): GrantView =>
   ({ ...body, givenAt: Date.parse(body.grantedAt), used: 0, ended: null }) as unknown as GrantView;
 

@@ -8,11 +8,11 @@ import type { SessionCalls } from './session-calls.ts';
 /** A request that may need an approval. */
 export interface Approvable<Plan> {
   readonly by: Principal;
-  /** The gate's context at this moment. */
+  /** The gate's context, computed at each call. */
   readonly context: () => GateContext;
   /** Decides the request with an approval, or without one. */
   readonly decide: (grant: GivenApproval['grant'] | null) => Decision<Plan>;
-  /** Observes again what may have changed while a person answered. */
+  /** Observes again the files and the tree, which may have changed while a person answered. */
   readonly again?: () => Promise<void>;
 }
 

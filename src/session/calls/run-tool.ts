@@ -52,7 +52,7 @@ const filled = (
   fields: ToolReport['state'] = {},
 ): Pick<ToolReport, 'observed' | 'state'> => (Object.keys(fields).length === 0 ? {} : { [name]: { ...fields } });
 
-/** The first field of a report that its tool does not declare so; null if there is none. */
+/** The first field of a report that its tool does not declare with this type; null if there is none. */
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {
   for (const [field, value] of Object.entries(fields)) {
     const type = own(declared, field);
@@ -65,8 +65,8 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
 }
 
 /**
- * True for a value that is stored as a blob: a large one, and one that has the form of a reference itself, whose blob
- * verify would miss.
+ * True for a value that is stored as a blob: a large one, or one in the form of a blob's reference, because verify
+ * would search for that blob.
  */
 const isKeptApart = (value: Json): boolean =>
   looksKept(value) ||
@@ -105,7 +105,7 @@ export async function keepFields(
   return kept;
 }
 
-/** The evidence form of an outcome. The fields that the fold reads stay next to the reference to a large result. */
+/** The evidence form of an outcome. Next to a large result's reference, the session state's fields stay. */
 export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;

@@ -73,7 +73,7 @@ export class SessionCalls {
     return backend;
   }
 
-  /** The files that decide what an install installs; nothing for another tool. */
+  /** The files that decide what an install installs; empty for another tool. */
   async locks(tool: string): Promise<{ readonly locks?: { readonly [file: string]: Json } }> {
     if (tool !== 'install') return {};
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
@@ -125,7 +125,7 @@ export class SessionCalls {
 
   view(tree?: TreeNow): SessionView {
     const seen = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
-    // Not a copy: a copy would list all changes.
+    // Changed in place: a copy would iterate over all changes.
     return Object.assign(seen, {
       ...(seen.grants ? { grants: seen.grants.map((grant) => this.#asRevoked(grant)) } : {}),
       ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
@@ -143,7 +143,7 @@ export class SessionCalls {
     return { specs: this.parts.compiled.specs, config: this.parts.config, view: this.view(tree), unsafeNoSandbox };
   }
 
-  /** The context as it will be once the PAR, part of the fruit, is recorded. `tree`: the working tree, if observed. */
+  /** The context after the PAR, which is part of the fruit, is recorded. `tree`: the working tree, if observed. */
   contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
     const context = this.context(tree);
     if (!review) return context;
@@ -209,7 +209,7 @@ export class SessionCalls {
     const { store, clock } = this.parts;
     const { code, message, remedy, about } = denial;
     if (code === 'session-closed') {
-      // The chain of a closed session is finished, so the attempt goes to the operator log.
+      // The chain of a closed session is complete, so the attempt is noted in the operator log.
       await store.note({
         at: new Date(clock.now()).toISOString(),
         code,

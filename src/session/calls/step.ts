@@ -93,7 +93,7 @@ async function run(
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
-  // Its keys are mostly in canonical order already, so that the store need not sort them.
+  // The keys of this object are mostly in canonical order already, so that the store need not sort them.
   const body: Body = acts
     ? { effects, event: 'outcome', outcome: kept, tool, ...reported }
     : { args, effects, event: 'step', outcome: kept, tool, ...reported, ...would };
@@ -104,14 +104,14 @@ async function run(
   return { ok: true, outcome: 'failed', result, error: { code, message }, evidence, ...wouldRefuse };
 }
 
-/** The refusal that a plan's call would have got, as its entry records it; empty if it is allowed. */
+/** The refusal under enforcement of a call that runs in a session that only observes; else empty. */
 export function refusalOf({ observed }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
   if (!observed) return {};
   const { code, message, remedy, about } = observed.denial;
   return { wouldRefuse: { code, message, remedy, about: asJson(about) as { readonly [field: string]: Json } } };
 }
 
-/** The facts of a tool's own refusal for a denial. */
+/** The data of a tool's own refusal, for a denial. */
 export const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
   tool,
   why: message,

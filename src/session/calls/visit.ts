@@ -99,7 +99,7 @@ export async function hop(
   };
 }
 
-/** The gate's request for a hop from the present peripheral. */
+/** The hop as a request for the gate; its fruit may only have fields of the present peripheral. */
 export function hopRequestFor(
   { writer, parts }: SessionCalls,
   hop: HopOptions | ShortHop,

@@ -67,7 +67,7 @@ export class NativeSteps {
   }
 
   /**
-   * Records what came of an admitted call; its effects are observed from the tree. An outcome that comes too late
+   * Records the outcome of an admitted call; its effects are observed from the tree. An outcome that comes too late
    * (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
    * unknown.
    */
@@ -140,8 +140,8 @@ export class NativeSteps {
   }
 
   /**
-   * The plan of a ticket's call. Mode, time and limits are not judged again: they may have changed since. Returns null
-   * if the ticket does not hold a valid call.
+   * The plan of a ticket's call. Mode and limits are not judged again, because they may have changed since. null if the
+   * ticket does not hold a valid call.
    */
   #watchedPlan({ tool: id, args }: NativeTicket): StepPlan | null {
     const tool = this.#calls.tool(id);

@@ -4,7 +4,7 @@ import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/observed-effects.ts';
 import { withFiles } from './observe.ts';
 import type { SessionFacts } from './state.ts';
 
-/** The facts with the files that a step named and changed. */
+/** The facts after a step, with the files that it named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
   const named = effects.filter(({ op }) => !NOT_FILES.includes(op)).map(({ path }) => path);
@@ -14,10 +14,10 @@ export function countFiles(facts: SessionFacts, { event, effects }: StepBody | O
   return files === facts.files ? counted : { ...counted, files };
 }
 
-/** A list of changes is rewritten without repeated paths at twice its number of paths and this. */
+/** A list with repeated paths is compacted at twice its number of paths plus this number. */
 const REPEATS = 64;
 
-/** A copy of a long list costs little; a copy of an object with as many keys costs more than the rest of a step. */
+/** A list, because copying it is cheap; copying an object with as many keys is slower than a step. */
 function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): SessionFacts {
   const before = facts.backpack['changed-files'];
   const known = Array.isArray(before) ? (before as readonly string[]) : [];

@@ -40,7 +40,7 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
   return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
-/** Returns what an entry replies to. `last` is the id of the entry before it, in this batch or in the chain. */
+/** Returns the id that an entry replies to. `last`: the id of the entry before it, in this batch or in the chain. */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
   const rule = disciplineOf(body);
@@ -98,7 +98,7 @@ export function draftEntry(
   };
 }
 
-/** `alfworld-step`, `bell`, `whistle`; and `hop-out` for a hop out of a peripheral that acts in a world. */
+/** The tags `alfworld-step`, `bell` and `whistle`, and `hop-out` for a hop out of a peripheral with a world. */
 function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): readonly string[] {
   if (body.event === 'step' || body.event === 'outcome') {
     const tag = own(TOOL_TAGS, body.tool);

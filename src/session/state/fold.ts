@@ -18,7 +18,7 @@ import { movesOf } from './moves.ts';
 import { changedPaths, NOTHING_OBSERVED, observeStep, testRuns, trustedReportOf } from './observe.ts';
 import type { SessionFacts, SessionState, VisitState } from './state.ts';
 
-/** The evidence has a move that its spec's machines lack: another program wrote the chain, or it was altered. */
+/** The evidence has a transition that its machines lack: another program wrote the chain, or it was altered. */
 export class FoldError extends Error {
   override readonly name = 'FoldError';
 }
@@ -38,8 +38,8 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
 }
 
 /**
- * A copy of facts, and of their visit, whose fields can be set. Lists and objects in them are shared with the state
- * before, so that a step of a long session copies none that it does not change: they are replaced.
+ * A copy of facts, and of their visit, whose fields may be set. Lists and objects in them are shared with the previous
+ * state and must be replaced, not changed, so that a step of a long session copies only what it changes.
  */
 type Draft = {
   -readonly [Field in keyof SessionFacts]: Field extends 'visit' ? VisitDraft | null : SessionFacts[Field];
@@ -236,7 +236,7 @@ const mayFind = (effects: StepReport['effects']): boolean =>
 /** The maximum number of recent acts of the operator that are stored for a client. */
 const MOST_ACTS = 20;
 
-/** True for what the operator did to the session by themselves: a hop, a stop, a change of the mode, a note. */
+/** True for the operator's own acts on the session: a hop, a stop, a mode change, a note. */
 const isOperatorAct = (body: Body): boolean =>
   (body.event === 'note' ||
     body.event === 'hop' ||
@@ -269,7 +269,7 @@ function countChanges(draft: Draft, effects: Parameters<typeof changedPaths>[0])
   return true;
 }
 
-/** Counts a change if the tree differs from that of the previous run: somebody else has changed the code. */
+/** Counts a change if the tree differs from that of the previous run, because somebody else has changed the code. */
 function countTree(draft: Draft, tree: TreeSeen): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;

@@ -3,7 +3,7 @@ import { isIntact } from '../../evidence/chain.ts';
 import type { EvidenceStore, KeptFold } from '../../ports/evidence-store.ts';
 import type { SessionState } from './state.ts';
 
-/** Raise the number if the fold of an entry changes: states stored before are then ignored. */
+/** Raise the number if the fold of an entry changes, so that stored states are ignored. */
 const FORMAT = `${manifest.version} 10`;
 
 /** A session's state and its pin. */
@@ -12,14 +12,14 @@ export interface KeptState {
   readonly state: SessionState;
 }
 
-/** A state as the store keeps it. */
+/** A state in the form in which the store keeps it. */
 export const foldOf = ({ pin, state }: KeptState): KeptFold => ({
   head: state.head,
   text: JSON.stringify({ format: FORMAT, pin, state }),
 });
 
 /**
- * The state that was stored when the session was last released. null if none fits: another version stored it, or the
+ * The state that was stored when the session was last released. null if it does not fit: another version stored it, the
  * entry at its head is another one, or the bytes of that entry do not match its hash. The session is then folded from
  * its first entry.
  */

@@ -2,14 +2,14 @@ import type { Body } from '../../evidence/bodies.ts';
 import type { Json } from '../../spec/types.ts';
 import type { SessionState } from './state.ts';
 
-/** An event that an entry gives to one of a session's machines. */
+/** An event for one of a session's machines, derived from an entry. */
 export interface MachineMove {
   readonly machine: 'mode' | 'hopGraph' | 'lifecycle';
   readonly type: string;
   readonly facts?: Json | null;
 }
 
-/** The machine events of an entry, in order; none for an entry that moves nothing. Pure. */
+/** The machine events of an entry, in order; none if the entry causes no transition. Pure. */
 export function movesOf(body: Body, { lifecycle }: Pick<SessionState, 'lifecycle'>): readonly MachineMove[] {
   switch (body.event) {
     case 'mode':

@@ -7,19 +7,18 @@ import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { FILE_CHANGES } from '../../spec/policy/observed-effects.ts';
 import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 
-/** One run of a configured test command. */
 export interface TestRun {
   readonly command: string;
   /** True if arguments selected only some tests: a pass does not prove that all tests pass. */
   readonly narrowed: boolean;
   /** `error`: nothing can be concluded from it. */
   readonly verdict: 'pass' | 'fail' | 'error';
-  /** The other configured commands that must pass too; empty if this is the only one. */
+  /** The other configured commands that must also pass; empty if there is only this one. */
   readonly others: readonly string[];
   /** null if the report does not state it. */
   readonly total: number | null;
   readonly failures: readonly Json[];
-  /** The number of changes that this session had made when it ran: equal numbers mean the same code. */
+  /** The number of changes in this session at the time of the run: equal numbers mean the same code. */
   readonly change: number;
 }
 
@@ -153,7 +152,7 @@ export function testRuns(result: { readonly [key: string]: Json }, change: numbe
     verdict,
     others: asList(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
-    // A list that was too large for the entry: keep the reference.
+    // A list that was too large for the entry: the reference is kept.
     failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : asList(failures),
     change,
   };

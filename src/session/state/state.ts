@@ -8,7 +8,6 @@ import type { PatternStatus } from '../../gate/view.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import type { Observations, TestRun } from './observe.ts';
 
-/** One stay in a peripheral. */
 export interface VisitState {
   readonly peripheral: string;
   readonly deadline: number | null;
@@ -45,7 +44,7 @@ export interface SessionFacts {
   readonly pending: { readonly id: string; readonly tool: string } | null;
   /** The number of changes, or possible changes, of the tree. */
   readonly change: number;
-  /** The changed files with their last hash, in the order of the changes; a later one of a path counts. */
+  /** The changed files with their last hash, in the order of the changes; the last entry of a path counts. */
   readonly changes: readonly (readonly [path: string, hash: string | null])[];
   /** Findings about the changes that a person must see before they ship, by path or test command. */
   readonly findings: { readonly [path: string]: string };
@@ -62,7 +61,7 @@ export interface SessionFacts {
   readonly selections: { readonly [pattern: string]: string };
   readonly backpack: { readonly [field: string]: Json };
   readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
-  /** The last recorded place of the inbox, and of the receipts of the session's own messages. */
+  /** The last recorded positions: in the inbox, and among the receipts of the session's own messages. */
   readonly inbox: { readonly seq: number; readonly receipt: number };
   readonly usedNonces: readonly string[];
   readonly grants: readonly GrantView[];
@@ -82,7 +81,7 @@ export type Delegation = Pick<DelegationBody, 'from' | 'to' | 'within' | 'contex
   readonly session: string;
 };
 
-/** A session's state: the states of its machines, the head of its chain, and the fold. Storable as JSON. */
+/** A session's state: the states of its machines, the head of its chain, and the facts. Can be stored as JSON. */
 export interface SessionState {
   /** null if the spec set has no mode gate. */
   readonly mode: Mode | null;

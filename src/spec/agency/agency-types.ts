@@ -29,9 +29,9 @@ export interface AgencyPeripheral {
   readonly tools: Envelope;
   readonly response: ResponseSpec;
   readonly context: readonly ContextBlock[];
-  /** Time limit of the agent's work in milliseconds; null for the default of the node. */
+  /** Time limit of the agent's work in milliseconds; null for the node's default. */
   readonly timeoutMs: number | null;
-  /** How many times the node starts the agent again after the agent failed. */
+  /** How many times the node starts a failed agent again. */
   readonly retries: number;
 }
 
@@ -51,7 +51,7 @@ export interface RemoteAgent {
   readonly node: string;
 }
 
-/** An agent that this node runs itself. */
+/** An agent that this node itself runs. */
 export interface LocalAgent {
   readonly location: 'local';
   readonly driver: DriverKind;

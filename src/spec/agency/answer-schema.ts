@@ -7,8 +7,8 @@ type AnswerSchema = { readonly [keyword: string]: Json };
 export type AnswerCheck = (answer: Json) => string | null;
 
 /**
- * Compiles the JSON Schema of an answer. Each call has a compiler of its own, because one compiler refuses the second
- * schema with the same `$id`.
+ * Compiles the JSON Schema of an answer. Each call creates a compiler, because a compiler refuses a second schema with
+ * the same `$id`.
  *
  * @throws Error if it is not a JSON Schema of the draft 2020-12
  */

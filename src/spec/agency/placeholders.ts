@@ -1,5 +1,5 @@
 const PLACEHOLDER = /\{\{\s*([\w./-]+)\s*\}\}/g;
-/** A line that would look like the heading of a block that hopgate writes: the user's request, or context. */
+/** A line that imitates the heading of a block that hopgate writes: the user's request, or context. */
 const HEADING =
   /(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r]*)(?=user[^\S\n\r]+request|context[^\S\n\r]*:[^\S\n\r]*(?:files|last-turns|evidence)\b)/giu;
 
@@ -7,18 +7,18 @@ const HEADING =
 export const placeholdersIn = (template: string): readonly string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name]) => name!);
 
-/** True if a line of the text begins with the heading of a block that hopgate writes. */
+/** True if a line of the text imitates the heading of a block that hopgate writes. */
 export const isReservedHeading = (text: string): boolean => text.search(HEADING) >= 0;
 
 /**
- * Replaces each placeholder once; a value is never read as a template. A line that would then look like the
- * heading of a block of hopgate is quoted with "> ".
+ * Replaces each placeholder once; a value is never read as a template. A line that then imitates the heading of a block
+ * of hopgate is quoted with "> ".
  */
 export function fillTemplate(template: string, valueFor: (name: string) => string): string {
   return quotedHeadings(template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueFor(name)));
 }
 
-/** Quotes each line that looks like the heading of a block of hopgate with "> ". */
+/** Quotes each line that imitates the heading of a block of hopgate with "> ". */
 export const quotedHeadings = (text: string): string =>
   text.replaceAll(HEADING, (_whole, start: string, space: string) => `${start}${space}> `);
 

@@ -10,7 +10,7 @@ type Peripherals = { readonly [id: string]: PeripheralSpec };
 type Reports = { readonly [id: string]: IssueReport };
 
 /**
- * Checks that need the edges: hops that lead nowhere, gates that guard nothing.
+ * Checks that need the edges: hops without a destination, gates on destinations that no exit opens.
  * @param isSound whether that key of that peripheral had no problem so far: one problem is not reported twice
  */
 export function checkEdges(
@@ -41,7 +41,7 @@ export function checkEdges(
   }
 }
 
-/** Checks every CEL rule of the peripherals against the facts it may speak of. */
+/** Checks every CEL rule of the peripherals against the facts that it may use. */
 export function checkRules(
   peripherals: Peripherals,
   known: KnownNames,
@@ -78,7 +78,7 @@ export function checkRules(
   }
 }
 
-/** Checks the conditions that a set defines itself; they may speak of any peripheral's fruit. */
+/** Checks the conditions that a set defines itself; they may use any peripheral's fruit. */
 export function checkConditions(
   conditions: { readonly [name: string]: string },
   peripherals: Peripherals,
@@ -92,7 +92,7 @@ export function checkConditions(
   }
 }
 
-/** Checks the CEL rules of the tools; they may speak of the fruit of any peripheral. */
+/** Checks the CEL rules of the tools; they may use any peripheral's fruit. */
 export function checkToolRules(
   tools: { readonly [id: string]: ToolSpec },
   peripherals: Peripherals,
@@ -120,7 +120,7 @@ function opened(peripherals: Peripherals, to: string): PeripheralSpec[] {
   );
 }
 
-/** Fields of several peripherals as one set. A field whose types differ, or that is faulty, may be anything. */
+/** The fields of several peripherals as one set. A field with different types, or a faulty one, may be anything. */
 const fruitTypesOf = (known: KnownNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {

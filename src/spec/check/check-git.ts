@@ -7,10 +7,10 @@ type Git = PartialParse<NonNullable<ProjectFile['git']>>;
 const HTTPS = ['env', 'file', 'helper'] as const;
 const SSH = ['key', 'agent'] as const;
 
-/** The tokens of hosting services begin like this. */
+/** Prefixes of the tokens of hosting services. */
 const LOOKS_SECRET = /^(?:gh[a-z]_|github_pat_|glpat|gldt|ATATT|ATBB)/;
 
-/** Checks the keys of `git` against each other: a credential goes to one stated address, in a form it takes. */
+/** Checks the keys of `git` against each other: a credential has one stated address, of a fitting form. */
 export function checkGit({ url, credential, ca, remote, branch }: Git, report: IssueReport): void {
   const pushes = [remote, branch, url, credential, ca].some((stated) => stated !== undefined);
   for (const [key, stated] of Object.entries({ remote, branch }))

@@ -13,7 +13,7 @@ const LOOKS_SECRET = [
   'write ${NAME}, and set NAME where hopgate is started',
 ] as const;
 
-/** `--token=abc` in a command line, `?api_key=abc` in an address. */
+/** Secrets such as `--token=abc` in a command line, or `?api_key=abc` in an address. */
 const SECRET_VALUE =
   /(?:^-{1,2}|[?&])(?:[\w-]*[_-])?(?:token|secret|password|passwd|(?:api|access|private)[_-]?key)=(?!\$\{)./i;
 

@@ -1,8 +1,8 @@
 import { plural } from '../../base/text.ts';
 
-/** One thing wrong in an authored file. */
+/** One problem in an authored file. */
 export interface SpecIssue {
-  /** The file as it was given. */
+  /** The file name as the caller gave it. */
   readonly file: string;
   /** Place in the spec set: `peripherals.edit.exit.pass`. */
   readonly path: string;
@@ -58,7 +58,7 @@ function formatIssue({ path, line, message, suggestion }: SpecIssue): string {
   return `  ${where && `${where}: `}${message}${suggestion ? `\n      ${suggestion}` : ''}`;
 }
 
-/** Authored files are wrong. `issues` holds all problems of all files; `message` is the same as a readable report. */
+/** Thrown if authored files are invalid. `issues`: all problems of all files; `message`: the same as text. */
 export class SpecError extends Error {
   readonly issues: readonly SpecIssue[];
   constructor(issues: readonly SpecIssue[]) {

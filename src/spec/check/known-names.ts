@@ -8,7 +8,7 @@ export interface KnownNames {
   readonly tools: ReadonlySet<string>;
   readonly effects: { readonly [tool: string]: ToolEffect };
   readonly scopeNames: ReadonlySet<string>;
-  /** The scopes that are sound. */
+  /** The scopes without problems. */
   readonly scopes: { readonly [name: string]: ScopeRule };
   /** The fields that tools observe, and those of session state, by name. */
   readonly reported: {
@@ -17,7 +17,7 @@ export interface KnownNames {
   };
   /** With the built-in ones. */
   readonly conditions: ReadonlySet<string>;
-  /** The values that each peripheral's observed fruit may take, if it is one of a list. */
+  /** The values of each peripheral's observed fruit fields that have a list of values. */
   readonly fruitValues: { readonly [peripheral: string]: readonly string[] };
   /** Fruit fields by peripheral; null if its file cannot be read. */
   readonly fruitFields: { readonly [peripheral: string]: readonly string[] | null };

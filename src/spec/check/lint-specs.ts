@@ -59,7 +59,7 @@ function lintEntry({ id, entry }: PeripheralSpec, { edges, peripherals }: SpecSe
   return [...unused, { code: 'unreachable', path: `peripherals.${id}`, message, suggestion }];
 }
 
-/** Delegates that no sub-agent can use, or that are cut down although `own` was probably meant, or the reverse. */
+/** Warns about delegates that no sub-agent can use, and about a `within` that is probably unintended. */
 function lintDelegates(
   { id, delegates = [], ...here }: PeripheralSpec,
   { peripherals, modeGate }: SpecSet,

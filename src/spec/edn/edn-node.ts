@@ -9,14 +9,14 @@ export type EdnNode = { readonly line: number; readonly column: number } & (
   | { readonly kind: 'tagged'; readonly tag: string; readonly form: EdnNode }
 );
 
-/** Something that is not EDN. */
+/** Thrown for text that is not EDN. */
 export interface EdnProblem {
   readonly line: number;
   readonly column: number;
   readonly message: string;
 }
 
-/** The same text for forms equal in Clojure: a list equals a vector, order does not matter in maps and sets. */
+/** The same text for forms that are equal in Clojure: a list equals a vector; maps and sets have no order. */
 export function identityOf(node: EdnNode): string {
   switch (node.kind) {
     case 'map': {

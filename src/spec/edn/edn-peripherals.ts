@@ -39,7 +39,7 @@ export function ednForms({ file, text }: SpecSource, path: string): { forms: rea
 
 /**
  * Reads the peripherals of an EDN file in any known dialect: `{:peripherals {…}}`, a bare map or a collection of
- * peripherals, or one peripheral; keys as `:peripheral/id` or `:id`. Each comes out in the authored form of a
+ * peripherals, or one peripheral; keys as `:peripheral/id` or `:id`. Returns each in the form of a
  * `peripherals/<id>.yaml`.
  */
 export function readEdnPeripherals(source: SpecSource): { documents: SourceDocument[]; issues: SpecIssue[] } {

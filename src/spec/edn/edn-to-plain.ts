@@ -28,7 +28,7 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
           if (Object.hasOwn(plain, short)) {
             problems.push({ line: key.line, column: key.column, message: `:${short} is given twice` });
           }
-          // Not an assignment: a key "__proto__" would set the prototype.
+          // Defined, not assigned: assigning to the key "__proto__" would set the prototype.
           const property = {
             value: walk(item, [...path, short]),
             enumerable: true,

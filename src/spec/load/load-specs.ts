@@ -47,7 +47,7 @@ export function defaultSpecsFolder(): string {
   return join(folder, 'specs');
 }
 
-/** The shipped `tools.yaml` and `scopes.yaml`, which every spec set falls back on. */
+/** The shipped `tools.yaml` and `scopes.yaml`, the defaults of every spec set. */
 export async function loadCatalogue(): Promise<SpecSource[]> {
   const folder = defaultSpecsFolder();
   return Promise.all(['tools.yaml', 'scopes.yaml'].map((name) => readSource(join(folder, name))));
@@ -85,7 +85,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
 
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
-/** A folder whose name is nearly one of a spec set's: nothing in it would be read. */
+/** A folder with a name similar to that of a spec set's folder: nothing in it would be read. */
 function strayFolder(file: string, name: string): SpecIssue[] {
   const meant = FOLDERS.includes(name) ? null : nearest(name, FOLDERS);
   if (meant === null) return [];

@@ -1,13 +1,13 @@
 import type { ArgumentRole, ToolSpec } from '../types.ts';
 
 interface RoleFacts {
-  /** The tool runs the argument as a command, or as words of one. */
+  /** The tool runs the argument as a command, or as a part of one. */
   readonly runsCommands: boolean;
   /** The value is an address: the scope must list its host. */
   readonly namesHost: boolean;
   /** A missing argument means the root of the tree, so the scope must grant reading it. */
   readonly absentMeansRoot: boolean;
-  /** A null may be the value itself, if the schema allows it; elsewhere it means that the argument is left out. */
+  /** null may be a value, if the schema allows it; for other roles null means that the argument is left out. */
   readonly takesNull: boolean;
   /** The call starts an agent elsewhere, so it is recorded before it runs. */
   readonly startsAgent: boolean;
@@ -24,7 +24,7 @@ const NOTHING: RoleFacts = {
   isUnjudged: false,
 };
 
-/** The yes-or-no facts of each role. Judgements of values are switches in `gate/scope.ts` and in the audit's rules. */
+/** The yes-or-no facts of each role. The rules for values are in `gate/scope/scope.ts` and in the audit's rules. */
 export const ROLE_FACTS: { readonly [role in ArgumentRole]: RoleFacts } = {
   'path:read': { ...NOTHING, absentMeansRoot: true },
   'path:write': NOTHING,

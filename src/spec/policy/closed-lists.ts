@@ -14,10 +14,10 @@ export const APPROVAL_VIEW = {
   ships: 'ships',
 } as const;
 
-/** Fields of a backpack that say who the session is: no caller can set them. */
+/** Fields of a backpack that identify the session: no caller can set them. */
 export const IDENTITY_FIELDS: readonly string[] = ['session-id', 'author'];
 
-/** Backpack fields that no tool may keep its state in. */
+/** Backpack fields that no tool may use for its state. */
 export const RESERVED_STATE: readonly string[] = [...IDENTITY_FIELDS, 'changed-files', 'commit-message'];
 
 /** Sub-commands of git that create a branch or switch to one. */

@@ -6,7 +6,7 @@ type CommandRule = ScopeRule['command'];
 export interface CommandTool {
   /** The kind of its command: a line for a shell, one of the configured commands, or a git command. */
   readonly runs: 'a shell' | 'tests' | 'installs' | 'deployments' | 'git';
-  /** The argument that its backend reads the command from. */
+  /** The argument from which its backend reads the command. */
   readonly argument: 'command' | 'sub' | 'name';
   /** The tool runs only on a throwaway overlay of the tree, so it needs overlayfs. */
   readonly needsOverlay: boolean;
@@ -15,11 +15,11 @@ export interface CommandTool {
   readonly worksIn: readonly CommandRule[];
   /** The permission of a scope with which the tool is useful, as a phrase. */
   readonly needs: string;
-  /** The consequence if it runs in another scope, as a phrase. */
+  /** The consequence of a run in another scope, as a phrase. */
   readonly otherwise: string;
 }
 
-/** Scopes restrict commands by purpose; this table gives the purpose of each tool. */
+/** The purpose of each command tool; scopes restrict commands by purpose. */
 export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
   'bash-readonly': {
     runs: 'a shell',

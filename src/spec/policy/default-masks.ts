@@ -47,15 +47,15 @@ export const DEFAULT_MASKS: readonly string[] = [
   ...['*.pem', '*.key', '*.p8', '*.p12', '*.pfx', '*.pkcs12', '*.ppk', '*.jks', '*.jceks', '*.bks', '*.keystore'],
   ...['*.kdb', '*.kdbx', '*.keychain', '*.keychain-db', '*.ovpn', '{key,keystore}.properties', '**/.ssh', '**/.gnupg'],
   ...['id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}', 'ssh_host_*_key', 'deploy_{key,rsa,ed25519}'],
-  // certificates that everybody has, and keys that are published with a package
+  // certificates that are public, and keys that are published with a package
   ...['!{cacert,cacerts,ca-bundle,ca-certificates,roots}.pem', '!**/ssl_certs/**/*.pem'],
   ...['!**/{node_modules,site-packages}/**/*.{pem,key}', '**/node_modules/.cache/**/*.{pem,key}'],
-  // keys that tests bring along
+  // keys that test suites include
   ...['!**/{testdata,fixtures,__fixtures__}/**/*.{pem,key,p12,pfx,jks,keystore}'],
   ...['!**/{test,tests,spec}/{certs,keys,ssl,tls,resources}/**/*.{pem,key,p12,jks}'],
 ];
 
-/** Marks around a file's name by which editors and people keep a copy: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
+/** Prefixes and suffixes of the names of backups: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
 export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
   ...[
     '~',

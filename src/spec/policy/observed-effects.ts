@@ -1,5 +1,4 @@
 interface OpFacts {
-  /** The effect changed a file of the tree. */
   readonly changesFile: boolean;
   /** The effect's place is a file of the tree. */
   readonly isFile: boolean;
@@ -23,7 +22,6 @@ export type EffectOp = keyof typeof OP_FACTS;
 
 export const EFFECT_OPS = Object.keys(OP_FACTS) as EffectOp[];
 
-/** Observed effects that change a file. */
 export const FILE_CHANGES: readonly string[] = EFFECT_OPS.filter((op) => OP_FACTS[op].changesFile);
 
 /** Observed effects whose place is not a file of the tree. */

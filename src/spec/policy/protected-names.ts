@@ -4,7 +4,7 @@
  * never matter.
  */
 export const PROTECTED_NAMES: readonly string[] = [
-  // version control: each runs hooks or programs that its own folder names
+  // version control: each of these programs runs hooks or programs that its own folder names
   ...['.git', '.gitconfig', '.gitmodules', '.husky', '.hg', '.hgrc', '.hgsub', '.jj', '.sl', '.svn', '.bzr'],
   // agents
   ...['.claude', '.claude.json', '.codex', '.agents', '.mcp.json', '.cursor', '.cursorrules', '.windsurf'],
@@ -18,7 +18,7 @@ export const PROTECTED_NAMES: readonly string[] = [
   // interpreters that run a file of the working folder when they start
   ...['.rprofile', '.renviron', '.irbrc', '.pryrc', '.rdbgrc', '.byebugrc', '.ghci', '.iex.exs', '.ocamlinit'],
   ...['.psqlrc', '.sqliterc', '.octaverc', '.perldb'],
-  // shells, package managers and what a home folder holds
+  // shells, package managers and settings of a home folder
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile', '.zshrc', '.zshenv', '.zprofile'],
   ...['.zlogin', '.zlogout', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.xonshrc', '.inputrc', '.envrc', '.direnvrc'],
   ...['.tmux.conf', '.screenrc', '.ripgreprc', '.curlrc', '.wgetrc', '.npmrc', '.yarnrc', '.yarnrc.yml', '.ssh'],
@@ -27,7 +27,7 @@ export const PROTECTED_NAMES: readonly string[] = [
   'hopgate.yaml',
 ];
 
-/** The file that makes git use the `config` next to it; protected as a path's last name, in this spelling. */
+/** The file that makes git use the `config` next to it; protected as the last name of a path, in this spelling. */
 export const REPOSITORY_MARK = 'HEAD';
 
 /** hopgate as installed in the repository: this copy answers the next hook. Consecutive names of a path. */
@@ -36,10 +36,10 @@ export const OWN_PACKAGES: readonly (readonly string[])[] = [
   ['node_modules', '.bin', 'hopgate'],
 ];
 
-/** Files in which git keeps the tokens of a remote: masked whatever the configuration says. */
+/** Files in which git keeps the tokens of a remote; masked whatever the configuration says. */
 export const GIT_CREDENTIALS = {
-  /** At any depth. */
+  /** Files in which git keeps the tokens of a remote; masked whatever the configuration says. */
   anywhere: '.git-credentials',
-  /** In a `.git`, at any depth of it. */
+  /** At any depth of a `.git` folder. */
   inGit: ['config', 'config.worktree', 'credentials'],
 } as const;

@@ -12,9 +12,9 @@ function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
 }
 
 /**
- * Gives the exits of plain sets their destinations: `hop-x` opens x; `user-request` opens every target whose entry
- * names the source, `from-any` or `user-request`; any other opens every target whose entry names the source or
- * `from-any`. No exit but `hop-x` opens its own peripheral. A plain set also gets `hop-x` for each x whose entry names
+ * Derives the destinations of exits in sets that name none: `hop-x` opens x; `user-request` opens every target whose
+ * entry names the source, `from-any` or `user-request`; any other exit opens every target whose entry names the source
+ * or `from-any`. Only `hop-x` opens its own peripheral. Such a set also gets `hop-x` for each x whose entry names
  * `agent-request`.
  */
 export function openUnboundExits(peripherals: Peripherals): Peripherals {
@@ -95,7 +95,7 @@ export function delegationEdge(peripherals: Peripherals, from: string, to: strin
   return { from, exit: 'delegate', to, when: null, sources, conditions, gates, implies: null };
 }
 
-/** A gate on a destination applies to every exit that opens it, whichever peripheral's file defines the gate. */
+/** A gate on a destination applies to every exit that opens it, whichever file defines the gate. */
 function gatesOn(to: string, source: PeripheralSpec, peripherals: Peripherals): GateRule[] {
   const others = Object.values(peripherals)
     .filter(({ id }) => id !== source.id)

@@ -24,7 +24,7 @@ import {
 
 type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 
-/** The tools that every peripheral of a set has. They only coordinate, so that no scope becomes wider by them. */
+/** The tools that every peripheral of a set has. They only coordinate, so they do not widen any scope. */
 export function resolveEverywhere(
   file: PartialParse<ToolsFile> | undefined,
   { tools, effects }: KnownNames,
@@ -96,7 +96,7 @@ function stateOf(fields: Fields, at: Path, report: IssueReport): { [field: strin
   return fields as { [field: string]: FruitType };
 }
 
-/** The requirements of calls. Only a tool with an intent names the approval that a call used. */
+/** The requirements of calls. An approval needs a tool with an intent, because the intent records the approval. */
 export function resolveCallGates(
   gates: readonly (PartialParse<CallGates[number]> | undefined)[],
   effect: ToolEffect | undefined,
@@ -133,7 +133,7 @@ function checkOrder(parameters: readonly ToolParameter[], at: Path, report: Issu
   });
 }
 
-/** Two parameters cannot fill one argument of the upstream. */
+/** Two parameters cannot set the same argument of the upstream. */
 function checkTheirNames(parameters: readonly ToolParameter[], at: Path, report: IssueReport): void {
   const theirs = parameters.map(({ name, as }) => as ?? name);
   theirs.forEach((name, index) => {

@@ -8,7 +8,7 @@ import { hopTarget } from './derive-edges.ts';
 
 type Authored = NonNullable<PartialParse<PeripheralFile>['exit']>;
 
-/** Resolves `exit`. The exits of a plain list come out unbound and open nothing yet. */
+/** Resolves `exit`. The exits of a plain list stay unbound and open nothing yet. */
 export function resolveExits(
   exit: Authored | undefined,
   fruit: { readonly [field: string]: FruitField },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every name in a spec: `.` and `#` are path syntax in xstate, and JavaScript reorders integer-like keys. */
+/** The form of every name: without `.` and `#`, xstate's path syntax; no integer, which JavaScript reorders. */
 const NAME = /^[a-z][a-z0-9-]*$/;
 
 export const Name = z

@@ -123,7 +123,7 @@ function refuse(expected: string, value: unknown, path: Path, report: IssueRepor
   report(path, `expected ${expected}, got ${show(value)}`);
 }
 
-/** The outer kind of a schema, to select the union member that the author meant. */
+/** The outer type of a schema, to select the union member that the author meant. */
 function kindOf(schema: z.ZodType): string {
   const { def } = schema as z.ZodType & { def: Definition };
   if (def.type === 'object' || def.type === 'record') return 'mapping';

@@ -61,7 +61,7 @@ export function resolveProperties(file: Draft, known: KnownNames, report: IssueR
       return [];
     }
     const [kind = '', body] = keys[0] ?? [];
-    // Any other empty property had an invalid part, which is already reported.
+    // Any other empty property had an invalid part, which was already reported.
     if (kind === '' && isEmpty(file.authored[index]))
       report(at(), 'is empty', 'write never, always, before or exclusive');
     const text = JSON.stringify(raw);

@@ -12,7 +12,6 @@ const ResourcePattern = z
   })
   .meta({ pattern: '^!?[^\\s!?\\[\\]{}()\\\\%]+$' });
 
-/** The resources of a scope. */
 export const ResourcePatterns = z
   .array(ResourcePattern)
   .min(1)

@@ -3,7 +3,7 @@ import { Name } from './name-schema.ts';
 import { WritePaths } from './path-schema.ts';
 import { ResourcePatterns } from './resource-schema.ts';
 
-/** The authored form of `scopes.yaml`: what each scope lets a tool's arguments reach. */
+/** The authored form of `scopes.yaml`: the limits of each scope for a tool's arguments. */
 export const ScopesFile = z
   .strictObject({
     scopes: z

@@ -22,9 +22,9 @@ type Report = (sessionId: string | null, where: string, message: string, isGap?:
 const SESSION = 'session:';
 
 /**
- * Compares the inboxes with the messages and receipts that sessions recorded, both ways: a message of a session is
- * a step of its sender, and a delivered one an entry of its recipient. People keep no evidence, and other machines keep
- * their own; their messages are compared only when they are delivered.
+ * Compares the inboxes with the messages and receipts that sessions recorded, in both directions: a sent message is a
+ * step of its sender, and a delivered one an entry of its recipient. People have no evidence, and other machines keep
+ * their own, so their messages are compared only when they are delivered.
  */
 export class CorrespondenceCheck {
   readonly #sql: Statements<keyof typeof SQL>;
@@ -97,7 +97,7 @@ export class CorrespondenceCheck {
     }
   }
 
-  /** Compares each message with its receipts and with its parties' evidence. Called after the last entry. */
+  /** Compares each message with its receipts and with the evidence of both sides, after the last entry. */
   finish(): void {
     for (const { sessionId, seq, parties } of this.#blank)
       if (!parties.some((address) => this.#erased.has(address)))

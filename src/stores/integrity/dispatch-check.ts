@@ -27,7 +27,7 @@ export class DispatchCheck {
     this.#report = report;
   }
 
-  /** Adds an ephemeral entry, in any order. Others than those of the pipeline are passed over. */
+  /** Adds an ephemeral entry, in any order. Ignores entries that are not of the pipeline. */
   add(sessionId: string, { id, subject, tags, inReplyTo }: Omit<EntryDraft, 'body'>, body: Json): void {
     if (!tags?.includes('social') || !isObject(body)) return;
     const { event, message } = body as { readonly [field: string]: Json };

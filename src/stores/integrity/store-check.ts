@@ -52,7 +52,7 @@ export class StoreCheck {
    * @param objects the tables and indexes of this schema, as `type name`
    */
   run(key: StoreKey, now: number, objects: readonly string[], sha256: (bytes: Uint8Array) => string) {
-    // A transaction: all reads see one state of the file, whatever other processes write meanwhile.
+    // Runs in a transaction, so that all reads see one state of the file while other processes write.
     this.#db.exec('BEGIN');
     try {
       this.#check(key, now, objects, sha256);

@@ -99,5 +99,5 @@ export function memoryMessages(clock: Clock): MessageStore & { endWaitsOf(waiter
 
 const isRead = (state: Message['state']): boolean => state === 'read' || state === 'answered';
 
-/** True for the states that only the recipient's machine knows. */
+/** True for the states that only the recipient's machine can know. */
 const isReport = (state: Message['state']): boolean => state === 'delivered' || state === 'read';

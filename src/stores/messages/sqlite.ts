@@ -35,7 +35,7 @@ export const DDL_MESSAGES = `
   INSERT INTO people VALUES ('operator');
 `;
 
-/** The process that waits, so that others see its end. */
+/** The waiting process, so that others can detect its end. */
 export const DDL_WAIT_HOLDERS = "ALTER TABLE waits ADD COLUMN holder TEXT NOT NULL DEFAULT '';";
 
 export const DDL_NODES = 'CREATE TABLE nodes (name TEXT PRIMARY KEY) STRICT;';
@@ -73,7 +73,7 @@ const SQL = {
   erase: "UPDATE messages SET text = '' WHERE sender = ?1 OR recipient = ?1",
 };
 
-/** The inboxes in the SQLite file of an evidence store, which lends its connection and its transactions. */
+/** The inboxes in the SQLite file of an evidence store, which shares its connection and its transactions. */
 export function sqliteMessages(
   db: Database,
   write: <T>(work: (now: number) => T) => Promise<T>,
@@ -82,7 +82,7 @@ export function sqliteMessages(
   const sql = statementsOf(db, SQL);
   const row = (found: unknown): Message | null => (found ? ({ ...(found as Message) } as Message) : null);
   const rows = (found: readonly unknown[]) => found.map((each) => row(each)!);
-  /** The waits that have not ended. That of a process that has ended is over, too. */
+  /** The waits that have not ended; the wait of a process that has ended does not count. */
   const openWaits = (now: number): readonly Wait[] =>
     sql.waits.all(now).flatMap(({ holder, ...wait }) => (isGone(String(holder)) ? [] : [wait as unknown as Wait]));
   return {
@@ -134,7 +134,7 @@ export function sqliteMessages(
       }),
     mailFor: async (node, after, limit) =>
       read(() => {
-        // Read first: what another process adds after it is found again from this place.
+        // Read first: entries that another process adds after it are found again from this position.
         const last = sql.lastPlaces.get() as unknown as MailPlace;
         const found = sql.mailMessages.all(`@${node}`, after.message, limit);
         const receipts = sql.mailReceipts.all(`@${node}`, after.receipt, limit) as unknown as Receipt[];

@@ -33,9 +33,9 @@ export interface LeaseRow {
   readonly ttl: number;
 }
 
-/** A renewal exceeds the promised time by this share of the ttl, to save writes at the next appends. */
+/** A renewal adds this share of the ttl to the promised time, so that the next appends need no write. */
 const RENEWAL_SLACK = 1 / 8;
-/** The longest `ttl` that counts, in milliseconds. */
+/** The maximum `ttl`, in milliseconds; a longer one is shortened. */
 const MAX_TTL = 3_600_000;
 
 const longest = ({ ttl }: LeaseRow, now: number): number =>
@@ -45,7 +45,7 @@ const longest = ({ ttl }: LeaseRow, now: number): number =>
 export const isFromTheFuture = (lease: LeaseRow, now: number): boolean =>
   lease.ttl > MAX_TTL || lease.until > longest(lease, now) + 1;
 
-/** A lease with its end within the bound: for the one that was refused because of it. */
+/** A lease whose end is at most one ttl away, for the writer that was refused because of it. */
 export const shortened = (lease: LeaseRow, now: number): LeaseRow => ({
   ...lease,
   ttl: Math.min(lease.ttl, MAX_TTL),

@@ -36,7 +36,7 @@ export function checkTime(store: string, olderThan: string): number {
   }
 }
 
-/** Cuts the found entries to a page. Fails if an entry's bytes contradict the index column that led to it. */
+/** Cuts the found entries to a page. Throws if an entry's bytes contradict the index column by which it was found. */
 export function answer(store: string, query: ResolvedQuery, found: readonly Placed[]): QueryPage {
   for (const { found: one } of found) {
     if (matchesQuery(query, one.entry)) continue;

@@ -6,11 +6,10 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** The view of a canned tool on the session that calls it. */
+/** The session, as far as a canned tool needs it. */
 interface Scene {
   /** The session's state before the call. */
   readonly state: () => AuditState;
-  /** The last entry that is durable. */
   readonly last: () => Promise<Entry | null>;
   /** The report to return; null makes the tool throw. */
   readonly report: () => ToolReport | null;
@@ -33,7 +32,7 @@ export function cannedBackend(tools: readonly string[], scene: Scene): ToolBacke
   };
 }
 
-/** Never act before the intent is durable. */
+/** Reports a tool that runs before its intent is durable. */
 async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<string | null> {
   if (!hasIntent(tool)) return null;
   const entry = await last();
@@ -43,7 +42,7 @@ async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<strin
     : `${tool.id} was run while the last entry recorded ${body?.event ?? 'nothing'}, not of the intent`;
 }
 
-/** Checks the grant of a call: a tool uses it to refuse effects that no argument shows. */
+/** Checks the grant of a call, by which a tool refuses effects that no argument shows. */
 function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
   const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;

@@ -4,7 +4,7 @@ import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** The answer that the spec requires, and the different one of the session. */
+/** The answer that the spec requires, and the session's answer, which differs. */
 export interface Difference {
   readonly expected: string;
   readonly actual: string;

@@ -12,7 +12,7 @@ import type { Move } from '../plan/moves.ts';
 import { dryRun } from '../plan/send-request.ts';
 import type { Difference } from './compare-state.ts';
 
-/** The refusal that a session must answer a move with; null if it must allow the move. */
+/** The refusal with which a session must answer a move; null if it must allow the move. */
 export type ExpectedRefusal = { readonly code: string; readonly constraint: string } | null;
 
 interface Parts {
@@ -32,7 +32,7 @@ export class Expectations {
     this.#parts = parts;
   }
 
-  /** The refusal that the spec requires for a move. An expired approval, and a refusal by a tool, come last. */
+  /** The refusal that the spec requires for a move; an expired approval and a refusal by a tool come last. */
   refusal({ asked, report, approvalMinutes }: Move, state: AuditState): ExpectedRefusal {
     const problem = firstProblem(state, asked, this.#now());
     if (problem) return problem;

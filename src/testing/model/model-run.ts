@@ -41,7 +41,7 @@ export interface ModelRunOptions {
   readonly clock: ModelClock;
   readonly agent: string;
   readonly root: string;
-  /** Replace the canned tools, for the tools that they serve. */
+  /** Backends that replace the canned tools, for the tools that they serve. */
   readonly backends?: readonly ToolBackend[];
   readonly onMove?: (result: MoveResult) => void;
 }
@@ -230,11 +230,11 @@ export class ModelRun {
     return result.ok ? null : result.denial;
   }
 
-  /** Folds what is new in the store. */
+  /** Folds the new entries in the store. */
   async #read(): Promise<void> {
     const { store } = this.#options;
     const id = this.session.id;
-    // A copy, because earlier moves keep their own states.
+    // Copied, because the results of earlier moves refer to their own states.
     const state = copyState(this.#state);
     for await (const { entry } of store.entries(id, { from: this.#seq + 1 })) {
       this.#seq = entry.seq;

@@ -40,7 +40,7 @@ export function shortestRoutes<State, Move extends { readonly name: string }>(
   const test = new TestModel(logic as never, {
     events: ((snapshot: { context: { state: State } }) =>
       model.moves(snapshot.context.state).map((move) => ({ type: move.name, move }))) as never,
-    // A transition counts as a state of its own: so every transition has a shortest route, not only every state.
+    // Transitions are states here, so that each transition has a shortest route, not only each state.
     serializeState: ((snapshot: Snapshot, event?: Event, before?: Snapshot) =>
       `${keyOf(snapshot)}|${before ? `${keyOf(before)} ${event?.type}` : ''}`) as never,
     serializeEvent: ((event: Event) => event.type) as never,

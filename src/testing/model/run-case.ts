@@ -93,10 +93,10 @@ async function provokeOnce(pinned: Pinned, run: ModelRun, provoked: Set<string>)
   await provoke(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
-/** The number of places of a large spec set in which rules that are the same everywhere are tried too. */
+/** Number of places of a large spec set in which also rules that are the same everywhere are tried. */
 const SAMPLED = 12;
 
-/** Tries the negative cases of this state, and lawful steps that do not leave it. */
+/** Tries the negative cases of this state, and allowed steps that do not leave it. */
 async function provoke(pinned: Pinned, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
   for (const move of negativeCases(pinned, run.state, how)) {
     const { state } = run;

@@ -4,7 +4,7 @@ import { isLawful, predict } from '../plan/predict.ts';
 import type { Model } from './model.ts';
 import { keyMaker } from './state-key.ts';
 
-/** The model of sessions in the mode that allows the most: hops, starts, and the steps for the facts they need. */
+/** The model of sessions in the mode that allows the most: hops, starts, and the steps that they need. */
 export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
   const lawful = new WeakMap<AuditState, readonly Move[]>();
   return {

@@ -30,7 +30,7 @@ export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
       ),
     ),
   ];
-  // No rule distinguishes counters beyond the largest number in any rule.
+  // Counters beyond the largest number in any rule are equal for all rules.
   const far = Math.max(1, ...(rules.match(/\d+/g) ?? []).map(Number).filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);
   const countedVisits = Object.keys(specs.peripherals).filter((id) => counts(`visits.${id.replaceAll('-', '_')}`));

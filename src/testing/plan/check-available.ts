@@ -14,7 +14,7 @@ interface Offer {
   readonly modes: readonly string[];
 }
 
-/** The actions available in a state, as decided by place, mode and status of the visit. Pure. */
+/** The actions available in a state, derived from place, mode and the status of the visit. Pure. */
 function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState): Offer {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate: gate } = specs;
@@ -78,7 +78,7 @@ function pathProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, 
   return way.length === shortest ? null : `its path has ${way.length} hops, but ${shortest} suffice`;
 }
 
-/** The peripherals in which a refused request would be in place; null if there is none. */
+/** The peripherals in which a refused request would be allowed; null if there is none. */
 function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boolean) | null {
   if (asked.kind === 'step') return (id) => specs.peripherals[id]?.tools.includes(asked.tool) ?? false;
   if (asked.kind === 'hop' && Object.hasOwn(specs.peripherals, asked.to)) return (id) => id === asked.to;

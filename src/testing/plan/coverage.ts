@@ -27,7 +27,7 @@ export class Coverage {
     this.#specs = specs;
   }
 
-  /** Call it with every move that was made. */
+  /** To be called with the result of every move. */
   readonly add = ({ move, before, refusal }: MoveResult): void => {
     this.requests += 1;
     this.#taken.add(`state ${place(before)}`);
@@ -69,7 +69,7 @@ export class Coverage {
     return [];
   }
 
-  /** The rules of an edge that can refuse a hop, by their names in the audit's problems, except place and caller. */
+  /** The rules of an edge that can refuse a hop, by their names in the audit's problems. */
   #gates(): readonly { readonly edge: string; readonly name: string }[] {
     return this.#specs.edges.flatMap(({ from, exit, to, implies, when, conditions, gates }) => {
       const rules = [

@@ -2,7 +2,7 @@ import { nearest } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { itemsOf, type PlannedCase } from './planned-case.ts';
 
-/** The items of generated tests that cannot be provoked, with the reasons. Each must exclude a test. */
+/** The items of generated tests that cannot be provoked, with the reasons. Each must exclude at least one test. */
 export class Exclusions {
   readonly #specs: SpecSet;
   readonly #reasons: ReadonlyMap<string, string>;

@@ -67,7 +67,7 @@ function starts({ specs }: Pinned): Move[] {
   });
 }
 
-/** The hops of the exits, with each fruit that rules tell apart; by the operator too if that differs. */
+/** The hops of the exits, with each fruit that rules can distinguish; by the operator too if it matters. */
 function hops({ specs }: Pinned, from: PeripheralSpec): Move[] {
   return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
@@ -156,7 +156,7 @@ function act(pinned: Pinned, state: AuditState, name: string, tool: ToolSpec, re
   return args && { name, asked, report };
 }
 
-/** The reports of a tool: for each field that it observes, the values that a rule or an exit may tell apart. */
+/** The reports of a tool: for each field that it observes, the values that a rule or an exit can distinguish. */
 function reportsOf({ specs }: Pinned, { observes = {}, state }: ToolSpec): readonly (readonly [string, ToolReport])[] {
   const kept = state
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }

@@ -20,8 +20,8 @@ const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`,
 /**
  * Requests that have no transition in the machines, or that a rule refuses: hops without an edge, exits that open
  * another target, tools outside the envelope, invalid arguments, places out of scope, mode changes without a
- * transition, starts inside, steps outside. A request that is lawful after all must be allowed: the spec decides, not
- * this list.
+ * transition, starts inside, steps outside. A request that the spec allows must be allowed: the spec decides, not this
+ * list.
  */
 export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
@@ -83,7 +83,7 @@ const hopTo = (
   ...more,
 });
 
-/** Moves that are lawful nowhere. */
+/** Moves that are allowed nowhere. */
 function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [

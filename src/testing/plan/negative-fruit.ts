@@ -6,7 +6,7 @@ type Fruit = { readonly [field: string]: Json };
 /** One value of each type of a stated field, and some that look similar. */
 const OF_EVERY_KIND: readonly Json[] = ['stated', '', 1, 1.5, true, null, ['stated'], { stated: true }];
 
-/** Fruits that rules may refuse, each with its defect: strange, made up, missing, of another type. */
+/** Fruits that rules may refuse, each with its defect: unknown, invented, missing, or of another type. */
 export function oddFruits(spec: PeripheralSpec): readonly (readonly [what: string, fruit: Fruit])[] {
   const stated = statedFruit(spec);
   return [

@@ -42,7 +42,7 @@ export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number)
   ];
 }
 
-/** A tool of the envelope, called in every way that its scope may forbid. `seen`: roles already tried in full. */
+/** All calls of a tool of the envelope that its scope may forbid. `seen`: roles that were already tried in full. */
 function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = scopeNow(state);
@@ -108,7 +108,7 @@ function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<Too
   return moves;
 }
 
-/** The number of odd paths for further tools with a path of the same role. */
+/** Number of odd paths that are tried for further tools with a path of the same role. */
 const FEW = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>

@@ -16,7 +16,7 @@ const NOWHERE = [
   `${'long/'.repeat(1000)}a`,
 ];
 
-/** A share of the protected names, for time, and spellings under which a file system may still find one. */
+/** A part of the protected names, to save time, and spellings under which a file system may still find one. */
 const PROTECTED = [
   ...PROTECTED_NAMES.filter((_, at) => at % 3 === 0).map((name, at) =>
     at % 2 === 0 ? `${name}/a` : `deep/er/${name}`,

@@ -7,7 +7,7 @@ import type { Model, Route } from '../model/model.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, place } from './planned-case.ts';
 
-/** A higher limit of steps is not tested. */
+/** Maximum limit of steps that is tested. */
 const MOST_STEPS = 500;
 const SECOND = 1 / 60;
 const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
@@ -21,7 +21,6 @@ interface Visit {
   readonly act: Move | undefined;
 }
 
-/** The moves of a visit, and the moves to try after it. */
 type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'tries'>;
 
 /**

@@ -8,16 +8,16 @@ import { searchRoute } from './search.ts';
 
 /** The least number of moves in a full walk. */
 const WALK = 60;
-/** Maximum number of moves spent on ways back, in all walks: enough for about 300 edges. */
+/** Maximum number of moves spent on returning, in all walks: enough for about 300 edges. */
 const WAYS_BACK = 1500;
-/** Maximum number of states visited in the search for a way back. */
+/** Maximum number of states visited in the search for a route back. */
 const FAR = 2000;
 /** Maximum number of states visited in the search for a new edge. */
 const FURTHEST = 20_000;
 
 /**
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
- * an edge that no walk took before, a walk goes back to its source by the shortest way, if there is one.
+ * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
  */
 export function walkCases(
   model: Model<AuditState, Move>,
@@ -119,7 +119,7 @@ function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
   };
 }
 
-/** A route of the graph, taken from a state; null if a move is not lawful there (what the key leaves out differs). */
+/** A route of the graph from a state; null if a move is not allowed there, because the key omits details. */
 function walked(
   model: Model<AuditState, Move>,
   from: AuditState,
@@ -129,7 +129,7 @@ function walked(
   const states = [from];
   for (const move of route.moves) {
     const at = states.at(-1)!;
-    // All moves of a hub with a thousand exits would be judged again after each way back to it.
+    // Without a cache, all moves of a hub with a thousand exits would be judged again after each return to it.
     if (!move.refused && !isLawful(at, move)) return null;
     states.push(model.next(at, move));
   }

@@ -15,7 +15,7 @@ export interface PlannedCase {
   readonly forges?: readonly Move[];
   /** Two moves that are made at once at the end of the route. */
   readonly both?: readonly [Move, Move];
-  /** Places for all negative cases: every new place of the route (`all`), or its end. */
+  /** Places in which all negative cases are tried: every new place of the route (`all`), or its end. */
   readonly provoke?: 'end' | 'all';
 }
 

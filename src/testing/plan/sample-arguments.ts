@@ -55,7 +55,7 @@ function sampleValue(
 export const writableFile = ({ write }: ScopeRule): string | null =>
   write.map(fileIn).find((path) => isGrantedToWrite(path, write)) ?? null;
 
-/** A file in the folder, or the path itself if it names a file. A glob is also the name of a file that it matches. */
+/** A file in the folder, or the path itself if it names a file. A glob is also the name of a file that matches it. */
 export const fileIn = (place: string): string =>
   /\.[a-z0-9]+$/i.test(place) ? place : `${place.replace(/^\.(?:\/|$)|\/+$/g, '')}/a.txt`.replace(/^\//, '');
 

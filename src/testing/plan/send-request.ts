@@ -31,7 +31,7 @@ function delegation({ agency, to, reason, by }: Extract<AuditRequest, { kind: 'd
   return { to, reason, by, ...(agency ? { agency: { run: 'run', ...agency } } : {}) };
 }
 
-/** Asks a session which approval a request lacks, without taking it. */
+/** Asks a session which approval a request lacks. A dry run. */
 export async function dryRun(
   session: Session,
   asked: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,

@@ -10,7 +10,6 @@ export function statedFruit({ fruit }: PeripheralSpec): { [field: string]: Json 
   );
 }
 
-/** A value of a type. */
 export function sampleOfType(type: FruitType): Json {
   if (Array.isArray(type)) return (type as readonly string[])[0] ?? '';
   const values: { readonly [name: string]: Json } = {
@@ -49,7 +48,7 @@ export function statedFruits(specs: SpecSet, from: PeripheralSpec) {
 
 const MOST_VARIANTS = 12;
 
-/** The values of a type that the text of rules may tell apart. */
+/** The values of a type that the text of rules can distinguish. */
 export function valuesFor(type: FruitType, rules: string): readonly Json[] {
   if (typeof type !== 'string') return type;
   const numbers = (rules.match(/\b\d+\b/g) ?? []).map(Number);

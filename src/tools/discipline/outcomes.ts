@@ -20,7 +20,6 @@ export const invalidPatternCall = (argument: string, message: string, remedy: st
 export const trimmedText = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 
-/** The texts of a list, or one text. */
 export const textsOf = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 

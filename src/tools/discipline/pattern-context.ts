@@ -3,7 +3,6 @@ import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { libraryOf } from './library.ts';
 
-/** Input of the pattern tools. */
 export interface PatternContext {
   readonly call: ToolCall;
   /** This session's evidence so far. */

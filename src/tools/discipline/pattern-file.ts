@@ -20,9 +20,9 @@ const READERS: { readonly [ending: string]: (source: string) => { readonly [fiel
 export const PATTERN_ENDINGS: readonly string[] = Object.keys(READERS);
 
 /**
- * Reads a pattern file: Markdown with `id`, `title`, `when`, `then`, `because` and perhaps `tags` in its front matter,
- * or a flexiarg (`@flexiarg id`, `@title`, and the clauses IF, HOWEVER, THEN, BECAUSE). The id is the file's name if
- * the file gives none.
+ * Reads a pattern file: Markdown with `id`, `title`, `when`, `then`, `because` and optionally `tags` in its front
+ * matter, or a flexiarg (`@flexiarg id`, `@title`, and the clauses IF, HOWEVER, THEN, BECAUSE). Without an id in the
+ * file, the file's name is the id.
  * @returns the pattern, or a text that describes the problem
  */
 export function readPatternFile(path: string, source: string): Pattern | string {

@@ -41,7 +41,7 @@ export async function select({ call, cycles, entries, library }: PatternContext)
   });
 }
 
-/** The last search since the last selection: its results are the candidates. */
+/** The last search since the last selection; its results are the candidates. */
 function lastSearch(
   entries: PatternContext['entries'],
 ): { readonly query: string; readonly candidates: string[] } | null {

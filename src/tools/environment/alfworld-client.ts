@@ -4,7 +4,7 @@ import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } fr
 
 const MOST_BYTES = 1 << 20;
 
-/** The state that each call answers. Older servers have no names of games. */
+/** The state in each answer of the server. Older servers name no games. */
 const State = z.looseObject({
   observation: z.string(),
   task: z.string().default(''),
@@ -52,7 +52,7 @@ export class AlfworldClient implements WorldEnvironment {
   }
 
   async state(): Promise<WorldTurn | null> {
-    // The server may have closed an idle connection; to ask again changes nothing.
+    // The server may have closed an idle connection; repeating the request changes nothing.
     const turn = await this.#call('state').catch((error: WorldError) => {
       if (error.code === 'unreachable') return this.#call('state');
       throw error;

@@ -11,7 +11,7 @@ import { COMMAND_LISTS, type CommandList, renderTurn, wasRefused } from './rende
 
 /** The field of session state that keeps the game; it travels with the session. */
 const STATE = 'alfworld-state';
-/** Most characters of a log in the session state; a longer game can be compared, but not played again. */
+/** Maximum length of a log in the session state; a longer game can be compared, but not played again. */
 const MOST_LOG = 24_000;
 
 /** The household in this process, for peripherals whose config names no server. */
@@ -27,7 +27,7 @@ interface Kept {
   readonly saved: SavedGame;
 }
 
-/** Something that the agent must know in place of a turn. */
+/** A note that the agent must read instead of a turn. */
 class Refusal extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -115,7 +115,7 @@ async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, h
   } else {
     const first = await game.reset(choiceOf(task, settings, home));
     carried = null;
-    // To look is what a new game begins with anyway.
+    // A new game begins with `look`, so the command adds nothing.
     isNew = action.trim() === 'look';
     if (!isNew) opening = first.observation;
   }

@@ -14,8 +14,8 @@ export interface SavedGame {
 }
 
 /**
- * How a saved game goes on. `resumed`: the world was in exactly this state. `replayed`: the world had lost the game; it
- * was started again, and its log played with the same observations. `lost`: neither was possible.
+ * The result of continuing a saved game. `resumed`: the world was in exactly this state. `replayed`: the world had lost
+ * the game; it was started again, and its log played with the same observations. `lost`: neither was possible.
  */
 export type Resumption =
   | { readonly kind: 'resumed' }
@@ -116,7 +116,7 @@ export class WorldGame {
   }
 }
 
-/** The object in the agent's hands after an observation, or null. Worlds do not say it in each turn. */
+/** The object in the agent's hands after an observation, or null. Worlds do not state it in each turn. */
 export function carriedAfter(carried: string | null, observation: string): string | null {
   const taken = /^You pick up the (.+) from the [^.]+\.$/.exec(observation);
   if (taken) return taken[1]!;

@@ -11,7 +11,7 @@ const Observed = z.looseObject({
 });
 const Schema = z.looseObject({ action: z.looseObject({ properties: z.record(z.string(), z.looseObject({})) }) });
 
-/** The fields that may hold the text of an observation, the likeliest first. */
+/** The fields that may hold the text of an observation, the most likely first. */
 const TEXTS = ['text', 'observation', 'message', 'content', 'output', 'response', 'prompt'];
 
 /**
@@ -57,7 +57,7 @@ export class OpenEnvClient implements WorldEnvironment {
   async state(): Promise<WorldTurn | null> {
     if (!this.#turn || this.#socket?.readyState !== WebSocket.OPEN) return null;
     try {
-      // The game lives as long as the connection, so an answer proves that it is there.
+      // The game exists as long as the connection, so an answer proves that it exists.
       await this.#queued(() => this.#exchange({ type: 'state' }));
       return this.#turn;
     } catch {
@@ -89,7 +89,7 @@ export class OpenEnvClient implements WorldEnvironment {
     );
   }
 
-  /** One request and its answer; requests wait for those before them, because answers have no ids. */
+  /** One request and its answer; a request waits for the previous ones, because answers have no ids. */
   #ask(type: 'reset' | 'step', data: object): Promise<WorldTurn> {
     return this.#queued(async () => this.#read(await this.#exchange({ type, data }), type));
   }

@@ -9,7 +9,7 @@ const ASSUME_UNCHANGED = 0x8000;
 const STAGE = 0x3000;
 const NOTHING = Buffer.of();
 
-/** A file in the index. Its path is `before`, in version 4 from the previous path, and the bytes from `pathAt`. */
+/** A file in the index. Its path is `before` (in version 4 from the previous path) and the bytes from `pathAt`. */
 interface IndexRow {
   readonly at: number;
   readonly flagsAt: number;
@@ -119,7 +119,7 @@ function rowsOf(index: Buffer, nameBytes: number): readonly IndexRow[] | null {
     }
     const end = index.indexOf(0, pathAt);
     const length = flags & 0xfff;
-    // A wrong size of names shows in a path of another length.
+    // A wrong length of the object names is detected, because the paths then have wrong lengths.
     if (end === -1 || (length < 0xfff && before.length + end - pathAt !== length)) return null;
     const row = { at, flagsAt, flags, before, pathAt, end };
     rows.push(row);
@@ -129,7 +129,7 @@ function rowsOf(index: Buffer, nameBytes: number): readonly IndexRow[] | null {
   return rows;
 }
 
-/** Null if git replaced or removed the file meanwhile. */
+/** null if git has replaced or removed the file in the meantime. */
 function readWhole(path: string): Buffer | null {
   try {
     return readFileSync(path);

@@ -32,7 +32,7 @@ export function gitFailure({ exit, stderr, truncated, timedOut }: CommandResult)
   return { problem: message === '' ? `git ended with exit code ${exit}` : excerpt(message, 200) };
 }
 
-/** Maximum size of a list; it is exceeded at about two million objects. */
+/** Maximum size of a list in bytes; about two million objects exceed it. */
 const LIST_BYTES = 256 << 20;
 export const LIST_SECONDS = 120;
 /** Files with the object names of git's last operation; they are not refs. */
@@ -133,7 +133,7 @@ export async function listObjects(
   const [staged, odd] = splitAt(listed.stdout.slice(at), '\0\0');
   for (const { name, path } of [...stagedIn(staged), ...changesIn(odd)])
     if (path.includes('\n') && isMasked(path) && open.delete(name)) blobs.add(name);
-  // A command can also read in the work tree what the index has at an open path.
+  // If the index has the content also at a path that is not masked, a command can read it in the work tree anyway.
   for (const { name, path } of stagedIn(staged)) if (!isMasked(path) && blobs.delete(name)) open.add(name);
   return { open, masked: blobs, unreached };
 }
@@ -160,7 +160,7 @@ function* changesIn(text: string): Generator<Placed> {
   }
 }
 
-/** Object names in HEAD and the files of git's last operation: no refs, and not listed for other work trees. */
+/** Object names in HEAD and the files of git's last operation; git does not list those of other work trees. */
 function headsOf(folder: GitFolder): string {
   const texts = placesOf(folder).flatMap((place) => HEADS.map((name) => readIfAny(join(place, name))));
   const names = texts.flatMap((text) => [...text.matchAll(/^(?:[0-9a-f]{64}|[0-9a-f]{40})\b/gm)].map(([name]) => name));

@@ -45,9 +45,9 @@ const stampOf = (folder: string): string => {
   return stats.map((each) => `${each?.ino} ${each?.ctimeNs}`).join();
 };
 
-/** How many folders with loose objects are checked: a cleaner of old files removes from all. */
+/** Number of folders with loose objects that are checked; a cleaner of temporary files removes from all. */
 const STAMPED = 8;
-/** With more packs all are rewritten, because each file of an unchanged pack needs a mount of its own. */
+/** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
 const MOST_KEPT_PACKS = 40;
 const KEPT_FILES = ['pack', 'idx', 'rev', 'promisor'];
 const INSIDE = '/tmp/view';
@@ -140,7 +140,10 @@ function mountedFiles({ objects, stored: { packFolder } }: ViewRequest, kept: re
 
 type Owner = Readonly<Record<'uid' | 'gid', number>>;
 
-/** The folder of a view, laid out as git's `objects`. Root may run git as the repository's owner, who then owns it. */
+/**
+ * The folder of a view, laid out like git's `objects`. If hopgate is root, git may run as the repository's owner, who
+ * then owns the folder.
+ */
 class ViewFolder {
   readonly #folder: string;
   readonly #owner: Owner;

@@ -68,7 +68,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   const lent = new Set<string>();
   const seen = [root, ...folders.flatMap(({ commonDir, gitDir }) => [commonDir, gitDir])];
   const cover = coverOf(seen);
-  // Folders that a mount replaces, with all that lies there.
+  // Folders that a mount replaces, with everything in them.
   const replaced: string[] = [];
   const isReplaced = (path: string) => replaced.some((objects) => isWithin(objects, path));
   const shown = () => folders.map(({ commonDir }) => realpathIfAny(join(commonDir, 'objects')));

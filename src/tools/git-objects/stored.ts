@@ -18,7 +18,7 @@ const PACK_FILE = /^(pack-[0-9a-f]+)\.(?:pack|idx|rev|bitmap|keep|promisor|mtime
 const KNOWN = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|keep|promisor|mtimes))$/;
 
 /**
- * Lists regular files only, because hopgate would copy or mount the target of a link and may read more than a command.
+ * Lists regular files only, because hopgate would copy or mount the target of a link, and may read more than a command.
  * Only the folder of packs may be a link, to a place that a command can see.
  *
  * @param objects absolute real path of a repository's `objects`
@@ -56,7 +56,7 @@ export function realWithin(folders: readonly string[], path: string): string | n
   return real !== null && folders.some((folder) => isWithin(folder, real)) ? real : null;
 }
 
-/** Folders of objects that this one borrows from (git's alternates), and they from others. Absolute and real. */
+/** Folders from which this one borrows objects (git's alternates), also indirectly. Absolute and real. */
 export function alternatesOf(objects: string): string[] {
   const found = new Set<string>();
   const walk = (folder: string): void => {

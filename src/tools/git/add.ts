@@ -17,9 +17,9 @@ const NOT_OURS = 'Leave it out; the operator can commit it.';
 export interface Staged {
   readonly result: Awaited<ReturnType<GitSession['run']>>;
   readonly paths: readonly string[];
-  /** Changed files that were requested and must not be staged by this session. */
+  /** Requested files that have changed and that this session may not stage. */
   readonly skipped: readonly string[];
-  /** Staged versions that these replaced, by path the blob. */
+  /** Staged versions that were replaced, by path the blob. */
   readonly replaced: { readonly [path: string]: string };
 }
 

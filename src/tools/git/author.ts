@@ -69,10 +69,10 @@ export function readPerson(text: string): Person | null {
 export const showPerson = ({ name, email }: Person): string => `${name} <${email}>`;
 
 /**
- * A configuration with only the operator's name, for the system's place in a sandbox: programs that commit in
- * repositories of their own, as tests do, find it as they would outside. The name comes from `GIT_AUTHOR_*` and the
- * configuration of the user and the system. The repository's own configuration is left out: git reads it in the
- * sandbox, where the files outside that a hostile one includes do not exist. Empty if git knows no name and no address.
+ * A configuration with only the operator's name, mounted as the system's configuration in a sandbox, so that programs
+ * that commit in other repositories, as tests do, find the same name as outside. The name comes from `GIT_AUTHOR_*` and
+ * the configuration of the user and the system. The repository's own configuration is left out: git reads it in the
+ * sandbox, where files outside that a hostile one includes do not exist. Empty if git knows no name and no address.
  */
 export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
@@ -88,5 +88,5 @@ export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv
   return `${lines.length > 0 ? `[user]\n${lines.join('')}` : ''}${STAT}`;
 }
 
-/** In an overlay, files have other inode numbers and change times than in git's index, but the same content. */
+/** Only contents are compared: in an overlay, inode numbers and change times differ from git's index. */
 const STAT = '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n';

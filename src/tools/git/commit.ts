@@ -14,7 +14,7 @@ import { trailerFor, withTrailer } from './trailer.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 
-/** Prints the tree of the index after replacing the entries given on stdin. */
+/** Prints the tree that the index would have after the entries on stdin are replaced. */
 const TREE_OF_STAGED = `set -e
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
@@ -37,8 +37,8 @@ echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
 
 /**
  * `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first stages
- * the changed tracked files that the agent may change. If the entry into the peripheral depended on the tree, tree and
- * message of the commit must be the approved ones, and a commit with nothing staged first stages the approved files.
+ * the changed tracked files that the agent may change. If entering the peripheral depended on the tree, tree and
+ * message of the commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
  */
 export async function commitGit(
   session: GitSession,
@@ -56,7 +56,7 @@ export async function commitGit(
   const given = await stagedFiles(session);
   if (isStop(given)) return given;
   const goesOn = underWay(session.repository);
-  // Files that were approved need no separate `add`: the tree of the commit is compared with the approved one.
+  // Approved files need no separate `add`: the tree of the commit is compared with the approved one.
   const stages = all || (approved !== null && !goesOn && !given.files.some(({ path }) => own(path)));
   const staged = stages ? await stage(session, call, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
@@ -89,12 +89,12 @@ export async function commitGit(
     branch: before.ref.replace('refs/heads/', ''),
   };
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
-  // An operation that git started, such as a merge, is completed by git's own commit.
+  // An operation of git in progress, such as a merge, is completed by git's own commit.
   const result = goesOn
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
   const after = await headOf(session);
-  // The commit may have been made without being observed.
+  // The commit may have been made, but it was not observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   const committed = after.sha !== null && after.sha !== before.sha;
   const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };

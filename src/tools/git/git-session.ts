@@ -42,7 +42,7 @@ interface GitRunOptions {
   /** Runs this script, in which `"$@"` is git with `args`. */
   readonly script?: string;
   readonly env?: { readonly [name: string]: string };
-  /** `key=value`, on top of the hardened ones. */
+  /** Settings `key=value`, in addition to the hardened ones. */
   readonly settings?: readonly string[];
 }
 

@@ -97,7 +97,7 @@ export function pushSettings(target: PushTarget, login: Login | null): string[] 
 }
 
 /**
- * The words before every sub-command.
+ * The words of git's command line before every sub-command.
  * @param more additional settings of this call
  * @param submodules names of the configured submodules: their work trees have configurations of their own, so git must
  *   not look into them

@@ -15,7 +15,7 @@ const COMMAND_KEYS: readonly RegExp[] = [
 /** Keys that would make a push go elsewhere or send more than one branch. */
 const PUSH_KEYS: readonly RegExp[] = [/^url\..*\.(?:insteadof|pushinsteadof)$/s, /^remote\..*\.mirror$/s];
 
-/** Keys of network access: without a sandbox that hides the configuration, a push over the network fails. */
+/** Keys of network access: if no sandbox hides them, a push over the network is refused. */
 const NETWORK_KEYS: readonly RegExp[] = [/^(?:http|url|credential|ssh)\./s, /^core\.gitproxy$/s, /^remote\..*\.proxy/s];
 
 /** Parses the output of `git config --list -z --show-scope`; hopgate's own settings (scope `command`) are left out. */

@@ -8,7 +8,7 @@ import type { Login } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
-/** The access of a git call: read-only, writing to the git folder, also to its configuration, or also one remote. */
+/** The access of a git call: read-only, writing to the git folder, also to its configuration, also a remote. */
 export type GitAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
@@ -22,9 +22,9 @@ const SEALED = ['config', 'config.worktree', 'hooks', 'info', 'modules', 'common
 
 /**
  * The layout of one git call. Reading and committing see the work tree read-only; only committing and pushing may write
- * the git folder, and only `configure` its configuration, with no word of the agent but the name of a branch. Pushing
- * sees no work tree, and only the format settings of the repository's configuration. Only pushing has a network, if the
- * remote needs one.
+ * the git folder, and only `configure` its configuration; for that, the agent's only input is the name of a branch.
+ * Pushing sees no work tree, and only the format settings of the repository's configuration. Only pushing has a
+ * network, if the remote needs one.
  *
  * @throws LayoutError as {@link baseLayout}
  */

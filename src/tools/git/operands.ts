@@ -57,7 +57,6 @@ export function sortOperands(
   return { revisions, paths };
 }
 
-/** A literal pathspec, relative to the top. */
 export function pathspec(path: string): string {
   return path === '' ? ':/' : `:(top,literal)${path}`;
 }

@@ -73,7 +73,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const via = proxy ? new URL(proxy).host : null;
   const explained = (stderr: string) =>
     target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.shown ?? null, via) : null;
-  // As root, commands run as the repository's owner, who may have no access to the operator's files.
+  // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
   const before = await remoteTip().catch((error: unknown): Stop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
@@ -101,7 +101,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
     '--no-recurse-submodules',
     '--receive-pack=git-receive-pack',
   ];
-  // A remote with a new name, which the repository's configuration cannot mention.
+  // A remote under a new random name, for which the repository's configuration has no settings.
   const name = `hopgate-${randomUUID()}`;
   const settings = [
     `remote.${name}.url=${target.url}`,
@@ -110,7 +110,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const ran = await session.run(['push', ...options, '--', name, `${ref}:${ref}`], { access, settings });
   const result = { ...ran, stdout: redact(ran.stdout, login), stderr: redact(ran.stderr, login) };
   const after = await remoteTip();
-  // The push may have succeeded without being observed.
+  // The push may have succeeded, but it was not observed.
   if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
   if (!after.reached) {
     const { stop } = failed(
@@ -124,7 +124,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const follows = parsed.options.some(({ option }) => option.long === 'set-upstream') && after.sha === sha;
   const upstream = follows && (await setUpstream(session, remote, branch));
   const rejected = rejection(result.stdout);
-  // Some remotes are readable without a credential and ask for one only on a push.
+  // Some remotes can be read without a credential and request one only for a push.
   const denied = pushed || result.exit === 0 || rejected !== null ? null : explained(ran.stderr);
   if (denied !== null) return { outcome: failed(denied.code, denied.message).stop, effects: [...connects, ...moved] };
   const more = {
@@ -177,7 +177,7 @@ async function sendsMore(
   remote: { readonly sha: string | null; readonly base: string | null },
 ): Promise<{ readonly why: string } | Stop | null> {
   const base = ships?.base ?? null;
-  // The remote may have the commits that were not listed in another branch than the one that is pushed.
+  // The remote may have the unlisted commits in another branch than the pushed one.
   if (base === null || base === remote.sha || base === remote.base) return null;
   const has = remote.sha ?? remote.base;
   const known = has === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${has}^{commit}`]);
@@ -191,7 +191,7 @@ async function sendsMore(
   };
 }
 
-/** Refspecs for the remote-tracking refs that the push updates; only refs of that purpose. */
+/** Refspecs for the remote-tracking refs that the push updates, and for no others. */
 function trackingSpecs({ config }: GitSession, remote: string): string[] {
   const specs = configValues(config, `remote.${remote}.fetch`);
   return specs.filter((spec) => /^\+?refs\/heads\/[^:\s]+:refs\/remotes\/[^:\s]+$/.test(spec));

@@ -13,7 +13,7 @@ export async function readGit(session: GitSession, parsed: ParsedGit): Promise<T
   const argv = await readArgv(session, parsed);
   if (isStop(argv)) return argv;
   const result = await session.run(argv.words);
-  // Hide the suffix that hopgate added to peel a name; the agent did not write it.
+  // Removes the suffix that hopgate added to peel a name, because the agent did not write it.
   const stderr = result.stderr.replaceAll('^{commit}', '');
   return gitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
 }

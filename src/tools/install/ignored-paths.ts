@@ -15,8 +15,8 @@ interface Ignored {
 const NOTHING: Ignored = { paths: [], dropped: [] };
 
 /**
- * The topmost of the changed paths that git ignores; a folder with a tracked file is not one. Not among them: masked
- * and protected paths, folders with masked files, and deletions.
+ * The topmost of the changed paths that git ignores; a folder with a tracked file is not ignored. Left out: masked and
+ * protected paths, folders with masked files, and deletions.
  */
 export async function ignoredPaths(
   { call, sandbox }: ShellContext,
@@ -47,7 +47,7 @@ export async function ignoredPaths(
 const parents = (path: string): string[] =>
   path.split('/').flatMap((_, at, segments) => (at === 0 ? [] : [segments.slice(0, at).join('/')]));
 
-/** The path and the folders above it; a folder has a slash at its end, because patterns may apply to folders only. */
+/** The path and the folders above it. A folder ends with a slash, because patterns may apply to folders only. */
 const withFolders = (path: string, kind: Change['kind']): string[] => [
   ...parents(path).map((folder) => `${folder}/`),
   kind === 'folder' ? `${path}/` : path,

@@ -18,7 +18,7 @@ import { ignoredPaths } from './ignored-paths.ts';
 import { keepFolders } from './keep-folders.ts';
 import { readLocks } from './lock-files.ts';
 
-/** Memory for the files of an install until they are kept. */
+/** Size limit of the files of an install, which are in memory until they are kept. */
 const OVERLAY_BYTES = 8 * 2 ** 30;
 
 /** Variables that keep package managers from running the scripts of packages. */
@@ -56,7 +56,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | S
     env: { CI: '1', NO_COLOR: '1', ...(chosen.scripts ? {} : NO_SCRIPTS) },
     ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
     inspect: async (view, exit) => {
-      // The command's own changes are still in the overlay: another program made these.
+      // These changes are not the command's own, which are still in the overlay: another program made them.
       changed = differing(before, readLocks(root));
       if (exit === 0 && changed.length === 0) kept = await keep(context, tree, view);
     },

@@ -9,8 +9,8 @@ import { walkBeneath } from '../workspace/walk-beneath.ts';
 
 /**
  * Replaces whole paths of the root by their state on the overlay, for large folders such as `node_modules`: files,
- * folders and links, without set-id bits and nested repositories. Each is copied next to the tree and put in place by a
- * rename, so it is complete or as before.
+ * folders and links, without set-id bits and nested repositories. Each path is copied next to the tree and replaced by
+ * a rename, so it is either the complete new one or the old one.
  *
  * @param paths root-relative, not nested
  */

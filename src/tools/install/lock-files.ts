@@ -5,7 +5,7 @@ import { isWithin } from '../../base/paths.ts';
 import { readRegularFile } from '../../base/read-file.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
-/** Files in the root that pin dependencies, and manifests that some package managers install from without one. */
+/** Files in the root that pin dependencies, and manifests that some package managers install from. */
 const LOCKS = [
   ...['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'package.json'],
   ...['uv.lock', 'poetry.lock', 'Pipfile.lock', 'pdm.lock', 'requirements.txt', 'pyproject.toml'],
@@ -15,8 +15,8 @@ const LOCKS = [
 ];
 
 /**
- * sha256 (hex) of each file in the root that decides which dependencies are installed. A link has the value of its
- * target and of the content behind it.
+ * sha256 (hex) of each file in the root that decides which dependencies are installed. For a link, of its target's name
+ * and content.
  */
 export function readLocks(root: string): { readonly [name: string]: string } {
   return Object.fromEntries(LOCKS.flatMap((name) => (exists(join(root, name)) ? [[name, contentOf(root, name)]] : [])));

@@ -27,8 +27,8 @@ export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): r
 }
 
 /**
- * The writable folders of `cache:` in the home folder, for commands that are not test runs. They share folders of their
- * own, so that an agent's command leaves nothing for a test run.
+ * The writable folders of `cache:` in the home folder, for commands that are not test runs. They have other folders
+ * than test runs, so that an agent's command cannot influence a test run.
  */
 export function commandCacheMounts({ grant: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));

@@ -44,14 +44,14 @@ export function operatorPrograms(request: ProgramsRequest): Programs {
   return programs;
 }
 
-/** The last answer to each request, and the state of the folders at that time. */
+/** The last answer to each request, and the state of the folders then. */
 const latest = new Map<string, { readonly stamp: string; readonly programs: Programs }>();
 
 function stampOf(path: string): string {
   try {
     return `${realpathIfAny(path)} ${statSync(path).mtimeMs}`;
   } catch {
-    // It does not exist, or lies in an unreadable folder.
+    // The program does not exist, or is in an unreadable folder.
     return '';
   }
 }

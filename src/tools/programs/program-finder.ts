@@ -12,13 +12,13 @@ import { installationMounts, installationOf, isReadable, type Kept } from './ins
 import { type Behind, behindShim, headOf } from './shim.ts';
 import type { VirtualEnv } from './virtualenv.ts';
 
-/** The operator's programs as they are shown to commands in the sandbox. */
+/** The operator's programs in the form in which the sandbox shows them. */
 export interface Programs {
   /** Folders of PATH, in the operator's order. */
   readonly path: readonly string[];
   readonly mounts: readonly Mount[];
   readonly env: { readonly [name: string]: string };
-  /** Programs that cannot be shown, each with the reason that a script in its place prints. */
+  /** Programs that cannot be shown, each with the reason that a replacement script prints. */
   readonly hidden: readonly { readonly program: string; readonly why: string }[];
 }
 
@@ -36,9 +36,9 @@ export interface ProgramsRequest {
   readonly state: readonly string[];
 }
 
-/** Always shown; with a merged `/usr` some of them are links. */
+/** Folders that are always shown; with a merged `/usr` some of them are links. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc/alternatives'];
-/** Shown if they exist: read-only stores of packages that everybody may read, without configuration. */
+/** Folders that are shown if they exist: read-only stores of public packages, without configuration. */
 const STORES = ['/nix/store', '/gnu/store'];
 const MOST_NAMES = 2000;
 const MOST_LINKS = 40;
@@ -99,7 +99,7 @@ export class ProgramFinder {
 
   #variables(): { readonly [name: string]: string } {
     const shown = shownVariables(this.#request, [...this.#mounts.keys()]);
-    // Its manager would search another one, because the home folder of the sandbox is not the operator's.
+    // Its version manager would search the sandbox's home folder instead of the operator's.
     return this.#venv?.isOutside ? { ...shown, VIRTUAL_ENV: this.#venv.folder } : shown;
   }
 
@@ -229,13 +229,13 @@ export class ProgramFinder {
     if ('problem' in behind) return this.#hide(shim, behind.problem);
     const folder = dirname(shim);
     const ahead = this.#ahead.get(folder) ?? [];
-    // If the manager selects the system's program, that is found later on the PATH.
+    // If the manager selects the system's program, that program is found later on the PATH.
     if (!SYSTEM.some((system) => isWithin(system, behind.program)))
       this.#ahead.set(folder, [...new Set([...ahead, dirname(behind.program)])]);
     this.#show(behind.program);
   }
 
-  /** Shows those programs of a hidden folder whose names would otherwise resolve to other programs. */
+  /** Shows the programs of a hidden folder whose names would otherwise resolve to other programs. */
   #shadows(folder: string): void {
     const at = this.#path.indexOf(folder);
     let questions = 0;

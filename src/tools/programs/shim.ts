@@ -22,7 +22,7 @@ const CHOICES = [
   ),
 ];
 
-/** The existing ones with their times and sizes. */
+/** The existing version files with their times and sizes. */
 export function choicesFor(folder: string): readonly string[] {
   const here = CHOICES.flatMap((name) => {
     const stats = statSync(join(folder, name), { throwIfNoEntry: false });

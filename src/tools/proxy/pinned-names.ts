@@ -9,7 +9,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 const SYSTEM: Resolve = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
-/** A place that may be reached, with its addresses; or the reason why it may not. */
+/** A reachable place with its addresses, or the reason why it may not be reached. */
 type Reach = { readonly host: string; readonly addresses: readonly string[] } | { readonly problem: string };
 
 /**
@@ -48,7 +48,7 @@ export class PinnedNames {
     if (known) return known;
     const found = this.#resolve(host);
     this.#known.set(host, found);
-    // A failure is not pinned: a later try may succeed.
+    // A failure is not cached: a later attempt may succeed.
     found.catch(() => this.#known.delete(host));
     return found;
   }

@@ -8,7 +8,7 @@ import { PinnedNames, type Resolve } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
 
-/** One place that a command tried to reach. */
+/** A place that a command tried to reach. */
 export interface Tried {
   /** `host:port`. */
   readonly place: string;
@@ -17,19 +17,18 @@ export interface Tried {
   readonly why: string | null;
 }
 
-/** The proxy of one command. */
 export interface FilteringProxy {
   /** Serves one connection of the command. */
   accept(socket: Socket): void;
   /** The places tried so far, in the order of the first try. */
   tried(): readonly Tried[];
-  /** Why admitted places did not answer, by `host:port`. */
+  /** The errors of admitted places that did not answer, by `host:port`. */
   unanswered(): ReadonlyMap<string, string>;
   /** Ends all connections. */
   close(): void;
 }
 
-/** Headers that concern one connection, not the request. */
+/** Hop-by-hop headers, which concern one connection, not the request. */
 const HOP_BY_HOP = new Set(
   ['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'].concat(
     ['transfer-encoding', 'upgrade'],
@@ -37,10 +36,10 @@ const HOP_BY_HOP = new Set(
 );
 
 /**
- * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed places only. It listens nowhere; the connections come
- * from the command's own network namespace, so nobody else can use it. The gate's rule decides; the proxy resolves each
- * name once and connects to the checked addresses only. Where the operator's environment names a proxy of its own, an
- * admitted place is asked of that proxy by name; the addresses that the name has here are checked nonetheless.
+ * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed places only. It does not listen on a port; the
+ * connections come from the command's own network namespace, so nobody else can use it. The gate's rule decides; the
+ * proxy resolves each name once and connects to the checked addresses only. If the operator's environment names a
+ * proxy, the connection goes through that proxy by name; the addresses that the name has here are checked nonetheless.
  *
  * @param list `hosts` of the command's configuration
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
@@ -71,7 +70,7 @@ export function makeProxy(
     note('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
   }, 1000).unref();
-  /** The checked addresses of a place and the proxy on the way to it; a refusal is noted. */
+  /** The checked addresses of a place, and the proxy to use for it. Records a refusal. */
   const judge = async (
     kind: 'http' | 'https',
     place: NetworkPlace | null,
@@ -144,7 +143,7 @@ export function makeProxy(
         return;
       }
       open.add(socket);
-      // In a tunnel, each side ends its direction by itself.
+      // In a tunnel, each side ends its own direction.
       socket.allowHalfOpen = true;
       socket.on('error', () => socket.destroy());
       socket.once('close', () => {
@@ -161,18 +160,16 @@ export function makeProxy(
 
 const transferred = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
 
-/** A host and its checked addresses. */
 interface Checked {
   readonly host: string;
   readonly addresses: readonly string[];
 }
 
-/** A place that may be reached, and the proxy on the way to it. */
+/** A reachable place, and the proxy to use for it. */
 interface Admitted extends Checked {
   readonly via: UpstreamProxy | null;
 }
 
-/** Connects to a checked address of a place. */
 async function connected(checked: Checked, { port }: NetworkPlace): Promise<Socket> {
   const socket = connect({ ...target(checked), port, autoSelectFamily: true, allowHalfOpen: true });
   await once(socket, 'connect');
@@ -181,7 +178,7 @@ async function connected(checked: Checked, { port }: NetworkPlace): Promise<Sock
 
 /** Starts the request of a command: to the checked address, or to the operator's proxy. */
 function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request: IncomingMessage): http.ClientRequest {
-  // The address decides, not the header: a request for one host cannot be sent to another.
+  // The address decides, not the Host header, so that a request for one host cannot be sent to another.
   const headers = { ...framed(request), host: url.host };
   const method = request.method!;
   const path = `${url.pathname}${url.search}`;
@@ -213,15 +210,15 @@ function target({ host, addresses }: Checked): {
   };
 }
 
-/** The headers of a message without those of one connection. */
+/** The headers of a message without the hop-by-hop ones. */
 function kept(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));
 }
 
 /**
- * The headers of a request. A body always has a length or comes in chunks, whatever its method: without either, the
- * server would read it as the next request, whose Host header nobody has checked.
+ * The headers of a request. A body always gets a length or is chunked, whatever the method: otherwise the server would
+ * read the body as the next request, with an unchecked Host header.
  */
 function framed(request: IncomingMessage): http.OutgoingHttpHeaders {
   const headers = kept(request.headers);

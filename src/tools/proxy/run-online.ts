@@ -14,7 +14,6 @@ export interface OnlineRun {
   readonly result: CommandResult;
   /** The connections that the proxy made. */
   readonly connects: readonly ObservedEffect[];
-  /** Fields for the result. */
   readonly fields: { readonly [key: string]: Json };
 }
 
@@ -72,11 +71,11 @@ function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key:
   };
 }
 
-/** Outputs of a program that reached no host, and of an ssh that has no key of the host or of its own. */
+/** Error messages of programs that reached no host, and of an ssh without a host key or a key of its own. */
 const REFUSED = /connection refused|ECONNREFUSED|could(?: not|n't) connect/i;
 const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/;
 
-/** The settings that a failed command lacked, which only the operator can make. */
+/** The settings that a failed command lacked and that only the operator can make. */
 function missingSettings(
   { hosts = [], ssh }: Reach,
   { network }: SandboxLayout,
@@ -111,7 +110,7 @@ function missingSettings(
 const ADDRESS = `http://${PROXY.host}:${PROXY.port}`;
 const OWN = ['localhost', '127.0.0.1', '::1'];
 
-/** The variables by which programs find the proxy. The sandbox's own loopback is direct unless a host lists it. */
+/** The variables by which programs find the proxy. Loopback is reached directly unless a host lists it. */
 function proxyVariables(hosts: readonly string[]): { readonly [name: string]: string } {
   const direct = OWN.filter(
     (host) => !hosts.some((listed) => listed.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') === host),

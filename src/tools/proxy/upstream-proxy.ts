@@ -3,7 +3,7 @@ import https from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
 import { canonicalHost, listsPlace, type NetworkPlace, placeText } from '../../gate/scope/host-names.ts';
 
-/** The proxy that the operator's machine needs to reach a place. */
+/** The proxy that the operator's machine uses for a place. */
 export interface UpstreamProxy {
   readonly url: URL;
   /** Headers that log in at the proxy; empty if its address has no user. */

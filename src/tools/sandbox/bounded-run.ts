@@ -12,10 +12,10 @@ export interface Bounds {
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
-/** Output at which a command is killed. Below it, the command continues, and head and tail are kept. */
+/** Amount of output at which a command is killed. Below it, the command continues, and head and tail are kept. */
 const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
 
-/** Watches over one command: its output is bounded, and it is killed on timeout, abort or flood. */
+/** Controls one command: its output is bounded, and it is killed on timeout, abort or flood. */
 export class BoundedRun {
   readonly stdout: BoundedOutput;
   readonly stderr: BoundedOutput;

@@ -14,7 +14,7 @@ export function start(
   return spawn(command[0]!, command.slice(1), { cwd, env, detached: true, stdio: withoutLeaks([...stdio]) });
 }
 
-/** Settles when the process has exited; rejects if it could not be started. */
+/** Resolves when the process has exited; rejects if it could not be started. */
 export function exitOf(
   child: ChildProcess,
 ): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {
@@ -35,7 +35,7 @@ export function killGroup({ pid }: ChildProcess): void {
 
 type Stdio = 'pipe' | 'ignore' | 'ipc' | number;
 
-/** Replaces descriptors that our parent left open by /dev/null: the command would inherit them. */
+/** Replaces descriptors that hopgate's parent left open by /dev/null, because the command would inherit them. */
 function withoutLeaks(stdio: Stdio[]): Stdio[] {
   inherited ??= findInherited();
   const leaking = inherited.fds.filter((fd) => fd >= stdio.length || stdio[fd] === 'ignore');

@@ -223,7 +223,7 @@ function writeFifo(path: string): Socket {
   return new Socket({ fd, readable: false, writable: true }).on('error', () => {});
 }
 
-/** Ends the wait for a writer that never opened the pipe. */
+/** If no writer has opened the pipe, opens it for a moment to end the wait. */
 function pokeFifo(path: string): void {
   try {
     closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));

@@ -10,7 +10,7 @@ import { prepared } from './sandbox.ts';
 /** A pool of shells: each is kept for a while for the next command with the same fixed arguments. */
 export interface CommandShells {
   /**
-   * Calls `work` with a shell that runs nothing else meanwhile.
+   * Calls `work` with a shell that no other command uses at the same time.
    *
    * @throws SandboxError if no shell can be started, or its limits cannot be enforced
    */
@@ -90,7 +90,7 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
         shell.kill();
         throw error;
       } finally {
-        // Not awaited; a shell that cannot be given back is killed at exit.
+        // Not awaited; a shell that cannot be returned to the pool is killed at exit.
         giveBack(key, shell, overlaysOf(layout).length > 0).catch(() => {});
       }
     },

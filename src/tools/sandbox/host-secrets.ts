@@ -12,7 +12,7 @@ const ETC: readonly string[] = [
   ...['ssl/certs', 'ssl/openssl.cnf', 'ssl/cert.pem', 'ssl/ca-bundle.pem', 'ssl/ct_log_list.cnf'],
   ...['pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf', 'pki/tls/openssl.d', 'pki/tls/ct_log_list.cnf'],
   ...['pki/ca-trust', 'pki/java'],
-  // Not `settings.xml`, which can hold the passwords of servers.
+  // `settings.xml` is left out, because it may contain passwords of servers.
   ...['maven/m2.conf', 'maven/logging'],
   ...['php.ini', 'php.d', 'php/php.ini', 'php/conf.d'],
 ];

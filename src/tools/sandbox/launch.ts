@@ -19,7 +19,7 @@ export interface SandboxHost {
   readonly supportFiles: SupportFiles;
   /** The identity of hopgate's own process. */
   readonly self: HostIdentity;
-  /** A cgroup limits the memory of each command, so hopgate need not watch it. */
+  /** True if a cgroup limits the memory of each command, so that hopgate need not watch it. */
   readonly limitsMemory: boolean;
 }
 
@@ -152,7 +152,7 @@ const dropTo = ({ uid, gid }: HostIdentity) => [
 /** Our own Node inside a sandbox with a proxy. */
 const NODE = '/run/hopgate/node';
 
-/** Opens the proxy's socket in the sandbox's network and hands it to the engine, before the command starts. */
+/** Opens the proxy's socket in the sandbox's network and passes it to hopgate, before the command starts. */
 const LISTEN = `
 const server = require('node:net').createServer();
 server.listen({ host: '${PROXY.host}', port: ${PROXY.port}, backlog: 511 }, () => process.send('listening', server));
@@ -181,14 +181,14 @@ function isOpenToAll(path: string): boolean {
 const RUN = 'HOPGATE_RUN';
 const word = (index: number): string => `HOPGATE_${index}`;
 
-/** In the units of POSIX `ulimit`; a limit above our own is lowered to ours. */
+/** In the units of POSIX `ulimit`; a limit above hopgate's own is lowered to it. */
 function limitsOf({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
   return [
     'at_most() { ulimit "$1" "$2" 2>/dev/null || ulimit "$1" "$(ulimit -H "$1")"; }',
     ...['ulimit -c 0', `at_most -n ${openFiles}`, `at_most -f ${Math.ceil(fileBytes / 512)}`],
     `at_most -t ${cpuSeconds}`,
-    // Counted for this sandbox alone, because the shell runs in its user namespace; the limit does not apply to uid 0
-    // of the host. Some shells call it -u, some -p.
+    // The limit counts the processes of this sandbox alone, because the shell runs in its user namespace; it does not
+    // apply to uid 0 of the host. The option is -u in some shells, -p in others.
     `{ at_most -u ${processes} 2>/dev/null || at_most -p ${processes}; }`,
   ].join(' && ');
 }
@@ -199,8 +199,8 @@ export interface CommandOptions {
 }
 
 /**
- * Below the kernel's maximum for a word or variable (128 KiB) and for a command line (2 MiB by default), with room for
- * the words that hopgate adds.
+ * Below the kernel's maximum for a word or variable (128 KiB) and for a command line (2 MiB by default), with a reserve
+ * for the words that hopgate adds.
  */
 const MAX_BYTES = { word: 131_000, packed: 96_000, line: 1_800_000 };
 

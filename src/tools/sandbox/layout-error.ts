@@ -1,4 +1,4 @@
-/** A layout cannot be built: `message` names the fault of the repository or its configuration, and the remedy. */
+/** Thrown if a layout cannot be built: `message` names the fault of the repository, and the remedy. */
 export class LayoutError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -31,9 +31,11 @@ export type Mount =
       readonly source: string;
       readonly target: string;
       readonly bytes: number;
-      /** A folder between the source and the writes; its files cover those of the source. */
+      /** A folder between the source and the writes; its files hide those of the source. */
       readonly layer?: string;
-      /** Empty files of the layer, relative to `source`; a read of each is noticed. See `readCovers`. */
+      /**
+       * Empty files of the layer, relative to `source`; it is detected whether a command read one. See `readCovers`.
+       */
       readonly covers?: readonly string[];
       /** Mount the overlay read-only; only its `layer` is needed. */
       readonly readOnly?: boolean;

@@ -10,7 +10,7 @@ export interface Target {
   readonly outside: string;
   readonly port: number;
   readonly socket: string;
-  /** The name of an abstract one. */
+  /** The name of an abstract socket. */
   readonly abstract: string;
 }
 
@@ -26,7 +26,7 @@ interface Attempt extends AttemptAt<Target> {
   readonly of?: readonly string[];
 }
 
-/** The number of processes to start: more than a probed layout allows. */
+/** The number of processes to start; it exceeds the limit of a probed layout. */
 export const PROCESSES = 64;
 const BOMB = 300;
 
@@ -37,7 +37,7 @@ const BOMB = 300;
 const PAIR = 'socketpair(A, B, AF_UNIX, SOCK_DGRAM, 0) or die "$!\\n";';
 const SEND = `${PAIR} send(A, 'x', 0, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE} or die "$!\\n"`;
 const SEQUENCED = 'socket(S, 1, 5, 0) && (connect(S, pack_sockaddr_un($ARGV[0])) or $!{EPROTOTYPE}) or die "$!\\n"';
-/** All kinds but unix, internet and routing sockets; vsock reaches the host of a virtual machine. */
+/** All socket families but unix, internet and routing; vsock reaches the host of a virtual machine. */
 const OTHER_SOCKETS =
   'for $f (0, 3 .. 9, 11 .. 15, 17 .. 46) { socket(S, $f, $_, 0) and exit 0 for 1, 2, 3, 5 } die "$!\\n"';
 /** io_uring runs operations that the filter does not see. Its call has the same number on x86-64 and arm64. */
@@ -159,7 +159,7 @@ export const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
 };
 
-/** A piece of JavaScript that has escaped if it ends without an error. */
+/** A piece of JavaScript; it counts as an escape if it ends without an error. */
 export function node(code: string): string[] {
   const say = '(error) => { console.error(error.message); process.exit(1); }';
   return [process.execPath, '-e', `process.on('uncaughtException', ${say}); const fs = require('node:fs'); ${code}`];
@@ -170,7 +170,7 @@ const connect = (to: string) =>
     `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`,
   );
 
-/** Names of this machine, to which a proxy could be led. */
+/** Names of this machine under which a proxy could be asked for it. */
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '127.1'];
 
 /** Asks the proxy for a tunnel to a port of this machine under each of its names; an error if none is opened. */
@@ -185,7 +185,7 @@ const tunnels = (port: number) => `
       })
       .end();`;
 
-/** The entry of the home folder that contains our own Node. The sandbox creates this entry and no other. */
+/** The entry of the home folder that contains our own Node. The sandbox creates only this entry. */
 function nodeUnderHome(): string | null {
   const way = relative(homedir(), realpathSync(process.execPath));
   return way.startsWith('..') ? null : way.split(sep)[0]!;

@@ -4,6 +4,6 @@ export interface ProbeResult {
   readonly layout: string;
   readonly name: string;
   readonly stopped: boolean;
-  /** The error that the attempt met, or that it could not be made (which does not count as stopped). */
+  /** The error that stopped the attempt, or the reason why it could not be made (which does not count as stopped). */
   readonly detail: string;
 }

@@ -56,7 +56,7 @@ class Shop {
     return execFileSync('git', words, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   }
 
-  /** Takes the present tree for the tested and approved one. */
+  /** Approves the present tree as the tested one. */
   async approve(): Promise<void> {
     const tree = await this.#now();
     if ('problem' in tree) throw new Error(tree.problem);
@@ -90,7 +90,7 @@ class Shop {
   }
 }
 
-/** Tries to ship something; returns the words that stopped it, or null if it went through. */
+/** Tries to ship; returns the message that stopped it, or null if it succeeded. */
 type Attempt = (shop: Shop) => Promise<string | null>;
 
 const refusal = (outcome: ToolOutcome): string | null =>
@@ -134,7 +134,7 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
 };
 
-/** Really tries to ship what was neither tested nor approved, each in a repository of its own in `folder`. */
+/** Really tries to ship an untested and an unapproved tree, each in its own repository in `folder`. */
 export async function tryShipping(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
   const tries = Object.entries(ATTEMPTS).map(async ([name, attempt], at): Promise<ProbeResult> => {
     const layout = 'git-commit';

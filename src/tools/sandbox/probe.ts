@@ -143,7 +143,7 @@ const HOSTILE: { readonly [how: string]: (root: string, other: string) => string
   },
   'links among its objects': (root, other) => {
     makeGitFolder(join(root, '.git'));
-    // A file to hide, so that the objects are shown as a copy.
+    // A masked file, so that the objects are shown as a copy.
     writeFileSync(join(root, '.git/objects/left-over'), '');
     const pack = join(root, '.git/objects/pack');
     rmSync(pack, { recursive: true });

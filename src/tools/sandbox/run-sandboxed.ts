@@ -25,7 +25,7 @@ export async function runSandboxed(
   const message = prepared(() =>
     commandMessage(host, layout, argv, {
       env: options.env ?? {},
-      // Normally wall time ends a command. This limit ends one that uses every core after hopgate is gone or blocked.
+      // CPU time limit, for a command that uses every core after hopgate is gone or blocked.
       cpuSeconds: Math.ceil(options.seconds + 10) * availableParallelism(),
     }),
   );
@@ -78,7 +78,7 @@ async function supervise(
   }
 }
 
-/** Takes the connections of a command to its proxy, until the command has ended. */
+/** Accepts the connections of a command to its proxy, until the command has ended. */
 function acceptFor(
   shell: CommandShell,
   { onConnection }: CommandOptions,
@@ -114,7 +114,7 @@ function acceptFor(
 interface Status {
   childPid: number | null;
   exit: number | null;
-  /** In a sandbox with a network of its own. */
+  /** True in a sandbox with a network of its own. */
   tries: NetworkTries | null;
   /** Settles when nothing more can be reported. */
   readonly ended: Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * The system-call filter, as classic BPF for `bwrap --seccomp`. It closes the gaps that namespaces and capabilities
- * leave: sockets to the host's services, setuid bits, new namespaces, mounting, tracing, terminal injection, and kernel
- * interfaces with the largest attack surface.
+ * The system-call filter, as classic BPF for `bwrap --seccomp`. It closes gaps that namespaces and capabilities leave
+ * open: sockets to the host's services, setuid bits, new namespaces, mounting, tracing, terminal injection, and the
+ * kernel interfaces with the largest attack surface.
  */
 
 export type FilterArch = 'x64' | 'arm64';
@@ -152,7 +152,7 @@ const argument = (index: number) => 16 + 8 * index;
 interface Instruction {
   readonly code: number;
   readonly value: number;
-  /** How many instructions to skip when the comparison holds, and when not. */
+  /** Number of instructions to skip if the comparison holds, and if not. */
   readonly yes: number;
   readonly no: number;
 }
@@ -190,7 +190,10 @@ const ioctlBody = [
   result(ALLOW),
 ];
 
-/** Internet sockets (the network namespace binds them), routing queries, and unix sockets if allowed; nothing else. */
+/**
+ * Allows internet sockets (the network namespace limits them), routing queries, and unix sockets if they are allowed;
+ * nothing else.
+ */
 function socketBody(unixSockets: boolean): Instruction[] {
   const families = [FAMILY.inet, FAMILY.inet6, ...(unixSockets ? [FAMILY.unix] : [])];
   return [

@@ -167,7 +167,7 @@ function performStep(
   });
 }
 
-/** Opens or creates a folder of the root, and calls `work` in it. A link on its path: the tree was changed. */
+/** Opens or creates a folder of the root, and calls `work` in it. Throws at a link: the tree was changed. */
 function inFolder<T>(
   root: string,
   segments: readonly string[],

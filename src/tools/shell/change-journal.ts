@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { isAlive } from '../../base/process.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
-/** Prefix of a stage's folder; a command's changes at such names are dropped. */
+/** Prefix of the name of a stage's folder; changes of commands under such names are dropped. */
 export const STAGE_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
 const MARK = 'mark.json';
 const CHUNK = 1 << 20;
 const BLOCK = 1 << 16;
 const ZEROS = Buffer.alloc(BLOCK);
-/** Up to this number each file is fsynced; more by one sync of their file system, because each fsync waits. */
+/** Maximum number of files that are fsynced one by one; for more, one sync of the file system is faster. */
 const FEW = 32;
 
 /** The owner and mode of the file or folder that the command made; the copy gets the same. */
@@ -36,7 +36,7 @@ export type Step =
       readonly after: string;
     };
 
-/** A folder in the root with everything that a command's changes need; it is durable before the first change. */
+/** A folder in the root with a command's new contents and their journal, durable before the first change. */
 export interface Stage {
   readonly folder: string;
   /** Copies a file into the stage. It is durable once the stage is committed. */
@@ -179,7 +179,7 @@ export function takeOver(fd: number, { mode, uid, gid }: Ownership): void {
   try {
     if (own.uid !== uid || own.gid !== gid) fs.fchownSync(fd, uid, gid);
   } catch (error) {
-    // only root can change the owner; otherwise the file belongs to us
+    // only root can change the owner; otherwise the file belongs to hopgate's user
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
   }
   fs.fchmodSync(fd, mode & 0o777);

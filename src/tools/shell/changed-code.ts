@@ -24,7 +24,7 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
   return withoutIgnored(context, changed);
 }
 
-/** The cache of a tool in which a path lies, which nobody expects to be kept; null for other paths. */
+/** The tool's cache that contains a path, which nobody expects to be kept; null for other paths. */
 export const cacheOf = (path: string): string | null =>
   /^(?:.*?\/)??(?:__pycache__|\.[\w-]*cache|\.(?:vite|turbo|swc|gradle)|[^/]+\.(?:pyc|tsbuildinfo))(?=\/|$)/.exec(
     path,

@@ -8,13 +8,13 @@ import { failed, type Stop } from '../workspace/outcome.ts';
 /** The variables of a configured command, and the functions that redact the operator's values from its results. */
 export interface FilledEnv {
   readonly env: { readonly [name: string]: string };
-  /** The variables of the operator that are stated and not set. */
+  /** The operator's variables that the configuration refers to and that are not set. */
   readonly unset: readonly string[];
   readonly clean: (text: string) => string;
   /** True if there is nothing to redact, so that the output may be shown while the command runs. */
   readonly isOpen: boolean;
   readonly cleanResult: (result: CommandResult) => CommandResult;
-  /** Hides a place whose name contains a value; hosts have no upper case. */
+  /** Redacts a place whose name contains a secret value; host names are in lower case. */
   readonly cleanPlace: (place: string) => string;
 }
 

@@ -14,7 +14,7 @@ export interface ComparedTest {
   readonly argv: readonly string[];
   readonly outside: Verdict;
   readonly inside: Verdict;
-  /** The end of what the run in the sandbox printed. */
+  /** The end of the output of the run in the sandbox. */
   readonly printed: string;
 }
 
@@ -28,8 +28,8 @@ const TOOL: ToolSpec = {
 };
 
 /**
- * Runs each configured test command in the sandbox and outside of it, where it runs the repository's code as the
- * operator. Only an operator may ask for that.
+ * Runs each configured test command in the sandbox and outside of it, where the repository's code runs as the operator.
+ * Only an operator may request that.
  */
 export async function compareTests(
   sandbox: Sandbox,
@@ -74,7 +74,7 @@ export async function compareTests(
 
 const PRINTED_LINES = 5;
 
-/** The result of a program that is missing outside of the sandbox; inside, bubblewrap answers the same. */
+/** The result for a program that does not exist outside of the sandbox; inside, bubblewrap gives the same result. */
 function notStarted(error: unknown): CommandResult {
   if (!(error instanceof SandboxError)) throw error;
   const nothing = { signal: null, truncated: false, timedOut: false, aborted: false, flooded: false, seconds: 0 };

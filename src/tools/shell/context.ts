@@ -22,7 +22,7 @@ import type { CommandOptions, CommandResult, OverlayView, Sandbox } from '../san
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type Covered, watchCovered } from './late-masked-files.ts';
 
-/** One call of a shell tool, with its limits and its way to run commands. */
+/** One call of a shell tool, with its limits and the function that runs commands. */
 export interface ShellContext {
   readonly call: ToolCall;
   readonly sandbox: Sandbox;
@@ -33,11 +33,11 @@ export interface ShellContext {
   /** True if layouts with an overlay work on this machine. */
   readonly overlay: boolean;
   /**
-   * The masked files that this call's commands read, and those that the words or the output of a failed one name: they
-   * were empty there.
+   * The masked files that this call's commands read, and those that the words or the output of a failed command name:
+   * the commands saw them empty.
    */
   readonly emptyFiles: Set<string>;
-  /** Runs a command within the call's limits, in the layout if the host can contain it, else without a sandbox. */
+  /** Runs a command within the call's limits: in the layout if the host can contain it, else without a sandbox. */
   run(
     tree: CallTree,
     layout: SandboxLayout,
@@ -74,7 +74,7 @@ export function shellContext(
       const inspect = async (view: OverlayView, exit: number) => {
         if (overlay) isRead = readCovers(overlay, view.upper);
         check();
-        // The command has ended; the rest of the work is hopgate's own and not limited.
+        // The command has ended; the remaining work is hopgate's own and has no time limit.
         check = () => {};
         await options.inspect?.(view, exit);
       };
@@ -85,7 +85,7 @@ export function shellContext(
       check();
       const { exit, stdout, stderr } = result;
       const read = [...isRead].flatMap(([path, was]) => (was ? [path] : []));
-      // A name hints at a cause of a failure; otherwise it counts only if the kernel does not know better.
+      // A name in the output hints at a cause of the failure, unless the access times show otherwise.
       const [texts, paths] =
         exit === 0
           ? [argv, tree.scan.maskedFiles.filter((path) => !isRead.has(path))]
@@ -97,7 +97,7 @@ export function shellContext(
   };
 }
 
-/** The files whose names are words of the texts; a name that is an ordinary word (`config`) only with its folder. */
+/** The files whose names are words of the texts; an ordinary word (`config`) only counts with its folder. */
 function namedFiles(paths: readonly string[], texts: readonly string[]): readonly string[] {
   const words = texts.flatMap((text) => text.slice(0, 1 << 20).split(/[\s"'`()<>=,;:]+/));
   const names = new Set(words.flatMap((word) => [lastNames(word, 1), lastNames(word, 2)]));
@@ -114,7 +114,7 @@ const MOST_NAMED = 10;
 /** Without a network, package managers give up at their first failure instead of after minutes. */
 const NO_RETRIES = {
   npm_config_fetch_retries: '0',
-  // "pnpm run" hands a 0 on as an empty value, with which npm retries: then at once.
+  // "pnpm run" replaces 0 by an empty value, for which npm retries without delay.
   npm_config_fetch_retry_mintimeout: '1',
   npm_config_fetch_retry_maxtimeout: '1',
   npm_config_update_notifier: 'false',
@@ -160,7 +160,7 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
   return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...shown };
 }
 
-/** A larger home folder comes with as much memory, because it is memory. */
+/** A larger home folder also raises the memory limit, because the home folder is in memory. */
 function homeLimit({ home }: ProjectConfig): Partial<LayoutLimits> {
   if (home === undefined) return {};
   const homeBytes = Math.ceil(home * 2 ** 30);
@@ -175,7 +175,7 @@ export function programsOf(
   env: NodeJS.ProcessEnv,
 ): Programs {
   const { mask: masks, programs = [], test, deploy, install = [] } = config;
-  // The second word may be a subcommand that is a program of its own, such as cargo-nextest.
+  // The second word may be a subcommand that is a separate program, such as cargo-nextest.
   const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run: [program = '', sub] }) =>
     /^[a-z][\w-]*$/.test(sub ?? '') && !program.includes('/') ? [program, `${program}-${sub}`] : [program],
   );

@@ -39,7 +39,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
   });
 }
 
-/** A deploy ships the current tree, which must be the one that was tested and approved. */
+/** A deploy ships the current tree, so it must be the tested and approved one. */
 async function changedSinceTested({ call: { grant, signal }, sandbox }: ShellContext): Promise<Stop | null> {
   const tested = grant.release?.tree;
   if (!tested) return null;

@@ -11,7 +11,7 @@ import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
 import { STAGE_PREFIX } from './change-journal.ts';
 import type { Change } from './overlay-changes.ts';
 
-/** A change that was not kept, and why. */
+/** A change that was not kept, and the reason. */
 export interface Dropped {
   readonly path: string;
   readonly why: string;
@@ -34,12 +34,12 @@ const CANNOT = {
   'too-deep': 'its path is longer than the system allows',
   permissions: 'changed permissions of a folder are not kept',
 } as const;
-/** The first words of the reason for a deletion that was not kept. */
+/** The beginning of the reason for a deletion that was not kept. */
 export const DELETED = 'deleted, but';
 const SET_ID = 0o6000;
-/** The size of an overlay. Files with holes count with their apparent size, because a copy may fill the holes. */
+/** The size of an overlay. Sparse files count at full size, because a copy may fill their holes. */
 const MOST_BYTES = 1 << 30;
-/** File times may deviate from our clock by this much; no command starts faster. */
+/** Tolerance between file times and hopgate's clock; no command starts faster. */
 const CLOCK_SLACK_MS = 2;
 
 /**
@@ -100,7 +100,7 @@ export function judgeChanges(
     const why = outside(to);
     return why === null ? null : `it is a link to "${to}", and ${why}`;
   };
-  /** True if everything in it may be removed. */
+  /** True if everything in a deleted folder may be removed. */
   const remove = (path: string): boolean => {
     const why = outside(path);
     if (why !== null) {
@@ -125,7 +125,7 @@ export function judgeChanges(
   };
 
   for (const [at, change] of changes.entries()) {
-    // A new folder on the way to files that the scope may grant; each of them is judged itself.
+    // A new folder above files that the scope may grant; each file is judged separately.
     const isWay = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
     if (isWay && unwritable(change.path, grant.scope.write) !== null) continue;
     if (change.kind === 'delete') {

@@ -46,13 +46,13 @@ export function watchCovered({ root, masks, scan }: Covered, { mounts }: Sandbox
   };
 }
 
-/** Without the content: a file stays covered when it is written. */
+/** The state without the content: a file stays covered when it is written. */
 function identityOf(path: string): string {
   try {
     const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });
     return `${dev} ${ino} ${birthtimeNs}`;
   } catch (error) {
-    // The file was deleted, or lies in an unreadable folder.
+    // The file was deleted, or is in an unreadable folder.
     return `${(error as NodeJS.ErrnoException).code}`;
   }
 }

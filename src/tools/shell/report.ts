@@ -13,12 +13,12 @@ import type { ShellContext } from './context.ts';
 import { DELETED, type Dropped } from './judge-change.ts';
 import { missingPackages } from './missing-packages.ts';
 
-/** Maximum number of listed changes; more come from a build, and such a list helps no reader. */
+/** Maximum number of listed changes. More usually come from a build, and a longer list would not help. */
 const MAX_DROPPED = 100;
 
 /**
- * The fields of a result for changes that were not kept; none if there are none. What tools wrote to their caches is
- * no reason for a warning, and each cache is named once.
+ * The fields of a result for changes that were not kept; none if there are none. Changes of tools' caches cause no
+ * warning, and each cache is named once.
  */
 export function notKept(all: readonly Dropped[]): { readonly [key: string]: Json } {
   const cache = ({ path, why }: Dropped) => (why.startsWith(DELETED) ? null : cacheOf(path));
@@ -70,12 +70,12 @@ export function commandReport(
   return { outcome: { status: 'failed', code: 'aborted', message, result: json }, effects: seen };
 }
 
-/** Name resolution failed, or no network was found: some programs print it and exit with 0. */
+/** Messages of failed name resolution or a missing network; some programs print them and exit with 0. */
 const NO_NETWORK = /name resolution|could not resolve host|network is unreachable|EAI_AGAIN|ENETUNREACH/i;
 
 /**
- * The remedy for a command that had tried to reach a network, and failed or printed that it reached none; the kernel
- * counted the tries.
+ * The remedy for a command that tried to reach a network, and failed or printed that it reached none; the kernel
+ * counted the attempts.
  */
 function withoutNetwork({ call }: ShellContext, result: CommandResult): { [key: string]: Json } {
   const { exit, networkTries = 0, stdout, stderr } = result;
@@ -102,10 +102,10 @@ function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandR
   return missing && `${missing} ${wayToInstall(call, 'Ask the operator to install them')}`;
 }
 
-/** Programs that run again after each change of a file say so: vitest, Jest, tsc, webpack, nodemon. */
+/** Messages of programs that run again after each change of a file: vitest, Jest, tsc, webpack, nodemon. */
 const WATCHES = /waiting for file changes|watching for (?:file )?changes|watch usage|watch mode|\[nodemon\] watching/i;
 
-/** The remedy for a command that watched files until its time was over. */
+/** The remedy for a command that watched files until its time limit. */
 function watchesFiles({ timedOut, stdout, stderr }: CommandResult): { [key: string]: Json } {
   if (!timedOut || !WATCHES.test(`${stdout}\n${stderr}`)) return {};
   return {
@@ -113,7 +113,7 @@ function watchesFiles({ timedOut, stdout, stderr }: CommandResult): { [key: stri
   };
 }
 
-/** pnpm says that it would replace node_modules, or that a package is missing, if it finds another store. */
+/** Messages of pnpm if it finds another store: it would replace node_modules, or a package is missing. */
 const NO_STORE = /confirmModulesPurge|ERR_PNPM_(?:UNEXPECTED_STORE|MISSING_PACKAGE_INDEX_FILE|NO_OFFLINE_TARBALL)/;
 
 /** The remedy for pnpm without the operator's store, which it needs to compare node_modules with the lock file. */
@@ -125,7 +125,7 @@ function hiddenStore(
   return { notShown: `pnpm's store of the operator is not shown here. ${wayToInstall(call)}` };
 }
 
-/** The remedy for a program that the operator's own PATH has, and the sandbox does not. */
+/** The remedy for a program that is on the operator's PATH and not in the sandbox. */
 function hiddenProgram({ env, contained }: ShellContext, { exit, stderr }: CommandResult): { [key: string]: Json } {
   const [, name] = /(?:^|[:\s])([\w.+-]+): (?:command )?not found$/m.exec(stderr) ?? [];
   if (exit === 0 || !contained || name === undefined || findProgram(name, env['PATH']) === null) return {};
@@ -155,7 +155,7 @@ function linkedOutside({ call, contained }: ShellContext, result: CommandResult)
   };
 }
 
-/** The packages of a node_modules folder that are links, and where they lead. */
+/** The packages of a node_modules folder that are links, and their targets. */
 function linksIn(folder: string, scope = ''): readonly { readonly name: string; readonly to: string }[] {
   return entriesOf(folder).flatMap((entry) => {
     const name = `${scope}${entry.name}`;

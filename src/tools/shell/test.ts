@@ -24,7 +24,7 @@ const REPORT_BYTES = 16 << 20;
 
 const MAX_CHANGED = 100;
 
-/** `bash-test`: configured test commands, each without a shell on a throwaway overlay; the repository stays. */
+/** `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
 export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
   const chosen = chooseTests(call.grant.config.test, call.args['command']);
@@ -141,9 +141,9 @@ function memoryLimit(memory: number | 'unlimited' | undefined): Partial<LayoutLi
 }
 
 interface ReportPlace {
-  /** As configured, relative to the root. */
+  /** The path in the configuration, relative to the root. */
   readonly path: string;
-  /** A unique path for each run: so tests cannot know in advance where their report will be read. */
+  /** A unique path for each run, so that tests cannot know in advance where their report will be read. */
   readonly freshPath: string;
   /** The folder of `freshPath`, if it lies outside of the tree. */
   readonly outbox: string | null;
@@ -156,7 +156,7 @@ function placeReport(path: string, contained: boolean): ReportPlace {
   return { path, outbox, freshPath: outbox ? join(outbox, base) : join(dir, `${name}-${randomUUID()}${ext}`) };
 }
 
-/** The command with the fresh path in the words and variables that name the report; null if none does. */
+/** The command with the fresh path in all words and variables that name the report; null if none does. */
 function nameReport(
   { path, freshPath }: ReportPlace,
   argv: readonly string[],

@@ -12,7 +12,6 @@ export interface TestRunReport {
   readonly failed: number;
   /** Skipped or to-do tests, including failing to-do tests. */
   readonly skipped: number;
-  /** The first failures. */
   readonly failures: readonly TestFailure[];
 }
 

@@ -7,7 +7,7 @@ import type { Grant } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../effects.ts';
 
 const MOST = 400_000;
-/** By path: the stamp of a file when it was read, and its hash. */
+/** By path: the state of a file when it was read, and its hash. */
 const known = new Map<string, { readonly stamp: string; readonly hash: string }>();
 
 /**
@@ -52,7 +52,7 @@ function contentOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntSta
   if (before?.stamp === stamp) return before.hash;
   const hash = sha256Hex(readFileSync(file));
   if (known.size > MOST) known.clear();
-  // A file that has just changed may change again without a new time.
+  // A file that changed shortly before may change again within the same time stamp.
   if (BigInt(Date.now()) * 1_000_000n - ctimeNs > 2_000_000_000n) known.set(file, { stamp, hash });
   return hash;
 }

@@ -18,7 +18,7 @@ export interface TreeChange {
   readonly path: string;
   readonly before: IndexEntry | null;
   readonly now: IndexEntry | null;
-  /** .gitattributes asks for a filter (such as git-lfs). */
+  /** True if .gitattributes requests a filter (such as git-lfs). */
   readonly filtered: boolean;
 }
 interface IndexEntry {
@@ -26,7 +26,7 @@ interface IndexEntry {
   readonly blob: string;
 }
 
-/** The tree, and what it is made of. */
+/** The tree, and the data from which its id was computed. */
 export interface GitTree {
   readonly id: string;
   readonly head: string | null;
@@ -157,7 +157,7 @@ export async function gitTree(
   return { id, head: head || null, changes };
 }
 
-/** The paths of a session's own changes that it may ship; other changes are not touched. */
+/** The paths of a session's own changes that it may ship; other changes stay unshipped. */
 export type Own = (path: string) => boolean;
 
 /**

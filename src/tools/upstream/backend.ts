@@ -24,7 +24,7 @@ export interface UpstreamOptions {
   readonly clock?: Clock;
   /** At least 0, less than 1; spreads the times at which a dead server is tried again. */
   readonly random?: () => number;
-  /** hopgate's version, which servers receive. */
+  /** hopgate's version, as sent to servers. */
   readonly version?: string;
 }
 

@@ -51,7 +51,6 @@ function cleanly(value: Json, clean: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [clean(key), cleanly(item, clean)]));
 }
 
-/** The texts of an answer, as one. */
 export const resultText = ({ content }: UpstreamResult): string =>
   content
     .flatMap((block) => {

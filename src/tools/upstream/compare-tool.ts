@@ -7,7 +7,6 @@ export interface Comparison {
   readonly upstream: UpstreamTool;
   /** `differs`: the tool can be called, but the server will not understand every call. */
   readonly standing: 'ok' | 'missing' | 'changed' | 'differs' | 'unknown';
-  /** Remarks for the operator. */
   readonly remarks: readonly string[];
 }
 

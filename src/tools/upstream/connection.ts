@@ -7,10 +7,10 @@ import type { ListedTool } from './listed-tool.ts';
 import { openLine, type ServerTransport } from './open-transport.ts';
 import { plain } from './stderr-tail.ts';
 
-/** Limit for a server to become ready; the program may be downloaded first. */
+/** Time limit for a server to become ready; its program may be downloaded first. */
 const READY_MS = 60_000;
 const LIST_MS = 20_000;
-/** Limit for the ping after a timed-out call; without an answer the server counts as dead. */
+/** Time limit for the ping after a timed-out call; without an answer the server counts as dead. */
 const PING_MS = 2_000;
 
 export interface ConnectionParts {
@@ -19,7 +19,7 @@ export interface ConnectionParts {
   readonly clock: Clock;
   /** At least 0, less than 1. */
   readonly random: () => number;
-  /** hopgate's version, which servers receive. */
+  /** hopgate's version, as sent to servers. */
   readonly version: string;
 }
 
@@ -215,11 +215,11 @@ async function newClient(http: boolean, version: string): Promise<Client> {
     {
       capabilities: {},
       inputRequired: { autoFulfill: false },
-      // Pass every answer on. Validation by the schema would discard it after the tool has run.
+      // Passes every answer on unchecked: a check by the schema would lose the answer after the tool has run.
       jsonSchemaValidator: {
         getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
       },
-      // Some programs never answer an unknown request; an HTTP server can be asked for its protocol revision.
+      // Only HTTP servers are probed for their version: some programs never answer an unknown request.
       versionNegotiation: { mode: http ? 'auto' : 'legacy' },
     },
   );

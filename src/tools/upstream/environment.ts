@@ -86,7 +86,7 @@ export function redactor({ secrets }: Pick<Filled, 'secrets'>): (text: string) =
   return (text) => known.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
-/** The variables that any program needs; the rest of hopgate's environment is not passed on. */
+/** The variables that any program needs; no others of hopgate's environment are passed on. */
 export const inherited = (env: Environment): { [name: string]: string } =>
   Object.fromEntries(
     ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'].flatMap((name) => {

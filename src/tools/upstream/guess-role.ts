@@ -5,7 +5,7 @@ export type SchemaProperty = { readonly [keyword: string]: unknown };
 
 export interface Guess {
   readonly role: ArgumentRole;
-  /** The point that a person must check; null if a value of this type can reach nothing. */
+  /** The question that a person must answer; null if a value of this type can reach nothing. */
   readonly check: string | null;
 }
 

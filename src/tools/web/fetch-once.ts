@@ -10,7 +10,6 @@ import { decompress } from './decompress.ts';
 
 /** Resolver and address policy. Only tests replace it; no configuration can. */
 export interface Network {
-  /** All addresses of a name. */
   resolve(host: string): Promise<readonly string[]>;
   mayReach(address: string): boolean;
   /** The operator's environment, which may name a proxy. */
@@ -98,13 +97,13 @@ function connect(target: JudgedUrl, addresses: readonly string[], network: Netwo
     lookup,
     autoSelectFamily: true,
   };
-  // Second check of the address, in case a library ignores the lookup above.
+  // Checks the address again, in case a library ignores the lookup above.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
   return answerOf((isSecure(target) ? https : http).request(options), target, limits, check);
 }
 
-/** Through the operator's proxy: a tunnel for https, a request for the whole address otherwise. */
+/** Through the operator's proxy: a tunnel for https, a request with the full address otherwise. */
 async function connectVia(via: UpstreamProxy, target: JudgedUrl, network: Network, limits: Limits): Promise<Answer> {
   const options = requestOptions(target, network, limits);
   if (!isSecure(target)) {

@@ -84,7 +84,7 @@ function boundSpans({ children = [] }: Element): void {
   for (const element of children) {
     for (const name of ['colspan', 'rowspan'])
       if (Number(element.attribs?.[name]) > MOST_SPANNED) element.attribs![name] = `${MOST_SPANNED}`;
-    // An inner table is handled by its own visit.
+    // Inner tables are converted by their own call.
     if (element.name !== 'table') boundSpans(element);
   }
 }

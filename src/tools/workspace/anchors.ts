@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file-system object held by a walk: the object itself, never the target of a link. */
+/** A file-system object that a walk holds open: the object itself, never the target of a link. */
 export interface Anchor {
   readonly stat: Stats;
   /** Path of this object. If held by descriptor, it stays valid when names change. */

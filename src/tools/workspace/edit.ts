@@ -6,7 +6,7 @@ import { failed, invalid, isStop, type Stop } from './outcome.ts';
 import { putFile } from './put-file.ts';
 import { looksBinary } from './regular-file.ts';
 
-/** Line numbers named in a message. */
+/** Maximum number of line numbers in a message. */
 const SHOWN = 10;
 
 /** edit { path, old, new, all? }: replaces exact text. Works on bytes, whatever the encoding. */

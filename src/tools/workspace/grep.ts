@@ -8,7 +8,7 @@ import { failed, invalid, isStop, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
 
-/** Shown characters of a matching line. */
+/** Maximum number of shown characters of a matching line. */
 const SHOWN_CHARACTERS = 1000;
 
 /** ripgrep's `--json` record of one matching line. */
@@ -77,8 +77,8 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
 }
 
 /**
- * ripgrep opens files by name, and another process can swap a name for a link. A line is therefore accepted only if the
- * file under the root, opened without following links, has the same bytes at the same offset.
+ * ripgrep opens files by name, and another process can swap a name for a link. So a line is accepted only if the file
+ * under the root, opened without following links, has the same bytes at the same offset.
  */
 function verifier(root: SearchRoot) {
   let open: { readonly name: Buffer; readonly fd: number | null } | null = null;
@@ -111,7 +111,7 @@ function verifier(root: SearchRoot) {
   return { holds, close };
 }
 
-/** ripgrep gives what is not UTF-8 as base64. */
+/** ripgrep encodes text that is not UTF-8 as base64. */
 const bytesOf = ({ text, bytes = '' }: { readonly text?: string; readonly bytes?: string }): Buffer =>
   text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text);
 

@@ -9,7 +9,7 @@ import { parsePath, resolveSegments, split, startsWith } from './path-argument.t
 import { type Existing, type Missing, walkBeneath } from './walk-beneath.ts';
 
 export type Access = 'read' | 'write';
-/** A place that is held. */
+/** A place that is held open. */
 export type Held = Existing | Missing;
 
 /** Checks a root-relative path, before and after resolving links; null if allowed. */
@@ -53,7 +53,7 @@ const refusal = (path: string, { why, remedy }: typeof MASKED): ReturnType<Judge
   remedy,
 });
 
-/** Checks reads against the grant. The folder of a readable file is not checked itself: see the search tools. */
+/** Checks reads against the grant. The folder of a readable file is not checked; see the search tools. */
 export function readJudge({ root, scope, readableFiles, config }: Grant): Judge {
   const git = gitPlaces(root);
   const named = new Set(readableFiles?.map((file) => split(file).join('/')));

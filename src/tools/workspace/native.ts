@@ -116,7 +116,7 @@ function changeOf({ grant }: ToolCall, before: FileBefore, anchors: Anchors): Ob
   const place = walkBeneath(grant.root, path.split('/'), anchors);
   if (!('real' in place)) return 'unobserved';
   try {
-    // The name is now a link or a folder, so the write went elsewhere.
+    // The name is now a link or a folder, so the write went to another place.
     if (place.real.join('/') !== path || (place.kind !== 'file' && place.kind !== 'missing')) return 'unobserved';
     const after = place.kind === 'file' ? hashOf(place) : null;
     if (after === before.sha256) return [];

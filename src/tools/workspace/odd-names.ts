@@ -5,10 +5,10 @@ import type { Anchor, Anchors } from './anchors.ts';
 /** Names that an argument cannot express contain control characters or are not UTF-8. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Number of names that are listed; all are counted. */
+/** Maximum number of names that are listed; all are counted. */
 const LISTED = 20;
 
-/** The part of a search root (see `search-root.ts`) that handles names which an argument cannot express. */
+/** The functions of a search root (see `search-root.ts`) for names that an argument cannot express. */
 interface OddHolder {
   holdOdd(path: Buffer): Anchor | null;
   rootRelative(path: string): string;

@@ -9,12 +9,12 @@ export interface Stop {
 /** Failure of a tool; `message` contains the remedy. */
 export const failed = (code: string, message: string): Stop => ({ stop: { status: 'failed', code, message } });
 
-/** The call leaves the envelope. */
+/** The call is outside of the envelope. */
 export const outOfScope = (argument: string, message: string, remedy: string): Stop => ({
   stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },
 });
 
-/** The argument cannot mean anything. */
+/** The argument has no meaning for the tool. */
 export const invalid = (argument: string, message: string, remedy: string): Stop => ({
   stop: { status: 'refused', code: 'invalid-action', argument, message, remedy },
 });

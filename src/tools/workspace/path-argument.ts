@@ -2,7 +2,7 @@ import { sep } from 'node:path';
 import type { Json } from '../../spec/types.ts';
 import { invalid, outOfScope, type Stop } from './outcome.ts';
 
-/** PATH_MAX: what the kernel takes. */
+/** PATH_MAX, the kernel's maximum. */
 const MAX_PATH_BYTES = 4096;
 
 /**

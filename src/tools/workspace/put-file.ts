@@ -89,7 +89,7 @@ function create(
   return { path, created: true, effect: withFinding(call.grant, effect, null, after) };
 }
 
-/** Stop for a text whose imports would show the model what it may not read; null if it may be written. */
+/** The refusal of a text whose imports would show the model a forbidden file; null if it may be written. */
 export function importStop({ grant }: ToolCall, path: string, text: string): Stop | null {
   const problem = importProblem(grant, path, text);
   return problem === null
@@ -101,7 +101,7 @@ export function importStop({ grant }: ToolCall, path: string, text: string): Sto
       );
 }
 
-/** Stop for a file that is too large to hash and replace; null if it is not. */
+/** The refusal of a file that is too large to hash and replace; null if it is not. */
 export const tooLarge = ({ size }: Stats, path: string): Stop | null =>
   size > MAX_BYTES
     ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)

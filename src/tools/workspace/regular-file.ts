@@ -27,7 +27,7 @@ export function regularFile(
   }
 }
 
-/** Stop for a place that is not a regular file; null for a file or a missing one. */
+/** The refusal of a place that is not a regular file; null for a file or a missing one. */
 export function notAFile(place: Held, argument: string): Stop | null {
   const path = place.real.join('/') || '.';
   if (place.kind === 'folder')
@@ -37,7 +37,7 @@ export function notAFile(place: Held, argument: string): Stop | null {
   return null;
 }
 
-/** Stop for an existing file that may not be replaced; null if it may. */
+/** The refusal to replace an existing file; null if it may be replaced. */
 export function notReplaceable(stat: Stats, path: string, argument: string): Stop | null {
   if (stat.nlink === 1) return null;
   return outOfScope(

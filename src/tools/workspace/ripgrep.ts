@@ -8,7 +8,7 @@ const MAX_COMPLAINT_BYTES = 8 * 1024;
 const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hidden', '--glob=!.git', '--sort=path'];
 
 export interface RipgrepRun {
-  /** The end of the run; `stopped`: the reader had enough. */
+  /** The end of the run; `stopped`: the reader wanted no more. */
   readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
   /** ripgrep's error message. */
   readonly complaint: string;

@@ -4,7 +4,7 @@ import { segmentsBelow, split } from './path-argument.ts';
 
 /** Link limit; more count as a loop, as in the kernel. */
 const MAX_LINKS = 40;
-/** A walk restarts at each link and at each `..` in a link; this limits the work that a hostile tree can cause. */
+/** A walk restarts at each link and at each `..` in a link. This limits the work that a hostile tree can cause. */
 const MAX_RESTARTS = 400;
 
 /** Result of a walk under the root. The caller must close a held place. */

@@ -22,7 +22,7 @@ const TYPES: { readonly [variable: string]: string } = {
   '?ot': 'otype',
 };
 
-/** Our actions as a PDDL domain that Fast Downward reads. `knifetype` and the like are names of the problem. */
+/** Our actions as a PDDL domain that Fast Downward reads; `knifetype` and the like are defined in the problem. */
 export function writeDomain(wording: Wording): string {
   const predicates = PREDICATES.split(';').map((row) => {
     const [name, ...types] = row.trim().split(/\s+/);
@@ -59,7 +59,7 @@ function actionText({ name, when, effect }: Action): string {
         ]
       : [one];
   });
-  // An action without an effect would be dropped by the planner.
+  // The planner would drop an action without an effect.
   const all = effects.length ? effects : [['checked', '?a']];
   const parameters = [...used].map((variable) => `${variable} - ${TYPES[variable]}`).join(' ');
   return `  (:action ${name}\n    :parameters (${parameters})\n    :precondition ${writeExpression(['and', ...when])}\n    :effect ${writeExpression(['and', ...all, ['increase', ['total-cost'], '1']])})`;

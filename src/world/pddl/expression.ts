@@ -1,7 +1,7 @@
 /** A PDDL expression: a symbol in lower case (PDDL ignores case), or a list. */
 export type Expression = string | readonly Expression[];
 
-/** A text is not a PDDL expression. `line` counts from 1. */
+/** Thrown if a text is not a PDDL expression. `line` counts from 1. */
 export class PddlError extends Error {
   readonly line: number;
   constructor(message: string, line: number) {
@@ -11,7 +11,7 @@ export class PddlError extends Error {
   }
 }
 
-/** Most nested parentheses that a file may have. */
+/** Maximum number of nested parentheses in a file. */
 const MOST_DEPTH = 200;
 
 /** Reads all expressions of a text; `;` starts a comment. @throws PddlError */
@@ -39,7 +39,7 @@ export function readExpressions(text: string): readonly Expression[] {
 export const writeExpression = (expression: Expression): string =>
   typeof expression === 'string' ? expression : `(${expression.map(writeExpression).join(' ')})`;
 
-/** A list `a b - type c - other` as pairs; a comma belongs to the name before it, as in Fast Downward. */
+/** A list `a b - type c - other` as pairs. As in Fast Downward, a comma is a part of the name before it. */
 export function readTyped(list: readonly Expression[]): readonly (readonly [name: string, type: string])[] {
   const pairs: [string, string][] = [];
   let names: string[] = [];

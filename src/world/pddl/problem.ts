@@ -17,10 +17,10 @@ const PREDICATES: ReadonlyMap<string, string> = new Map(
 export interface ProblemOptions {
   readonly id: string;
   readonly wording?: Wording;
-  /** The goal line, if a grammar has it. */
+  /** The goal line, if the grammar contains it. */
   readonly goal?: string;
   readonly description?: string;
-  /** The classes, if `traj_data.json` has them. */
+  /** The classes, if `traj_data.json` contains them. */
   readonly task?: Partial<Pick<Task, 'type' | 'object' | 'receptacle' | 'lamp'>>;
 }
 
@@ -69,7 +69,7 @@ export function houseFromPddl(text: string, options: ProblemOptions): House {
 function factOf(part: Expression): readonly Fact[] {
   if (typeof part === 'string') throw new PddlError(`:init has the word "${part}" in place of a fact`, 1);
   const [predicate, ...names] = part as readonly Expression[];
-  // Costs and distances: no command and no goal depends on them.
+  // Costs and distances, which no command and no goal uses.
   if (predicate === '=') return [];
   if (typeof predicate !== 'string' || names.some((name) => typeof name !== 'string'))
     throw new PddlError(`:init has ${writeExpression(part)}, which is not a fact`, 1);
@@ -79,7 +79,7 @@ function factOf(part: Expression): readonly Fact[] {
   return [[predicate, ...(names as string[])] as unknown as Fact];
 }
 
-/** The task by its files, else by the classes and states that the goal names. */
+/** The task according to its files, else according to the classes and states that the goal names. */
 function taskOf(goal: Expression, { task = {}, goal: line, description }: ProblemOptions): Task {
   const text = writeExpression(goal);
   const classes = (predicate: string) => [

@@ -6,7 +6,7 @@ import { WorldError, type WorldTurn } from '../../ports/environment.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../environment.ts';
 import { OpenEnvGame, SCHEMA } from './openenv.ts';
 
-/** Most bytes of a request, and the most WebSocket games at once. */
+/** Maximum number of bytes of a request, and of WebSocket games at once. */
 const MOST_BYTES = 64 << 10;
 const MOST_GAMES = 64;
 
@@ -34,7 +34,7 @@ const NOTHING: WorldTurn = {
   game: null,
 };
 
-/** A turn as the ALFWorld server writes it. */
+/** A turn in the form of the ALFWorld server. */
 const stateOf = (turn: WorldTurn) => ({
   observation: turn.observation,
   task: turn.task,
@@ -56,7 +56,7 @@ const stateOf = (turn: WorldTurn) => ({
 export function worldApp({ choice, hosts, onQuit, idle = 600_000 }: WorldAppOptions): Hono {
   const world = new HouseholdEnvironment(choice);
   const app = new Hono();
-  // A page in a browser must not reach a server of this machine through a name of its own.
+  // Refuses browser requests under other host names, so that no web page reaches this server (DNS rebinding).
   app.use(async (c, next) => {
     const [host, origin] = [c.req.header('host') ?? '', c.req.header('origin')];
     if (!hosts().includes(host) || (origin !== undefined && !hosts().includes(origin.replace(/^https?:\/\//, ''))))

@@ -91,7 +91,7 @@ export class OpenEnvGame {
   async #step({ command, metadata: _, ...rest }: { readonly [key: string]: unknown }): Promise<Answer> {
     if (typeof command !== 'string') return failed('VALIDATION_ERROR', 'command must be a text');
     if (Object.keys(rest).length) return failed('VALIDATION_ERROR', `unknown fields: ${Object.keys(rest).join(', ')}`);
-    // An environment that nobody reset starts with its first game.
+    // An environment that was not reset starts with its first game.
     if (!(await this.#world.state())) await this.#world.reset();
     return observationOf(await this.#world.step(command));
   }

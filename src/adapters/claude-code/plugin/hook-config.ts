@@ -31,7 +31,7 @@ export type ClaudeHooks = { readonly [event in ClaudeEvent]: readonly { readonly
 
 /**
  * The hooks in the form of Claude Code's settings and plugins. The command line is short, because the model reads it
- * with every refusal. The shell has an absolute path, because a repository's settings can set the PATH.
+ * with every refusal. The path of the shell is absolute, because a repository's settings can change PATH.
  *
  * @param script the path of the file with {@link hookScript}, as a word of the shell
  */
@@ -45,8 +45,8 @@ export function claudeHooks(script: string): ClaudeHooks {
 
 /**
  * The script around the hook. It lets a call through only if the hook's output is an explicit allow, because the client
- * takes empty or unreadable output for an allow, even with `onFailure`. At an ending it reports an error and does not
- * block.
+ * takes empty or unreadable output for an allow, even with `onFailure`. For events at the end of a turn, it reports an
+ * error but does not block.
  *
  * @param command the shell command line that answers a hook
  */

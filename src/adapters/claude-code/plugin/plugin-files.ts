@@ -6,13 +6,12 @@ export interface PluginOptions {
   readonly version: string;
   /** The shell command line that answers a hook. */
   readonly hookCommand: string;
-  /** The name of the MCP server. */
   readonly server: string;
-  /** The command that starts the MCP server, which joins the hooks' session. */
+  /** The command that starts the MCP server, which uses the same session as the hooks. */
   readonly mcp: { readonly command: string; readonly args: readonly string[] };
 }
 
-/** The plugin that puts Claude Code into hopgate: the text of each file, by path in the plugin's folder. */
+/** The files of the plugin that connects Claude Code with hopgate, by path in the plugin's folder. */
 export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions): { readonly [path: string]: string } {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   const description =
@@ -31,7 +30,7 @@ export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions
       hooks: claudeHooks('"${CLAUDE_PLUGIN_ROOT}/hooks/ask.sh"'),
     }),
     'hooks/ask.sh': hookScript(hookCommand),
-    // Always loaded, never deferred to the tool search: without hop and mode an agent cannot leave its peripheral.
+    // Loaded at the start, not by the tool search: without hop and mode an agent cannot leave its peripheral.
     '.mcp.json': json({ mcpServers: { [server]: { command: mcp.command, args: mcp.args, alwaysLoad: true } } }),
     'README.md': `# hopgate for Claude Code\n\n${description} Written by \`hopgate claude\` and \`hopgate install claude\`; changes made here are lost.\n`,
     ...commandPages(claudeToolName({ server })),

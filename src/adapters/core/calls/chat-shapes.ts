@@ -95,7 +95,7 @@ export const SHAPES: { readonly [shape in ChatShape]: Shape } = {
   },
 };
 
-/** Reads a call in any of the shapes. Other values become a call of the tool "", which the gate refuses. */
+/** Reads a call in any of the shapes. Any other value becomes a call of the tool "", which the gate refuses. */
 export function readChatCall(call: unknown): ReadCall {
   const outer = fieldsOf(call);
   const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // Gemini wraps a call into a part

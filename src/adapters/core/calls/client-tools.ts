@@ -4,7 +4,7 @@ export type Provider = (typeof PROVIDERS)[number];
 
 /** The translation of a client's tool into hopgate's tools. */
 export type ClientTool =
-  /** A hopgate tool does the same; `as` renames the arguments, and unnamed ones are kept as `extra`. */
+  /** A hopgate tool does the same. `as` renames the arguments; arguments not named there are kept in `extra`. */
   | {
       readonly kind: 'same';
       readonly tool: string;
@@ -14,7 +14,6 @@ export type ClientTool =
     }
   /** A command line or a list of words, in the first of these arguments; `folder` names the working folder's. */
   | { readonly kind: 'shell'; readonly command: readonly string[]; readonly folder: string | null }
-  /** Several edits of one file. */
   | { readonly kind: 'multi-edit' }
   /** A cell of a notebook: the client can edit the file, hopgate's tools cannot. */
   | { readonly kind: 'notebook' }
@@ -74,7 +73,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ...inner('ToolSearch', 'WaitForMcpServers', 'RefreshMcpTools'),
   ...inner('AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'SendUserMessage'),
   ['WebSearch', { kind: 'search' }],
-  // Its files were judged before.
+  // The instruction files were checked before the conversation.
   ...inner('Skill'),
   ...outside('runs a command outside of any sandbox; run it with Bash', 'Monitor', 'PowerShell', 'REPL'),
   ...outside('outlives this session', 'CronCreate', 'CronDelete', 'RemoteTrigger', 'Workflow'),

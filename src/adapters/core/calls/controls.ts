@@ -15,8 +15,8 @@ export const argumentsOf = (input: unknown): ModelArguments =>
     : {};
 
 /**
- * The hop that a model requests, in the full form or the short one, `{"hop": …, "reason": …}`. Only reads fields that
- * an agent may set: the requester's identity is never taken from its text.
+ * The hop that a model requests, in the full form or the short one, `{"hop": …, "reason": …}`. Reads only fields that
+ * an agent may set; the requester's identity never comes from the text.
  */
 export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | ShortHop {
   const said = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
@@ -27,7 +27,7 @@ export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments)
   ) as HopOptions | ShortHop;
 }
 
-/** The changes of mode to a hop's field `mode`: legs from the present mode, or a leg that the gate refuses. */
+/** The mode changes that a hop's field `mode` requests, along the gate; one that the gate refuses is kept. */
 export function modesOfHop(fields: ModelArguments, { specs, state }: Session): readonly (ModeLeg & ModeArguments)[] {
   const { mode: wanted } = fields;
   const from = state.mode;
@@ -37,8 +37,8 @@ export function modesOfHop(fields: ModelArguments, { specs, state }: Session): r
 }
 
 /**
- * The changes of mode to make before a hop: those of `modesOfHop`. None if the hop would be refused after them for the
- * reason that refuses it now, so that a hopeless hop leaves the mode as it is and asks nobody for an approval.
+ * The mode changes to make before a hop; see `modesOfHop`. None if the hop would be refused for the same reason after
+ * them, so that a hopeless hop neither changes the mode nor asks a person.
  */
 export async function modesBeforeHop(
   fields: ModelArguments,
@@ -53,7 +53,7 @@ export async function modesBeforeHop(
   return (await session.whyMove({ hop }))?.code === after.code ? [] : modes;
 }
 
-/** The mode change that a model asks for. Only the operator can reset, so a model cannot ask for it. */
+/** The mode change that a model requests. A model cannot request a reset, because only the operator may reset. */
 export function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: ModelArguments): ModeArguments {
   return {
     to: (to ?? '') as Mode,

@@ -2,7 +2,7 @@ import type { SpecSet, ToolSpec } from '../../../spec/types.ts';
 
 /** hopgate's own MCP server, as one client program names it. A similar name belongs to another server. */
 export interface OwnServer {
-  /** As the client's own tools name it. */
+  /** The server's name in the names of the client's own tools. */
   readonly server: string;
   /** The prefix that the client puts before the names of the server's tools. */
   readonly prefix: string;

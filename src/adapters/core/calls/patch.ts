@@ -12,7 +12,7 @@ export type PatchFile =
 
 /** Replaces old lines by new ones; every line of both texts ends with a line break. */
 export interface PatchHunk {
-  /** The line after `@@`: where to look for it. */
+  /** The line after `@@`, which locates the change. */
   readonly at: string | null;
   readonly old: string;
   readonly new: string;
@@ -98,7 +98,7 @@ function updated(path: string, body: readonly string[]): PatchFile | Wrong {
       hunk.lines++;
     } else return { index, why: 'a line of a change has " ", "+" or "-" in front' };
   }
-  // Several `@@` lines in a row describe one place.
+  // Several `@@` lines in a row narrow down one location.
   const whole = hunks.filter(({ lines }) => lines > 0);
   if (hunks.at(-1)?.lines === 0) return { index: body.length - 1, why: 'nothing follows the last "@@"' };
   if (whole.length === 0 && moveTo === null) return { index: 0, why: 'it changes nothing' };

@@ -10,7 +10,7 @@ interface CommandTool {
   readonly tool: ToolSpec;
   /** The parameter that takes the command line, or the sub-command. */
   readonly line: string;
-  /** The one program that the tool runs, and the parameter for the words after the sub-command; null if any. */
+  /** The one program that the tool runs, and the parameter for further words; null if it runs any program. */
   readonly program: { readonly name: string; readonly rest: string } | null;
 }
 
@@ -27,7 +27,7 @@ function commandTool(tool: ToolSpec): CommandTool | null {
   return { tool, line: line.name, program: rest ? { name, rest: rest.name } : null };
 }
 
-/** hopgate's tools that only run commands from hopgate.yaml. Other commands use them only without another tool. */
+/** hopgate's tools that run only commands from hopgate.yaml; the last choice for any other command. */
 const CONFIGURED: { readonly [tool: string]: (config: ProjectConfig, command: string) => string | null } = {
   'bash-test': ({ test }, command) => (test.some(({ run }) => isRunOf(run, command)) ? command : null),
   install: ({ install = [] }, command) => (install.some(({ run }) => isRunOf(run, command)) ? command : null),
@@ -46,7 +46,7 @@ export interface ShellRoute {
   readonly tools?: readonly string[];
 }
 
-/** The place of a session for the choice of a tool. A session that only observes has every tool in any mode. */
+/** The place of a session, for the choice of a tool. A session that only observes has every tool in every mode. */
 export const whereOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
   peripheral: session.state.peripheral,
   mode: session.observeOnly ? null : session.state.mode,

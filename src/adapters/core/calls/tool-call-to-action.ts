@@ -163,7 +163,7 @@ function oneFile(
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
-  // hopgate's edit needs a text to find.
+  // Without the old text it is not an edit.
   const findable = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
   return { tool: 'edit', args, how: 'native', extra, byOurs: findable ? edits : null };
 }
@@ -239,7 +239,7 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
     return [{ ...call, how: 'native', extra: {}, byOurs: [call] }];
   }
   if (file.kind === 'delete') {
-    // Decided as a write, because a command may be open where nothing can be written.
+    // Decided as a write: a command may be allowed where no file may be written.
     const { byOurs } = byShell(`rm -- ${shellWord(path)}`, context);
     return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byOurs }];
   }

@@ -7,7 +7,7 @@ import { shellTools } from './shell-route.ts';
 export type ToolMapping = { readonly [clientTool: string]: readonly string[] };
 
 /**
- * Lists which of a client's tools reach which tools of a peripheral; tools that reach none are left out. A shell
+ * Lists which of a client's tools reach which tools of a peripheral; client tools that reach none are left out. A shell
  * reaches every tool that takes commands (see `routeCommand`). With `mcp`, the names are those of hopgate's MCP server
  * in a client.
  *

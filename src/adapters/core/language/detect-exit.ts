@@ -11,7 +11,7 @@ export interface DetectedExit {
   readonly to: readonly string[];
   /** The agent's own sentence. */
   readonly reason: string;
-  /** `low`: it was hedged ("I think", "seems"). */
+  /** `low`: the agent expressed doubt ("I think", "seems"). */
   readonly confidence: 'high' | 'low';
 }
 
@@ -46,7 +46,7 @@ function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[
 /** Only this many sentences from the end are read: agents announce their next action last. */
 const LAST = 100;
 
-/** Detects an exit like `detectExit`, among the given exits. */
+/** Detects an exit as `detectExit` does, among the given exits. */
 export function detectAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
   for (const sentence of ownSentences(text).slice(-LAST).toReversed()) {
@@ -131,7 +131,7 @@ const WANTS =
 function isMeant(text: string, from: number, to: number): boolean {
   const before = text.slice(0, from);
   const clause = before.slice(lastBreak(before)).trim();
-  // Words before a colon may attribute the words after it: "the document says: …".
+  // Words before a colon may attribute the words after it to a source: "the document says: …".
   const attribution = before.slice(lastBreak(before.replaceAll(':', ' ')));
   const match = text.slice(from, to);
   if (/\u0000/.test(match) || /^(?:0|zero|no)\b/i.test(match) || /\b(?:0|zero) tests?\b/i.test(match)) return false;

@@ -63,7 +63,7 @@ const SAID: { readonly [exit: string]: readonly string[] } = {
   ],
 };
 
-/** Exits that need all of something; a statement about a part does not name them. */
+/** Exits that require all of something; a statement about a part does not name them. */
 export const SPEAKS_OF_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -104,7 +104,7 @@ export function exitPatterns(exit: string): readonly RegExp[] {
 
 const WORK = '(?:peripheral|phase|stage)';
 
-/** "ready to test": for peripherals without an exit of that name. */
+/** "ready to test": used only for peripherals without an exit of that name. */
 export const readyPattern = (to: string): RegExp =>
   new RegExp(
     `(?<![\\w-])ready (?:now )?(?:to|for) ${escaped(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,

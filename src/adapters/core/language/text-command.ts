@@ -10,13 +10,13 @@ const VERBS: ReadonlySet<string> = new Set(
   'look inventory help examine go open close take move put clean heat cool use slice'.split(' '),
 );
 
-/** An address such as `joe`, `agent:codex` or `session:s-1`. "joe:" begins talk. */
+/** An address such as `joe`, `agent:codex` or `session:s-1`. "joe:" begins a sentence, not an address. */
 const NAME = /^@?([A-Za-z0-9](?:[A-Za-z0-9._/:-]{0,126}[A-Za-z0-9])?)$/;
 
 /**
  * Reads one line: `bell NAME "…"`, `whistle NAME "…"`, `hop-out "…"`, or a command of the world. A leading `> ` is
- * allowed. In quotes, `\"` is a quote, `\\` a backslash and `\n` a new line. Only a line that consists of nothing else
- * is a message: talk about a bell is not a bell. Null for talk.
+ * allowed. In quotes, `\"` is a quote, `\\` a backslash and `\n` a new line. The line must contain nothing else: a
+ * sentence about a bell is not a bell. null for any other text.
  */
 export function readTextCommand(line: string): TextCommand | null {
   const text = line.trim().replace(/^>\s*/, '');
@@ -30,7 +30,7 @@ export function readTextCommand(line: string): TextCommand | null {
   if (word === 'bell' || word === 'whistle') {
     const [, name = '', tail = ''] = /^(\S+)\s*(.*)$/s.exec(rest) ?? [];
     const to = NAME.exec(name)?.[1];
-    // "bell joe about it" is talk; a message has quotes, or is cut off where they should be.
+    // "bell joe about it" is ordinary text; a message has quotes, even if its end was cut off.
     if (to === undefined || (tail !== '' && !tail.startsWith('"'))) return null;
     const message = quoted(tail);
     return typeof message === 'string'
@@ -42,7 +42,7 @@ export function readTextCommand(line: string): TextCommand | null {
 
 const unreadable = (form: string, why: string): TextCommand => ({ kind: 'unreadable', why: `${why}; write: ${form}` });
 
-/** The content of one quoted text that is all of `text`. */
+/** The content of the quotes, if `text` is a single quoted text. */
 function quoted(text: string): string | { readonly why: string } {
   if (!text.startsWith('"')) return { why: 'the quotes are missing' };
   let content = '';

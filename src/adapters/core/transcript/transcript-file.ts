@@ -19,7 +19,7 @@ export interface TranscriptFileOptions {
   readonly patience?: number;
 }
 
-/** Also appends several items at once, without another writer's items between them. */
+/** Several items are appended at once, without another writer's items between them. */
 export interface TranscriptFile extends TranscriptSink {
   add(...items: readonly Item[]): void;
 }
@@ -82,7 +82,7 @@ function append(
 
 const LINE_BREAK = 10;
 
-/** Counts the lines of the file. A truncated last line counts, and must be ended before the next item is appended. */
+/** Counts the lines of the file. A truncated last line counts; it is ended before the next item is appended. */
 function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boolean } {
   const { size } = fstatSync(fd);
   const isShorter = size < bytes;
@@ -102,7 +102,7 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
     : { items: lines + 1, bytes: size, isCut: true };
 }
 
-/** Locks the file for one writer at a time. After the wait a writer continues; the numbering shows the conflict. */
+/** Locks the file for one writer. After the wait the writer continues; the numbering then shows the conflict. */
 function lock(file: string, patience: number): () => void {
   for (const until = Date.now() + patience; ; pause()) {
     try {

@@ -74,13 +74,12 @@ export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields)
   channel,
 });
 
-/** The result of a call. */
 export interface ToolResultFields {
   readonly status: 'ok' | 'failed' | 'refused' | 'error';
   /** The denial's code; null if there is none. */
   readonly code?: string | null;
   readonly text: string;
-  /** The agent's situation, if the text describes it; the text is then kept in full. */
+  /** The agent's situation, if the text describes it; such a text is kept in full. */
   readonly situation?: Situation | null;
   /** The ids of the call's evidence entries; null if they are unknown. */
   readonly evidence?: readonly string[] | null;

@@ -18,7 +18,7 @@ import type { McpTask, Tasks } from './tasks.ts';
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 /** The tool whose calls can be tasks. */
 export const TASK_TOOL = 'whistle';
-/** The interval between two looks at a task that hopgate suggests, in milliseconds. */
+/** The polling interval for a task that hopgate suggests to clients, in milliseconds. */
 const POLL_MS = 250;
 
 /** The form of tasks in a version of the protocol: an extension since 2026-07-28, a part of it in 2025-11-25. */
@@ -36,8 +36,8 @@ const declaresTasks = (server: Server, ctx: ServerContext): boolean =>
   connectedClient(server, ctx).capabilities?.extensions?.[EXTENSION] !== undefined;
 
 /**
- * The form in which a client gets a task from this call; null if it wants none. Since 2026-07-28 a client declares that
- * it can poll; in 2025-11-25 it asks for a task in the call.
+ * The form of a task that a client gets from this call; null if it wants none. Since 2026-07-28 a client declares that
+ * it can poll; in 2025-11-25 it requests a task in the call.
  */
 export function wantedTask(server: Server, { params }: CallToolRequest, ctx: ServerContext): TaskForm | null {
   const form = formOf(server);
@@ -63,7 +63,7 @@ export function taskCreated(task: McpTask, form: TaskForm): CallToolResult {
   return result;
 }
 
-/** A server that may answer `tools/call` with a task, which the SDK's own check of results would refuse. */
+/** A server that may answer `tools/call` with a task, which the SDK's own check of results would reject. */
 export class ServerWithTasks extends Server {
   protected override _wrapHandler(
     method: string,

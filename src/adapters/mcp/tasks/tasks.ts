@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { McpOptions } from '../options.ts';
 import type { McpReading } from '../reading.ts';
 
-/** The most milliseconds for which the result of a task is kept. */
+/** Maximum number of milliseconds for which the result of a task is kept. */
 const MOST_KEPT_MS = 24 * 3_600_000;
 /** Milliseconds for which the result of a task is kept after its deadline. */
 const KEPT_MS = 600_000;
@@ -113,7 +113,7 @@ export class Tasks {
     return running.task;
   }
 
-  /** The task of a whistle that an earlier process of this server sent: nobody waits for its answer any more. */
+  /** A task for a whistle that an earlier process of this server sent: nobody waits for its answer any more. */
   async #stored(id: string): Promise<McpTask | null> {
     const found = await this.#reading?.message(id);
     if (!found) return null;

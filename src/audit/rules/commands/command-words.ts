@@ -66,7 +66,7 @@ function readWord(line: string, from: number): ReadWord | null {
   return { value, bare, end: at };
 }
 
-/** True if a shell takes an unquoted word as it is. `first`: the first word of the line, if this is not it. */
+/** True if a shell takes an unquoted word unchanged. `first`: the first word of the line, if this word is another. */
 function isPlain(bare: string, first: string | null): boolean {
   if (bare.startsWith('#') || bare.startsWith('~') || /=(?:.*:)?~/s.test(bare)) return false;
   if (/\{.*(?:,|\.\.).*\}/s.test(bare)) return false;

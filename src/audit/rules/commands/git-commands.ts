@@ -24,7 +24,7 @@ export interface GitReach {
 
 interface GitCall {
   readonly sub: string;
-  /** Long names, or short ones where there is no long one, with the value of each use. */
+  /** The options: by long name, or by short name if there is no long one, with the value of each use. */
   readonly options: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
   /** The paths after `--`. */
@@ -117,12 +117,12 @@ function isRevision(word: string): boolean {
   return name !== '' && plain && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
 }
 
-/** A commit has the message that came along; only without one is it free. */
+/** If the context contains a commit message, the commit must use it; otherwise the message is free. */
 function messageReason({ options }: GitCall, { message: due }: GitReach): Reason | null {
   const given = options.get('message');
   if (given === undefined) return due === null ? unclear('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
-  // Git also joins paragraphs and drops blank lines at both ends.
+  // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
     lines(text)
       .join('\n')
@@ -137,7 +137,7 @@ function pushReason(words: readonly string[], { config: { git } }: GitReach): Re
   if (git === null) return outside('no remote is configured to push to');
   if (words.length > 2) return unclear('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
-  // Without a name, the result names the branch.
+  // If the command names no branch, its result does.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
   return outside(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);

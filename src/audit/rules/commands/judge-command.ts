@@ -7,7 +7,7 @@ import { gitArgumentsReason, gitReason, outside, type Reason, unclear } from './
 
 const MARK = '{args}';
 
-/** The configured test command that words spell; `narrowed` when arguments were added. */
+/** The configured test command that the words form; `narrowed` if arguments were added. */
 export function configuredTest(
   words: readonly string[],
   tests: ProjectConfig['test'],
@@ -25,7 +25,7 @@ export function configuredTest(
   return null;
 }
 
-/** A configured test command without arguments. A `--` that only separates them is removed, too. */
+/** A configured test command without arguments. A `--` that only separates arguments is removed too. */
 export const wholeTest = (run: readonly string[]): readonly string[] =>
   run.filter((word, index) => word !== MARK && !(word === '--' && run[index + 1] === MARK));
 
@@ -40,11 +40,13 @@ export interface AuditedCommand {
   readonly config: ProjectConfig;
   readonly root: string;
   readonly unsafeNoSandbox: boolean;
-  /** The message that commits from here have; null if none came along. */
+  /** The message that commits from here must have; null if the context contains none. */
   readonly message: string | null;
 }
 
-/** The reason why a scope does not let a command run, by the commands that the configuration names; null if it does. */
+/**
+ * The reason why a scope forbids a command, judged by the commands in the configuration; null if it allows the command.
+ */
 export function commandReason(call: AuditedCommand): Reason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
@@ -87,7 +89,7 @@ function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: b
   return words[0] === 'git' ? gitReason(words.slice(1), { ...call, command }) : deployReason(words, config);
 }
 
-/** The server of an upstream must contain what it runs. */
+/** The upstream's server itself must contain the effects of its commands. */
 function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): Reason | null {
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
@@ -95,7 +97,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
   return mayRun && isContained ? null : outside('nothing contains what the server runs');
 }
 
-/** The longest argument that the kernel takes, in bytes. */
+/** The maximum length of an argument that the kernel accepts, in bytes. */
 const LONGEST = 131_071;
 
 function lineReason(value: Json | undefined): Reason | null {

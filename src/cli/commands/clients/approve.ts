@@ -120,7 +120,7 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
   throw usageError('nobody can be asked here', `Answer with "hopgate approve ${item.pending.id} --yes", or --no.`);
 }
 
-/** Continues to watch if a request was answered elsewhere while the person read it. */
+/** Continues to watch if the request was answered elsewhere while the person read it. */
 function goOn(io: Io, error: unknown): void {
   if (!(error instanceof CliError && ['unknown-request', 'already-answered'].includes(error.code))) throw error;
   print(io, error.message);
@@ -141,7 +141,7 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
 
 /** null if the request was left pending. */
 async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<Said['verdict'] | null> {
-  tokenFor(io, item, options); // before a person reads through it for nothing
+  tokenFor(io, item, options); // checked before the person reads the request
   await show(io, item);
   if (item.answer !== null)
     print(io, paint(io, 'yellow', `  ${saidBefore(item.answer)}; your answer replaces that one`));
@@ -180,7 +180,7 @@ function answer(io: Io, item: PendingItem, { verdict, terms }: Said, options: Op
   const said = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
   const token = tokenFor(io, item, options);
   const waits = pendingItems(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
-  // A person who saw an earlier answer replaces it; one who saw none must not replace that of another terminal.
+  // The new answer replaces only an answer that this person has seen, not one from another terminal.
   const done = !waits
     ? null
     : item.answer === null

@@ -58,7 +58,7 @@ export function register(command: Command, io: Io): void {
     .action((options: Options) => serveHttp(io, options));
 }
 
-/** Serves until Ctrl-C; with `open`, a server that runs already is used and stays. */
+/** Serves until Ctrl-C. With `open`, a running server is used and is not ended. */
 export async function serveHttp(io: Io, options: Options): Promise<void> {
   const running = await servedAt(io);
   if (running !== null) {
@@ -167,8 +167,9 @@ async function askCode(io: Io, address: string): Promise<string> {
 }
 
 /**
- * Opens a page with a code in its fragment, which a browser sends to nobody; it works once, for a minute. The browser
- * gets a private file that leads there, because other users can read the arguments of a program.
+ * Opens a page whose address contains a code as its fragment, which browsers do not send. The code works once, for a
+ * minute. The browser gets the path of a private file that redirects to the page, because other users can read the
+ * arguments of a program.
  */
 function openBrowser(io: Io, address: string, code: string, session?: string): void {
   if (!address.startsWith('http:')) throw usageError('a browser cannot open a unix socket', 'Leave out --socket.');

@@ -73,7 +73,7 @@ function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly str
   return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
 }
 
-/** JSON escapes control characters but not bidirectional and zero-width ones; `visible` escapes those. */
+/** JSON does not escape bidirectional and zero-width characters; `visible` does. */
 function whole(io: Io, stored: StoredEntry, order: ParameterOrder): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
   const head = cells(io, stored, order).slice(0, -1).join('  ');

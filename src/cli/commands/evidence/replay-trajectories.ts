@@ -37,7 +37,7 @@ export async function replayTrajectories(io: Io, options: TrajectoryOptions): Pr
     const read = parse(join(folder, file));
     const trajectory = 'why' in read ? null : readTrajectory(id, read.value);
     if (trajectory === null) {
-      // A folder of results holds other JSON files too.
+      // A folder of results may also contain other JSON files.
       if (file.endsWith('.traj') || 'why' in read)
         unread.push({ file, why: 'why' in read ? read.why : 'unknown form' });
       continue;

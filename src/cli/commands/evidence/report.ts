@@ -60,7 +60,7 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
 
 const WIDTH = 200;
 
-/** The part of a remedy about the way, without the list of the tools here. */
+/** The path that a remedy suggests, without the list of the tools here. */
 const wayIn = (remedy: string): string => remedy.split('shortest lawful way: ').at(-1) ?? remedy;
 
 function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {

@@ -69,7 +69,7 @@ async function list(io: Io, options: Options & { readonly all?: boolean }): Prom
     note(io, `WARNING: session ${visible(sessionId)}: ${visible(text)}`);
 }
 
-/** Changes the sessions of a repository that has some. */
+/** Opens the sessions of a repository for a change; does nothing if it has none. */
 async function changing<T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> {
   const root = rootOf(io, options);
   const done = await withStore<T | null>(root, io.env, null, change, 'write');

@@ -82,7 +82,7 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
   if (found === 0 && !io.json) print(io, 'No sessions yet.');
 }
 
-/** Prints where the store says something else than its entries. */
+/** Prints where the store's columns and caches contradict its entries. */
 async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]): Promise<readonly StoreProblem[]> {
   const all = (await store.problems?.()) ?? [];
   const isAsked = (sessionId: string | null) =>
@@ -237,7 +237,7 @@ const WIDTH = 160;
 function printVerdict(io: Io, verdict: ForeignVerdict): void {
   const { sessionId, ok, chain, seal, audit, findings = [] } = verdict;
   const { entries, steps, denials, visits, violations, gaps } = audit.counts;
-  // A session that goes on may be in the middle of a visit.
+  // An open session may be in the middle of a visit.
   const isUnderWay = audit.gaps.length === gaps && audit.gaps.every(({ kind }) => kind === 'open-visit');
   const word = !ok
     ? paint(io, 'red', 'violated')

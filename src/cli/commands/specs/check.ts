@@ -65,7 +65,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   const machine = path === undefined ? await missingHere(root, config, io) : [];
   const { proofs, notes } = examineSpecs(specs);
   warnings.push(...notes);
-  // The warnings already include exits without a binding.
+  // Exits without a binding are already among the warnings.
   const broken = proofs.filter(({ holds, property }) => !holds && property !== 'bound');
   if (broken.length > 0) io.exitCode = 1;
 
@@ -182,7 +182,7 @@ function printProofs(io: Io, proofs: readonly Proof[], broken: readonly Proof[])
 const warningLine = (io: Io, { code, path, message, suggestion }: SpecWarning): string =>
   `${code === 'operator-only' ? paint(io, 'dim', 'note   ') : paint(io, 'yellow', 'warning')}  ${path}: ${message}${suggestion ? `; ${suggestion}` : ''}`;
 
-/** The parts of this machine that the configuration names and that are missing or damaged. */
+/** The programs and folders that the configuration names and that are missing or damaged. */
 async function missingHere(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
   const all = [
     await git(io, runProgram),
@@ -212,7 +212,7 @@ function idleGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string
   );
 }
 
-/** "hopgate init" proposes it, also for a README that does not exist yet. */
+/** "hopgate init" proposes README.md even if it does not exist yet. */
 const USUAL = '*.md';
 
 /** The repository's files that git tracks, and also those that it does not ignore; empty without git. */

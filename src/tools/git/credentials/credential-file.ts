@@ -5,7 +5,7 @@ import { failed, type Stop } from '../../workspace/outcome.ts';
 
 export interface Places {
   readonly env: { readonly [name: string]: string | undefined };
-  /** Folders that agents can read or write. */
+  /** Folders that agents can read or write; a credential in them would not be secret. */
   readonly reach: readonly string[];
 }
 

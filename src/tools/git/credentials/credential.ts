@@ -40,7 +40,7 @@ export async function loginFor(
   };
 }
 
-/** The operator's proxy as variables of git. It is in no command line, because it may hold a password. */
+/** The operator's proxy as variables of git. It is not in a command line, because it may contain a password. */
 function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | Stop {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');

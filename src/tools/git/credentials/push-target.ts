@@ -18,7 +18,6 @@ export interface NetworkTarget {
   readonly user: { readonly name: string; readonly password: string | null } | null;
 }
 
-/** The destination of a push. */
 export type PushTarget = NetworkTarget | { readonly kind: 'local'; readonly url: string; readonly path: string };
 
 const NETWORK =

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LayoutLimits } from '../mounts/layout.ts';
 
-/** A hierarchy in which this process may create groups, and the file of each limit (null if it lacks that). */
+/** A hierarchy in which this process may create groups, and the file of each limit; null if it lacks the limit. */
 interface Hierarchy {
   readonly folder: string;
   readonly processes: string | null;
@@ -19,9 +19,8 @@ export interface Cgroups {
   create(limits: LayoutLimits): ControlGroup;
 }
 
-/** The groups of one run. */
 export interface ControlGroup {
-  /** Moves a process into the groups. A process that has already exited is ignored. */
+  /** Moves a process into the groups. Ignores a process that has already exited. */
   join(pid: number): Promise<void>;
   /** True if the groups contain this process and no other. */
   holdsOnly(pid: number): boolean;

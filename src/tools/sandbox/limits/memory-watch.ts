@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const INTERVAL_MS = 200;
 
 /**
- * Limits the memory of a sandbox where no cgroup does: if its processes together use more, the largest one is killed,
- * as the kernel does it in a cgroup. A limit of the kernel for each process would count reserved addresses too, of
- * which sanitizers need terabytes, and would not apply to all processes together.
+ * Limits the memory of a sandbox if no cgroup can: if its processes together use more, the largest one is killed, as in
+ * a cgroup. A kernel limit for each process would also count reserved addresses, of which sanitizers need terabytes,
+ * and would not apply to all processes together.
  *
  * @param first the first process of the sandbox; null until it has started
  * @returns a function that ends the watch
@@ -20,7 +20,7 @@ export function watchMemory(first: () => number | null, bytes: number): () => vo
 }
 
 /**
- * The processes of a sandbox, by the first one: those of its namespace. To read a namespace needs a right over the
+ * The processes of a sandbox: those of the namespace of its first process. Reading a namespace needs a right over the
  * process, which root in a container may lack; then the first process and its descendants, which are the same.
  */
 function membersOf(init: string): readonly string[] {

@@ -13,7 +13,7 @@ export const FD = { seccomp: 3, status: 4, args: 5, go: 6, channel: 7 } as const
 
 const NAMESPACES = ['user', 'pid', 'ipc', 'uts', 'cgroup'];
 const USR_LINKS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-// A fresh /proc leaves these writable to host uid 0 even without capabilities.
+// In a fresh /proc, host uid 0 could write these even without capabilities.
 const PROC_COVERED = ['sys', 'irq', 'bus', 'acpi', 'scsi', 'fs', 'mtrr', 'sysrq-trigger'];
 const SHARED_MEMORY_BYTES = 64 << 20;
 
@@ -22,7 +22,7 @@ export const OTHER = 'other';
 
 export type OverlayMount = Extract<Mount, { kind: 'overlay' }>;
 
-/** The overlays of a layout: that of the tree, then a second one if there is one. */
+/** The overlays of a layout: that of the tree, and optionally a second one. */
 export const overlaysOf = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'root'>): readonly OverlayMount[] =>
   mounts
     .filter((mount): mount is OverlayMount => mount.kind === 'overlay')
@@ -31,7 +31,10 @@ export const overlaysOf = ({ mounts, root }: Pick<SandboxLayout, 'mounts' | 'roo
 /** The layout fields that change the fixed arguments. */
 export type Networking = Pick<SandboxLayout, 'network'>;
 
-/** The arguments that contain, the same for every command. Later arguments can only add paths that the command sees. */
+/**
+ * The arguments that contain the command, the same for every command. Later arguments can only add paths that the
+ * command sees.
+ */
 export function fixedArguments({ network }: Networking, supportFiles: SupportFiles): string[] {
   return [
     ...NAMESPACES.map((name) => `--unshare-${name}`),
@@ -57,7 +60,7 @@ export function layoutArguments(
     ...['--size', `${layout.limits.tmpBytes}`, '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp'],
     ...['--size', `${layout.limits.homeBytes}`, '--tmpfs', SANDBOX_HOME],
-    // Java prints a message if it has to create it.
+    // Exists, because Java would print a message when it creates it.
     ...['--perms', '0700', '--dir', `${SANDBOX_HOME}/.java/.userPrefs`],
     ...layout.mounts.flatMap((mount) => mountArguments(mount, overlaysOf(layout), supportFiles)),
     ...['--remount-ro', '/', '--chdir', layout.chdir],
@@ -72,14 +75,14 @@ function systemArguments(supportFiles: SupportFiles): string[] {
     ),
     ...etcPaths().flatMap((path) => ['--ro-bind', path, path]),
     ...timezoneArguments(),
-    // Debian's Ruby installs gems there.
+    // The folder into which Debian's Ruby installs gems.
     ...['--ro-bind-try', '/var/lib/gems', '/var/lib/gems'],
     ...supportFiles.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
     ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, [], supportFiles)),
   ];
 }
 
-/** As a link if it is one, because programs read the timezone's name from its target. */
+/** A link stays a link, because programs read the timezone's name from its target. */
 function timezoneArguments(): string[] {
   const path = '/etc/localtime';
   const real = realpathIfAny(path);
@@ -127,7 +130,7 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
   }
 }
 
-/** The place of a path in the mounted overlay that shows it. */
+/** The path, in the mounted overlay, of a file that the overlay shows. */
 function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
   const isOther = other !== undefined && !isWithin(tree!.target, target);
   const { target: top } = isOther ? other : tree!;

@@ -7,7 +7,7 @@ import { DEFAULT_MASKS } from '../../../spec/policy/default-masks.ts';
 
 /** The default mask of files that hold keys or only certificates. */
 const PEM = '*.pem';
-/** Larger than any bundle of certificates. */
+/** Maximum size of a file that is read; bundles of certificates are smaller. */
 const MAX_BYTES = 2 << 20;
 const BLOCK = /-----BEGIN ([^-]+)-----[\s\S]*?-----END \1-----/g;
 

@@ -5,11 +5,11 @@ import type { LayerFile } from './mask-layer.ts';
 
 /** The access time of a cover that no command has read, in seconds since 1970. */
 export const UNREAD_SECONDS = 1;
-/** Each cover takes 0.2 ms per command. */
+/** Maximum number of covers: each takes 0.2 ms per command. */
 const MOST = 100;
 
 /**
- * The empty covers of masked files of which a read is noticed: first those outside of `node_modules`.
+ * The empty covers of masked files whose reading is detected: first those outside of `node_modules`.
  *
  * @param root absolute path of the repository
  */
@@ -48,5 +48,5 @@ const lookAt = (path: string) => lstatSync(path, { throwIfNoEntry: false });
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
 const isOfPackage = (path: string): boolean => path.split('/').includes('node_modules');
 
-/** False if the layer shows the folder with another mode than it has: its copy would look like a change. */
+/** False if the layer shows the folder with another mode, because its copy would then look like a change. */
 const keepsMode = (folder: string): boolean => process.getuid!() === 0 || (lstatSync(folder).mode & 0o700) === 0o700;

@@ -24,12 +24,12 @@ const KEPT: { readonly [section: string]: { readonly [key: string]: RegExp } } =
 
 const HOST = String.raw`[\w.-]+(?::\d+)?`;
 const PATH = String.raw`[\w.~+][\w./~+-]*`;
-/** An address without a password or token: no user for https, no query. */
+/** Matches an address that contains no password or token: no user name for https, no query. */
 const ADDRESS = new RegExp(
   `^(?:(?:https?|git)://${HOST}/${PATH}|file:///${PATH}|ssh://(?:[\\w.-]+@)?${HOST}/${PATH}|[\\w.-]+@[\\w.-]+:/?${PATH}|/?${PATH})$`,
 );
 
-/** The settings of remotes and branches with which git compares a branch with the one it follows, and of submodules. */
+/** The settings of remotes and branches by which git compares a branch with its upstream, and of submodules. */
 const KEPT_BY_NAME: typeof KEPT = {
   remote: { url: ADDRESS, fetch: /^\+?refs\/[\w./*-]+:refs\/[\w./*-]+$/ },
   submodule: { active: /^(?:true|false)$/ },
@@ -56,7 +56,7 @@ function keptSection(
  */
 export const formatOnly = (config: string): string => keptSettings(config, false);
 
-/** Returns the format settings, and the remotes and branches without credentials; commands see it instead. */
+/** Returns the configuration that commands see: format settings, and remotes and branches without secrets. */
 export const withoutCredentials = (config: string): string => keptSettings(config, true);
 
 function keptSettings(config: string, byName: boolean): string {

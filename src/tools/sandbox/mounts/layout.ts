@@ -33,8 +33,8 @@ export interface SandboxLayout {
   /** Share the host's network. If false, the sandbox has its own network with only loopback. */
   readonly network: boolean;
   /**
-   * Hand the connections to {@link PROXY} in the sandbox's own network to the caller (`onConnection` of the options),
-   * so that the engine can run a proxy for the command. Not with `network`.
+   * Passes the connections to {@link PROXY} in the sandbox's own network to the caller (`onConnection` of the options),
+   * which can then run a proxy for the command. Not with `network`.
    */
   readonly proxy?: boolean;
   /**

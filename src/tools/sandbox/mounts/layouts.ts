@@ -19,13 +19,13 @@ export interface TreeRequest extends BaseRequest {
   readonly overlayBytes?: number;
   /** Mounts that cover the git objects of masked files; they come last. */
   readonly objects?: readonly Mount[];
-  /** Git's configuration of the system; none by default. */
+  /** A system configuration for git; none by default. */
   readonly gitConfig?: string;
 }
 
 /**
- * More masked files than this are covered by the layer of an overlay, also in read-only layouts: each further mount
- * takes longer than the previous one.
+ * Maximum number of masked files that are covered by mounts. More are covered by the layer of an overlay, also in
+ * read-only layouts, because each further mount takes longer than the previous one.
  */
 const MOST_MOUNTED = 100;
 /** Maximum bytes that a command may write to an overlay. */
@@ -48,8 +48,8 @@ export function readOnlyLayout(request: TreeRequest): SandboxLayout {
 }
 
 /**
- * ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Others, such as network file systems, may not work as the lower layer
- * of an overlay.
+ * Local file systems: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Others, such as network file systems, may not work
+ * as the lower layer of an overlay.
  */
 const UNDER_OVERLAYS = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0xf2f52010, 0x2fc12fc1];
 
@@ -121,8 +121,8 @@ export function editLayout(request: TreeRequest, name: 'edit' | 'explore' = 'edi
 }
 
 /**
- * The layout of edit, so that linters and builds can write their caches and outputs, and git its index. Where an
- * overlay cannot show the whole tree, it is read-only.
+ * The layout of `edit`, in which linters and builds can write their caches and outputs, and git its index; everything
+ * is discarded. Where an overlay cannot show the whole tree, the tree is read-only.
  */
 export const exploreLayout = (request: TreeRequest): SandboxLayout =>
   request.overlay && isPlain(request.root) ? editLayout(request, 'explore') : readOnlyLayout(request);

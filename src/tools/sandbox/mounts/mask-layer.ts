@@ -21,7 +21,7 @@ interface Layer {
 }
 
 const layers = new Map<string, Layer[]>();
-/** Longer than any command runs: a layer must not be removed while a command uses it. */
+/** Longer than any command runs, because a layer must not be removed while a command uses it. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
@@ -80,7 +80,7 @@ function build(folder: string, root: string, folders: ReadonlyMap<string, Stats>
   }
   for (const [path, stats] of [...folders].reverse()) {
     own(join(folder, path), stats);
-    // We must be able to remove it. The owner of the folder may change its mode in an overlay anyway.
+    // The mode lets hopgate remove the folder. In an overlay, the owner of the folder could change its mode anyway.
     chmodSync(join(folder, path), (stats.mode & 0o7777) | (process.getuid!() === 0 ? 0 : 0o700));
   }
 }

@@ -6,7 +6,7 @@ import type { Mount } from '../mount.ts';
 import type { LayerFile } from './mask-layer.ts';
 import { readFolder } from './read-folder.ts';
 
-/** The place of the real objects of a repository in a sandbox where git writes its new ones to memory. */
+/** The place of a repository's real objects in a sandbox in which git writes new objects to memory. */
 const objectsPlace = (at: number): string => `/var/git-objects${at === 0 ? '' : `-${at}`}`;
 /** Maximum size of the objects that a command may write there. */
 const OBJECTS_BYTES = 256 << 20;

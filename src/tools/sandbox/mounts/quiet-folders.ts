@@ -13,8 +13,8 @@ interface Hit {
 
 /**
  * The meaning of a folder's names. In `objects`, the folder belongs to a repository that is already known. In `refs`
- * and `logs`, names are branch names (`secrets/a`, `config`), so that only names with a dot, which no branch has, count
- * as masked.
+ * and `logs`, names are branch names (`secrets/a`, `config`), so only names that begin with a dot, which no branch has,
+ * count as masked.
  */
 type Names = 'paths' | 'objects' | 'branches';
 
@@ -46,8 +46,8 @@ export interface QuietFindings {
 const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', refs: 'branches', logs: 'branches' };
 
 /**
- * The start of a search if a folder may contain thousands of folders that rarely change: `node_modules`, and those in
- * which git keeps objects and refs; else null.
+ * The start of a search if a folder may contain thousands of folders that rarely change (`node_modules`, and those in
+ * which git keeps objects and refs), so that the search is cached; else null.
  *
  * @param inGit the folder lies in a git folder
  */
@@ -131,7 +131,7 @@ function list(
   const isStore = names !== 'objects' && isObjectStore(entries);
   const kind = isGit && isGitFolder(entries) ? 'repository' : isStore ? 'store' : 'other';
   const listing: Listing = { stamp, names, hits, folders, kind, hasGitFile };
-  // Without a HEAD, `objects` decides whether the folder is a repository.
+  // If there is no HEAD, `objects` decides whether the folder is a repository.
   const isSettled = stamp !== null && (kind === 'repository' || !isGitFolder(entries));
   if (isSettled) listings.set(path, listing);
   else listings.delete(path);

@@ -12,7 +12,7 @@ export const SANDBOX_ID = 1000;
 /** The sandbox's own host name; it resolves to the loopback address. */
 export const HOST_NAME = 'peripheral';
 
-/** The files that a sandbox needs besides the system's, and the folder to mount overlays in. */
+/** The files that a sandbox needs in addition to the system's, and the folder in which overlays are mounted. */
 export interface SupportFiles {
   readonly folder: string;
   readonly emptyFile: string;

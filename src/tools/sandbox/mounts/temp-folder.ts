@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atExit } from '../at-exit.ts';
 
-/** Contains the pid namespace too: a pid of another namespace means nothing here. */
+/** The identity includes the pid namespace, because a pid of another namespace means nothing here. */
 const PREFIX = `hopgate-sandbox-${/\d+/.exec(readlinkIfAny('/proc/self/ns/pid'))?.[0] ?? '0'}-`;
 
 /** Retries, because a launcher that was killed a moment ago may still add its pipes to a folder during the removal. */

@@ -109,7 +109,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const note = ({ hits, repositories, stores, gitFiles, folders }: QuietFindings) => {
     for (const hit of hits) cover(hit.path, hit.entry);
-    // A folder of packages may be very long, so its lists are not spread into arguments.
+    // Added one by one: a folder of packages may be too long for spread arguments.
     for (const each of folders) found.folders.push(each);
     found.repositories.push(...repositories);
     found.stores.push(...stores);
@@ -163,7 +163,7 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
 const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
   maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
-/** The same for an overlay, whose layer covers the files and adds `more`. Git assumes them unchanged. */
+/** The same mounts for an overlay, whose layer covers the files and adds `more`. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
@@ -184,7 +184,7 @@ export function maskOverlay(
 
 /**
  * Copies of the indexes of all repositories whose work trees are in the root, in which git assumes the covered files to
- * be unchanged; only those in which that makes a difference.
+ * be unchanged. Only repositories that track such files.
  */
 function maskedIndexes(root: string, scan: TreeScan): { readonly path: string; readonly text: Buffer }[] {
   const covered = [...scan.maskedFiles, ...scan.maskedFolders];
@@ -236,12 +236,12 @@ export const outerGitMounts = (root: string, scan: TreeScan): Mount[] =>
     ...indexMounts(root, scan).filter(({ target }) => isWithin(folder, target)),
   ]);
 
-/** Mounts that cover the indexes, where no layer of an overlay does. */
+/** Mounts that cover the indexes, if no layer of an overlay does. */
 const indexMounts = (root: string, scan: TreeScan): Mount[] =>
   maskedIndexes(root, scan).map(({ path, text }) => ({ kind: 'text-file', target: path, text, isOpen: true }));
 
 /**
- * The same as an overlay, where git may write.
+ * The same as an overlay, in which git may write.
  *
  * @param bytes maximum size of what a command writes
  * @param objects mounts that cover the objects of masked files

@@ -13,7 +13,7 @@ import { commandReport, notKept } from '../report.ts';
 import { Job, type Jobs, MOST_JOBS, type RunJob } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
-/** How long the first answer waits for the command to end: a command that fails at once says so at once. */
+/** How long the first answer waits for the command to end, to report an early failure at once. */
 const FIRST_MS = 500;
 
 /** The context that a job was started in, and the check of masked files. */
@@ -96,7 +96,7 @@ function read(job: Job, isFirst = false): ToolReport {
   const { text: stdout, truncated } = isFirst && job.isFollowed ? job.look() : job.take();
   const about = { job: job.id, running: job.isRunning };
   if (job.result === null) return { outcome: { status: 'ok', result: { ...about, stdout, truncated } }, effects: [] };
-  // A stopped command is a result here, not an aborted call.
+  // A command that was stopped on request is a result, not an aborted call.
   const result = { ...job.result, stdout, stderr: '', truncated, aborted: false };
   return commandReport(context, result, [], {
     ...notKept(discarded.map((path) => ({ path, why: WHY }))),

@@ -72,7 +72,7 @@ export class Job {
       });
   }
 
-  /** Passes on what the command prints from now on. */
+  /** From now on, passes the command's output to this function. */
   follow(onText: (text: string) => void): void {
     this.#follow = onText;
   }
@@ -94,7 +94,7 @@ export class Job {
     return this.#last;
   }
 
-  /** True if something else shows the output. */
+  /** True if the output is already shown elsewhere. */
   get isFollowed(): boolean {
     return this.#follow !== null;
   }

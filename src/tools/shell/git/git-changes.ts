@@ -10,7 +10,7 @@ import { readWritten } from '../written-file.ts';
 export interface GitChanges {
   /** The reason why the command's changes of files must be discarded too; null if they may be kept. */
   readonly spoils: string | null;
-  /** Changes that look like a success to the command: commits, branches, tags, settings. */
+  /** Changes that the command takes for a success, although they are discarded: commits, branches, tags, settings. */
   readonly lost: readonly string[];
   /** The command staged or unstaged something. */
   readonly staged: boolean;
@@ -29,9 +29,9 @@ const UNDER_WAY = {
 const STASH = 'refs/stash';
 
 /**
- * Compares a repository with what a command left in the overlay of its git folders. Files are read as text; git does
- * not run, because the command may have written its configuration and hooks. The result selects words and protects the
- * agent's own work: nothing of the overlay's git folders reaches the repository in any case.
+ * Compares a repository with its state in the overlay after a command. Files are read as text; git does not run,
+ * because the command may have written its configuration and hooks. The result only selects messages and protects the
+ * agent's own work: the overlay's git folders never reach the repository.
  *
  * @param top the folder that the overlay shows
  * @returns null if the command changed nothing that matters
@@ -100,7 +100,7 @@ function stashLeft(before: Refs, after: Refs): string | null {
   return 'it left changes in a stash, which no later command would find. Take them out in the same command line (git stash pop), or do without the stash';
 }
 
-/** The words if HEAD is at another commit now, unless the command only committed, which changes no file. */
+/** The message if HEAD is at another commit now; null if the command only committed, which changes no file. */
 function headMoved(was: RepositoryFolders, now: RepositoryFolders, before: Refs, after: Refs): string | null {
   if (commitOf(before) === commitOf(after)) return null;
   const steps = newSteps(was, now);

@@ -23,7 +23,7 @@ export function gitOf(
   return outer && view.other ? gitChanges(outer.repository, outer.folder, view.other) : null;
 }
 
-/** The changes of the repository of a submodule, by its name. */
+/** Changes of a submodule's repository; they are labelled with the submodule's name. */
 function ofModule(root: string, folders: RepositoryFolders, view: OverlayView): GitChanges | null {
   const changes = gitChanges(folders, root, view);
   const name = relative(modulesOf(root), folders.gitDir);
@@ -43,7 +43,7 @@ function together(own: GitChanges | null, modules: readonly (GitChanges | null)[
 /** The root's own `.git`, which is writable in the overlay and always discarded. */
 export const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
 
-/** A masked file that is still empty, as a command sees it: git wrote it back, as `git stash` does. */
+/** A masked file that is still empty, as a command sees it, because git wrote it back, as `git stash` does. */
 export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
   change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 

@@ -56,6 +56,8 @@ it('hopgate par --propose shows the change with its proof and the replay of the 
     await session.start('explore');
     expect((await session.step({ tool: 'musn-log', args: {} })).ok).toBe(false);
     await session.step({ tool: 'read', args: { path: 'a.txt' } });
+    // The review names this place, too; the evidence says that nothing was refused there.
+    expect((await session.hop({ to: 'discipline', exit: 'hop-discipline', reason: 'plan' })).ok).toBe(true);
     expect(await session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'done' })).toMatchObject({ ok: true });
     expect((await session.stop('done')).ok).toBe(true);
     await session.detach();

@@ -22,11 +22,21 @@ export interface Proposal {
 /** The factor by which a passed time limit is raised. */
 const RAISE = 2;
 
+/** The peripherals in which the evidence of the reviewed sessions has refusals of a tool, by the tool. */
+export type RefusedIn = ReadonlyMap<string, ReadonlySet<string>>;
+
 /**
  * Changes of a spec set that answer the problems of at least `least` reviews: a longer time limit, and a tool that only
  * observes. A refused tool that acts is left to the author, because refusing it may be the purpose of the spec. Pure.
+ *
+ * @param refusedIn reviews do not say where a tool was refused; without it the visits of the reviews decide
  */
-export function proposeChanges(specs: SpecSet, pars: readonly Par[], least: number): Proposal {
+export function proposeChanges(
+  specs: SpecSet,
+  pars: readonly Par[],
+  least: number,
+  refusedIn: RefusedIn = new Map(),
+): Proposal {
   const changed = new Map<string, PeripheralSpec>();
   const changes: ProposedChange[] = [];
   const open: Proposal['open'][number][] = [];
@@ -49,7 +59,8 @@ export function proposeChanges(specs: SpecSet, pars: readonly Par[], least: numb
       }
     } else if (tool !== undefined) {
       const effect = specs.tools[tool]?.effect;
-      const visited = placesOf(pars, text).filter((id) => now(id) && !now(id)!.tools.includes(tool));
+      const places = [...(refusedIn.get(tool) ?? placesOf(pars, text))];
+      const visited = places.filter((id) => now(id) && !now(id)!.tools.includes(tool));
       if (effect === undefined) leave(`the catalogue has no tool "${tool}"`);
       else if (effect !== 'observe') leave(`${tool} changes something (${effect}): only its author should allow it`);
       else if (visited.length !== 1) leave(`the reviews name no single peripheral: ${visited.join(', ') || 'none'}`);

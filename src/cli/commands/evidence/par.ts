@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { fieldsOf } from '../../../base/json.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
+import { bodyOf } from '../../../evidence/bodies.ts';
 import {
   type Aggregate,
   aggregatePars,
@@ -45,18 +47,24 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
   const since = options.since === undefined ? Number.NEGATIVE_INFINITY : instant(options.since, Date.now());
   const pars = await withStore<readonly Par[] | null>(root, io.env, [], async (store) => {
     const found: Par[] = [];
+    const refusedIn = new Map<string, Set<string>>();
     const sessions = (await chosenSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
     for (const { sessionId } of sessions) {
       for await (const stored of store.entries(sessionId)) {
         const review = Date.parse(stored.entry.at) < since ? null : reviewOf(stored);
         if (review) found.push(review);
+        const { peripheral } = stored.entry;
+        const body = bodyOf(stored.entry.body);
+        if (peripheral === null || body?.event !== 'denial' || body.code !== 'tool-not-allowed') continue;
+        const tool = String(fieldsOf(body.request)['tool']);
+        refusedIn.set(tool, (refusedIn.get(tool) ?? new Set()).add(peripheral));
       }
     }
     if (!options.propose) return found;
     const { propose } = await import('./propose.ts');
     const reviewed = new Set(found.map((review) => review['session/id']));
     const own = sessions.filter(({ sessionId }) => reviewed.has(sessionId));
-    await propose(io, root, found, { store, sessions: own, least: options.least });
+    await propose(io, root, found, { store, sessions: own, least: options.least, refusedIn });
     return null;
   });
   if (pars === null) return;

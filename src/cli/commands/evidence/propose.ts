@@ -1,4 +1,4 @@
-import { type Proposal, proposeChanges } from '../../../audit/infer/propose-changes.ts';
+import { type Proposal, proposeChanges, type RefusedIn } from '../../../audit/infer/propose-changes.ts';
 import { type Proof, proveProperties } from '../../../audit/properties/prove.ts';
 import { plural, visible } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
@@ -14,10 +14,15 @@ export async function propose(
   io: Io,
   root: string,
   pars: readonly Par[],
-  { store, sessions, least }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number },
+  {
+    store,
+    sessions,
+    least,
+    refusedIn,
+  }: { store: EvidenceStore; sessions: readonly SessionSummary[]; least: number; refusedIn: RefusedIn },
 ): Promise<void> {
   const { specs } = await openProject(root, io.env);
-  const proposal = proposeChanges(specs, pars, least);
+  const proposal = proposeChanges(specs, pars, least, refusedIn);
   const isChanged = proposal.changes.length > 0;
   const proofs = isChanged ? proveProperties(proposal.specs) : [];
   const held = new Set(isChanged ? proveProperties(specs).flatMap((each) => (each.holds ? [each.property] : [])) : []);

@@ -194,6 +194,15 @@ async function cutEverywhere(
   return breaks;
 }
 
+/** Runs an agent of a node that connects at some time, until it has. */
+async function connected(call: (key: string) => Promise<unknown>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const reply = (await call(`first-${tries}`)) as { readonly ok: boolean };
+    if (reply.ok) return;
+    expect(reply).toMatchObject({ error: { code: 'agent-unreachable' } });
+  }
+}
+
 const counting = (url: string): string =>
   `{ location: local, driver: http, url: "${url}", honours: [fs, shell, http] }`;
 
@@ -215,7 +224,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
     expect(there.down).toBeGreaterThan(300 / STEP);
 
     b.cli('agency', 'connect', `http://127.0.0.1:${wire}`, '--token-file', tokenFile, '--agency', b.agency);
-    expect(await callA('first', 'laptop')).toMatchObject({ ok: true });
+    await connected((key) => callA(key, 'laptop'));
     const back = await cutEverywhere(b, b, (key) => callA(key, 'laptop'), 'back');
     expect(back.up).toBeGreaterThan(50 / STEP);
     expect(back.down).toBeGreaterThan(150 / STEP);
@@ -232,12 +241,7 @@ describe.skipIf(!canMakeMachines())('two machines', () => {
       b.agents(`laptop: ${counting(await b.call('agent', 2_000))}\n`);
       const url = `http://${ADDRESS.a}:4781`;
       b.cli('agency', 'connect', url, '--token-file', tokenFile, '--agency', b.agency);
-      // The laptop connects at some time.
-      for (let tries = 0; ; tries++) {
-        const reply = (await callA(`first-${tries}`, 'laptop')) as { readonly ok: boolean; readonly error?: object };
-        if (reply.ok) break;
-        expect(reply).toMatchObject({ error: { code: 'agent-unreachable' } });
-      }
+      await connected((key) => callA(key, 'laptop'));
       expect(() => ip(`-n ${spaceOf('a')} route get ${LAN}.2`)).toThrow('unreachable');
       const during = callA('during', 'laptop');
       while ((await b.call('starts', '\nduring')) === 0) await sleep(20);

@@ -12,7 +12,7 @@ interface Mask {
   matches?: Glob;
 }
 
-/** Size of the cache of folders; a walk asks about each file of the same folder. */
+/** Size of the cache of paths: a walk asks about each file of a folder, and an agent names the same files again. */
 const REMEMBERED = 4096;
 
 /**
@@ -32,22 +32,18 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
     return glob === null ? [] : [{ excepts, glob }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
-  const folders = new Map<string, boolean>();
-  const isMaskedFolder = (path: string): boolean => {
-    let is = folders.get(path);
-    if (is === undefined) {
-      is = isMaskedPath(path);
-      if (folders.size >= REMEMBERED) folders.clear();
-      folders.set(path, is);
-    }
-    return is;
-  };
+  const known = new Map<string, boolean>();
   const isMaskedPath = (path: string): boolean => {
+    const before = known.get(path);
+    if (before !== undefined) return before;
     const slash = path.lastIndexOf('/');
-    if (slash > 0 && isMaskedFolder(path.slice(0, slash))) return true;
-    const last = path.slice(slash + 1);
-    const spellings = spellingsOf(last);
-    return spellings.some(mayBeMasked) && hides(masks, path, spellings);
+    const spellings = spellingsOf(path.slice(slash + 1));
+    const is =
+      (slash > 0 && isMaskedPath(path.slice(0, slash))) ||
+      (spellings.some(mayBeMasked) && hides(masks, path, spellings));
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(path, is);
+    return is;
   };
   return (relPath) => relPath !== '' && (isCredential(relPath) || isMaskedPath(relPath));
 }

@@ -23,10 +23,21 @@ export async function runTool(
   backend: ToolBackend,
   plan: StepPlan,
   grant: Grant,
-  { sessionId, ...watch }: CallWatch & Pick<ToolCall, 'sessionId' | 'state' | 'signal'>,
+  watch: CallWatch & Pick<ToolCall, 'sessionId' | 'state'>,
 ): Promise<ToolReport> {
+  let { signal } = watch;
   try {
-    const report = await backend.run({ tool: plan.tool, args: plan.args, grant, sessionId, ...watch });
+    const report = await backend.run({
+      ...watch,
+      tool: plan.tool,
+      args: plan.args,
+      grant,
+      // Without a caller's signal: one that never aborts. Most tools that answer at once ask for none.
+      get signal() {
+        signal ??= new AbortController().signal;
+        return signal;
+      },
+    });
     const { outcome, effects, observed, state } = asJson(report) as unknown as ToolReport;
     if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('it answered without an outcome');
     const problem =
@@ -70,7 +81,9 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
  */
 const isKeptApart = (value: Json): boolean =>
   looksKept(value) ||
-  ((typeof value === 'object' || typeof value === 'string') && JSON.stringify(value).length > INLINE_BYTES);
+  (typeof value === 'object' && JSON.stringify(value).length > INLINE_BYTES) ||
+  // A character takes at most six.
+  (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
 
 /** The evidence form of a value: the value, or `{ blob, bytes }`. */
 export async function keep(store: EvidenceStore, value: Json): Promise<Json> {

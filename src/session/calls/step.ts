@@ -40,13 +40,17 @@ export async function step(
     approver,
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
-  const { signal = new AbortController().signal, onOutput, messageId } = call;
+  const { signal, onOutput, messageId } = call;
   const onBackground = (command: BackgroundCommand) => {
     calls.keepDuring(command.ended);
     call.onBackground?.(command);
   };
-  const given = { ...(onOutput ? { onOutput } : {}), ...(messageId ? { messageId } : {}) };
-  const watch = { signal, ...given, onBackground, approval };
+  const given = {
+    ...(signal ? { signal } : {}),
+    ...(onOutput ? { onOutput } : {}),
+    ...(messageId ? { messageId } : {}),
+  };
+  const watch = { ...given, onBackground, approval };
   return run(calls, request, decision.plan, watch);
 }
 
@@ -55,7 +59,7 @@ async function run(
   calls: SessionCalls,
   request: Request,
   plan: StepPlan,
-  how: CallWatch & { readonly signal: AbortSignal; readonly approval: GivenApproval | null },
+  how: CallWatch & { readonly approval: GivenApproval | null },
 ): Promise<StepResult> {
   const { approval, ...watch } = how;
   const { store } = calls.parts;

@@ -128,6 +128,7 @@ const FEW = 16;
 /** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
 export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
+  if (more.length === 1 && files.includes(more[0]!)) return files;
   const known = more.length < FEW ? null : new Set(files);
   const fresh = [...new Set(more)].filter((file) => !(known ? known.has(file) : files.includes(file)));
   return fresh.length === 0 ? files : [...files, ...fresh.slice(0, max - files.length)];

@@ -1,14 +1,22 @@
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { createSession } from '../../src/session/open.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { timeOrderedId } from '../../src/stores/time-ordered.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
 import { type Pace, paceOf } from './pace.ts';
 
 const specs = await loadSpecs('default');
-const result = { path: 'src/gate/decide.ts', text: 'x'.repeat(200) };
+/** Answers at once, so that nothing but the step is measured. */
+const reader: ToolBackend = {
+  name: 'bench',
+  tools: ['read'],
+  run: async ({ args }) => ({
+    outcome: { status: 'ok', result: { path: args['path'] ?? null, text: 'x'.repeat(200) } },
+    effects: [],
+  }),
+};
 
 /** A session in explore, in DIAGNOSE, whose tools answer at once. Its ids are those of a real session. */
 export async function exploringAt(store: EvidenceStore, root: string): Promise<Session> {
@@ -17,7 +25,7 @@ export async function exploringAt(store: EvidenceStore, root: string): Promise<S
       store,
       clock: Date,
       ids: { next: (kind) => `${kind[0]}-${timeOrderedId()}` },
-      backends: [scriptedBackend({ read: result })],
+      backends: [reader],
       approver: null,
     },
     { specs, config: DEFAULT_PROJECT_CONFIG, agent: 'bench', root, unsafeNoSandbox: false, version: '0.0.0' },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
@@ -38,7 +38,8 @@ export function entryRows(rows: number, sessions: number): Promise<readonly Row[
  * The cost of the disk: plain INSERTs of the very rows that steps leave, `batch` a transaction, as durable as the
  * store (WAL, synchronous FULL). A shorter row would let the base write fewer bytes than the step.
  *
- * @param indexed false: into a table without any index, which can find nothing; true: into the store's own tables
+ * @param indexed false: into a table without any index, which can find nothing; true: into the store's own tables and
+ *   indexes, which answer the same queries as the store
  */
 export function rawInserts(rows: readonly Row[], batch: number, indexed: boolean): Promise<Pace> {
   return inFolder(async (file) => {
@@ -59,6 +60,22 @@ export function rawInserts(rows: readonly Row[], batch: number, indexed: boolean
     return pace;
   });
 }
+
+/** The cost of a sync alone: a page is appended to a file and synced, as a commit does at least once. */
+export const syncedPages = (): Promise<Pace> =>
+  inFolder(async (path) => {
+    const file = openSync(path, 'w');
+    const page = Buffer.alloc(4096, 1);
+    const pages = 500;
+    const pace = await paceOf(pages, () => {
+      for (let written = 0; written < pages; written++) {
+        writeSync(file, page);
+        fdatasyncSync(file);
+      }
+    });
+    closeSync(file);
+    return pace;
+  });
 
 function bareTable(file: string, columns: readonly string[]): Database {
   const db = new (nodeSqlite().DatabaseSync)(file);

@@ -58,8 +58,8 @@ export function describeValue(value: Json): string {
   if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}`;
   if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
   // A turn of a world: the world's own answer, without the added parts.
-  if (typeof value['observation'] === 'string') return shortValue(value['observation'].replaceAll(/\s+/g, ' '), 160);
-  if (typeof text === 'string' && path === undefined) return shortValue(text.trim(), 160);
+  if (typeof value['observation'] === 'string') return shortValue(inOneLine(value['observation']), 160);
+  if (typeof text === 'string' && path === undefined) return shortValue(inOneLine(text), 160);
   if (typeof text === 'string') return `${shortValue(path)}: ${plural(text.split('\n').length, 'line')}`;
   if (Array.isArray(matches))
     return `${plural(matches.length, 'match', 'matches')}${matches[0] ? `, first ${matchOf(matches[0])}` : ''}`;
@@ -96,9 +96,11 @@ function matchOf(match: Json): string {
   return path === undefined ? shortValue(match, 100) : shortValue(`${path}:${line}: ${String(text).trim()}`, 100);
 }
 
+const inOneLine = (text: string): string => plainOutput(text).trim().replaceAll(/\s+/g, ' ');
+
 /** The output of a command; a long output is stored in a blob. */
 const output = (printed: Json): string =>
-  typeof printed === 'string' ? shortValue(plainOutput(printed.trim()), 120) : describeValue(printed);
+  typeof printed === 'string' ? shortValue(inOneLine(printed), 120) : describeValue(printed);
 
 function eachRun(run: Json): string {
   const { command, verdict } = fieldsOf(run);

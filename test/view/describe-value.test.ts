@@ -7,6 +7,11 @@ it.each([
     'You open the fridge 1. In it, you see nothing.',
   ],
   [{ text: 'Sent.\n' }, 'Sent.'],
+  [{ text: 'one\n\ttwo' }, 'one two'],
+  [
+    { exit: 0, stdout: '\u001b[32mOn branch\u001b[0m main\r\nclean\u001b[2J\n' },
+    'exit 0: On branch main clean\\u{1b}[2J',
+  ],
   [
     { verdict: 'fail', exit: 6, noNetwork: 'There is no network here.' },
     'verdict fail, exit 6, no report; There is no network here.',

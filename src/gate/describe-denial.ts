@@ -45,7 +45,7 @@ const onward = (available: Available): string => {
 };
 
 const throughWay = (way: readonly WayLeg[] | null, otherwise: string): string =>
-  way && way.length > 0 ? `shortest lawful way: ${describeWay(way)}` : otherwise;
+  way && way.length > 0 ? `shortest path: ${describeWay(way)}` : otherwise;
 
 const modesIn = ({ mode, modes }: Available): string =>
   mode === null
@@ -104,7 +104,7 @@ export function describeDenial(
     case 'tool-not-allowed':
       return {
         message: `${peripheral} has no ${tool}`,
-        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no way from here leads to ${tool}`)}`,
+        remedy: `available here: ${openHere(available)}; ${throughWay(way, `no path from here leads to ${tool}`)}`,
       };
     case 'invalid-action':
       return {

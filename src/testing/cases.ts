@@ -57,7 +57,7 @@ function modeCases(pinned: Pinned, opening: AuditState): { cases: PlannedCase[];
   const { modeGate: gate } = pinned.specs;
   const provoked: PlannedCase = {
     group: 'refusals',
-    name: 'outside, before anything happened: everything unlawful is refused',
+    name: 'outside, before anything happened: everything forbidden is refused',
     moves: [],
     provoke: 'end',
   };

@@ -75,7 +75,7 @@ const withoutRelease = ({ tree: _, ...backend }: ToolBackend): ToolBackend => ({
 const SPECS: SpecSet = structuredClone(fixtureSpecs);
 Object.assign(SPECS.peripherals['deploy']!.context['commit-message']!, { optional: true });
 
-/** A session in a peripheral, reached by lawful hops. */
+/** A session in a peripheral, reached by allowed hops. */
 async function sessionIn(
   world: World,
   store: EvidenceStore,

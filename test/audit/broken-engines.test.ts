@@ -24,7 +24,7 @@ const rehash = (specs: SpecSet): SpecSet => ({ ...specs, hash: hashSpecs(specs) 
 
 const free = (specs: SpecSet): SpecSet => rehash({ ...specs, modeGate: null });
 
-/** The way to a peripheral, each step of it lawful. */
+/** The moves to a peripheral, each of them allowed. */
 const to = {
   async diagnose(session: Session) {
     await session.start('explore');

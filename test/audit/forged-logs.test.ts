@@ -223,7 +223,7 @@ const FORGED: readonly Forgery[] = [
     make: at(find('denial'), { tags: ['peripheral', 'explore', 'step'] }),
   },
   {
-    name: 'a refusal of a lawful call',
+    name: 'a refusal of an allowed call',
     rule: 'refusal',
     says: 'the call was refused: out-of-scope',
     make: bodyAt(find('denial', 1), { request: { kind: 'hop', to: 'edit', reason: 'x', exit: 'ready-to-edit' } }),

@@ -95,7 +95,7 @@ const tries: fc.Arbitrary<Try> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(1, 31, 61).map((minutes): Try => ({ do: 'wait', minutes })) },
 );
 
-/** Walks that get somewhere: a lawful way in, then anything. */
+/** Walks that reach a peripheral by allowed moves, then try anything. */
 const walks = fc.record({
   verdict: fc.constantFrom('pass' as const, 'fail' as const),
   head: fc.constantFrom('nowhere', 'explore', 'edit', 'test', 'deploy'),

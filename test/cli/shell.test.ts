@@ -63,9 +63,7 @@ describe('a line typed into the shell', () => {
 
   it('names the way to a tool in the words of the prompt, and takes it', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
-    expect(out).toContain(
-      'lawful way: type mode execute (needs: approval by operator), then hop edit --exit found-target\n',
-    );
+    expect(out).toContain('path: type mode execute (needs: approval by operator), then hop edit --exit found-target\n');
     const moved = await typed(
       'mode diagnose',
       'start explore',

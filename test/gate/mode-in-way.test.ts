@@ -43,7 +43,7 @@ function least(specs: SpecSet, at: string, mode: Mode, to: string, resets: boole
 }
 
 describe('the way to a tool', () => {
-  it('has as few hops and changes of mode as an exhaustive search finds, and each is lawful', () => {
+  it('has as few hops and changes of mode as an exhaustive search finds, and each is allowed', () => {
     const list = fc.option(fc.subarray(PLACES));
     const pairsOf = (of: readonly string[], maxLength: number) => {
       const pair = fc.tuple(fc.constantFrom(...of), fc.constantFrom(...of)).filter(([from, to]) => from !== to);
@@ -110,11 +110,11 @@ describe('the way to a tool', () => {
   });
 
   it('are named in the refusal of a tool that is elsewhere, in the place where they are needed', () => {
-    expect(said(lists(null, null), 'diagnose', 'write')).toMatch(/way: call mode\(\{"to":"execute".*then hop to edit/);
+    expect(said(lists(null, null), 'diagnose', 'write')).toMatch(/path: call mode\(\{"to":"execute".*then hop to edit/);
     expect(said(lists(null, ['explore']), 'diagnose', 'write')).toMatch(
-      /way: hop to edit with exit [\w-]+.*, then call mode\(\{"to":"execute"/,
+      /path: hop to edit with exit [\w-]+.*, then call mode\(\{"to":"execute"/,
     );
-    expect(said(lists(['edit'], null), 'execute', 'write')).toMatch(/way: hop to edit/);
+    expect(said(lists(['edit'], null), 'execute', 'write')).toMatch(/path: hop to edit/);
   });
 
   it('name the reset by the operator where only that opens the way', () => {
@@ -127,7 +127,7 @@ describe('the way to a tool', () => {
       modeGate: { ...onlyForward, peripherals } as never,
     });
     expect(said(stuck({}), 'diagnose', 'write')).toMatch(
-      /way: let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\), then hop to edit/,
+      /path: let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\), then hop to edit/,
     );
     expect(said(stuck({}), 'execute', 'write')).not.toContain('reset');
     const inEdit = (request: Parameters<typeof decide>[1]) => {

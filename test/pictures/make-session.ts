@@ -59,11 +59,11 @@ const did = (body: Body, what: string): boolean => JSON.stringify(body).includes
 
 const MOMENTS: readonly { readonly caption: string; readonly seq: number }[] = [
   {
-    caption: '1 · Refused: explore cannot write. The refusal names the lawful way, which lights up in the graph.',
+    caption: '1 · Refused: explore cannot write. The refusal names the path, which lights up in the graph.',
     seq: seqOf((body) => body.event === 'denial' && body.code === 'tool-not-allowed'),
   },
   {
-    caption: '2 · The lawful way: the agent hops to edit, and fixes the bug there.',
+    caption: '2 · The path: the agent hops to edit, and fixes the bug there.',
     seq: seqOf((body) => body.event === 'outcome' && body.tool === 'edit'),
   },
   {

@@ -63,7 +63,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'write', args: { path: 'src/a.ts', content: '' } }),
     asked: step('write', { path: 'src/a.ts', content: '' }),
     message: 'explore has no write',
-    remedy: 'shortest lawful way: hop to edit with exit found-target',
+    remedy: 'shortest path: hop to edit with exit found-target',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'it is there' }),
       () => session.step({ tool: 'write', args: { path: 'src/a.ts', content: '' } }),
@@ -129,7 +129,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'hop-deploy', reason: 'ship it' }),
     asked: hopTo('deploy', 'hop-deploy', 'ship it'),
     message: 'no hop leads from explore by exit hop-deploy to deploy',
-    remedy: 'shortest lawful way: hop to edit with exit found-target, then hop to test',
+    remedy: 'shortest path: hop to edit with exit found-target, then hop to test',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),
       () => session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }),
@@ -152,7 +152,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.start('edit'),
     asked: { kind: 'start', peripheral: 'edit', by: 'agent' },
     message: 'edit does not admit this entry: it admits from explore or from test or ',
-    remedy: 'shortest lawful way: start explore, then hop to edit with exit found-target',
+    remedy: 'shortest path: start explore, then hop to edit with exit found-target',
     follow: (session) => [
       () => session.start('explore'),
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),

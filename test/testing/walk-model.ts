@@ -63,7 +63,7 @@ export function mayHop(model: Model, exit: string, to: string, wrote: boolean): 
   return to !== 'deploy' || (model.last === 'pass' && model.verdicts.size === 1 && message && model.approves);
 }
 
-/** The state after a lawful hop or stop. */
+/** The state after an allowed hop or stop. */
 export function leave(model: Model, to: string | null, wrote: boolean): void {
   if (model.place === 'edit') Object.assign(model, { edited: true, wrote });
   if (model.place === 'reflect') model.natural = false;

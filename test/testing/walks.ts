@@ -212,7 +212,7 @@ const TOOLS = Object.keys(ARGS);
 const needs = ({ implies, conditions, gates }: Edge): number => (implies ? 1 : 0) + conditions.length + gates.length;
 
 /**
- * The moves that lead on from the model's state: every lawful start, step and hop, and the mode changes to more power.
+ * The moves that lead on from the model's state: every allowed start, step and hop, and the mode changes to more power.
  */
 function onward(model: Model, salt: number): readonly (readonly [name: string, act: Act])[] {
   const verdict = salt % 3 === 0 ? 'fail' : 'pass';

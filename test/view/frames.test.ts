@@ -109,7 +109,7 @@ it('says of each closed way what is missing, and since when', async () => {
   });
 });
 
-it('lights the lawful way of a refusal until the next entry', async () => {
+it('highlights the path that a refusal suggests, until the next entry', async () => {
   const frames = await shown(await worked());
   const at = frames.findIndex(({ row }) => row.code === 'tool-not-allowed');
   expect(frames[at]).toMatchObject({

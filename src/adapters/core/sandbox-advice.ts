@@ -43,7 +43,7 @@ export function sandboxAdvice(session: Session, output: string): string | null {
   if (READ_ONLY.test(output)) {
     const { way, available } = session.why({ tool: 'write', args: { path: '.', content: '' } }) ?? {};
     if (way && way.length > 0)
-      return `hopgate: commands cannot change files in ${available?.peripheral}; the way to a peripheral in which they can: ${describeWay(way)}`;
+      return `hopgate: commands cannot change files in ${available?.peripheral}; the path to a peripheral in which they can: ${describeWay(way)}`;
     return 'hopgate: this command may write only within the scope of this peripheral, and in its own home and temporary folders';
   }
   if (output.includes(NAMES_NO_NETWORK)) return null;

@@ -83,7 +83,7 @@ async function enterText(host: McpHost, peripheral: string | undefined, reason: 
     `Call the tool "hop" with to: "${peripheral}" and the reason${reason ? ` (${reason})` : ''}.`,
     ways.length > 0
       ? `It is open from here by: ${ways.map(leg).join(' | ')}.`
-      : 'No exit leads there from here; the refusal names the shortest lawful way. Take it hop by hop.',
+      : 'No exit leads there from here; the refusal names the shortest path. Take it hop by hop.',
     'If it is refused, follow the refusal; do not try to get around it.',
   ].join('\n');
 }

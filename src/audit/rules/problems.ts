@@ -19,7 +19,7 @@ const CLOSED = problem(
  * spec's rules: the gate must refuse with the code of the first one. Pure.
  *
  * @param now epoch milliseconds of the request; the time of the last entry if it is not known better
- * @returns an empty list if the request is lawful
+ * @returns an empty list if the spec allows the request
  * @example problems(state, { kind: 'stop' }) // [{ code: 'no-peripheral', … }] outside of a peripheral
  */
 export function problems(state: AuditState, request: AuditRequest, now = state.lastAt): readonly RuleProblem[] {

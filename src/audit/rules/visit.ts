@@ -123,8 +123,8 @@ function addEdgeProblems(
   const exit =
     name === undefined ? impliedExit(moment, opening, request) : source.exits.find((one) => one.name === name);
   const refused = (code: RuleProblem['code'], message: string) => {
-    const lawful = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
-    found.push(problem(code, 'edge', `exits of ${source.id}: ${lawful || 'none'}`, message));
+    const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
+    found.push(problem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
   };
   if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
   else if (name === undefined && !exit) refused('exit-not-met', `a hop to ${target.id} names one exit`);

@@ -39,7 +39,7 @@ const list = route('GET /v1/sessions/{session}/activity', {
 const append = route('POST /v1/sessions/{session}/activity', {
   id: 'appendActivity',
   summary:
-    'Adds an event or an entry of another program. A session that hopgate wrote keeps it beside its chain, as ephemeral.',
+    'Adds an event or an entry of another program. A session that hopgate wrote keeps it outside of its chain, as an ephemeral entry.',
   for: ['operator', 'session'],
   path: SessionPath,
   body: FieldsSchema.describe('An activity event (`event/type`, `agent`, …) or an entry (`evidence/type`, …).'),

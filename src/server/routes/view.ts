@@ -30,7 +30,7 @@ const ViewState = z
         remedy: z.string(),
       }),
     ),
-    lit: z.array(LegSchema).describe('The lawful way that the last refusal named.'),
+    lit: z.array(LegSchema).describe('The path that the last refusal suggested.'),
     backpack: z.record(z.string(), z.string()),
     files: z.record(z.string(), z.string()),
   })

@@ -21,7 +21,7 @@ export const GateFile = z
           summary: z.boolean().optional().describe('A summary is required.'),
         }),
       )
-      .describe('Every lawful change of mode; any other is refused.'),
+      .describe('Every allowed change of mode; any other is refused.'),
     reset: Name.describe('The mode that the operator’s reset and the timeout lead to, from any mode.'),
     'timeout-minutes': z
       .number()

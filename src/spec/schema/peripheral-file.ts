@@ -121,7 +121,7 @@ export const PeripheralFile = z
         minutes: z.number().positive('must be more than 0').optional().describe('Minutes that one visit may last.'),
       })
       .optional()
-      .describe('At a limit only stop and lawful hops remain.'),
+      .describe('At a limit only a stop and allowed hops remain.'),
     agents: z.array(z.string().min(1)).min(1).optional().describe('Agent ids that may enter; any if left out.'),
     config: z.record(z.string(), z.json()).optional().describe('Settings for tool backends; the gate ignores them.'),
     output: z.record(z.string(), z.json()).optional().describe('Where the fruit goes; the gate ignores it.'),

@@ -70,7 +70,7 @@ export const ToolsFile = z
     everywhere: z
       .array(Name)
       .optional()
-      .describe('The tools that every peripheral of this set has besides its own. They must only coordinate.'),
+      .describe('The tools that every peripheral of this set has in addition to its own. They must only coordinate.'),
   })
   .describe('The catalogue of tools.');
 export type ToolsFile = z.output<typeof ToolsFile>;

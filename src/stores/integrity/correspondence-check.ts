@@ -115,7 +115,7 @@ export class CorrespondenceCheck {
       const next = RECEIPTS.indexOf(row['receipt'] as (typeof RECEIPTS)[number]);
       const follows = rank === -1 ? next === 0 : next > rank;
       if (!follows || row['owner'] !== row['sender'])
-        this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} is none that follows the one before`);
+        this.#report(null, `receipts of ${row['id']}`, `receipt ${row['nth']} does not follow the receipt before it`);
       rank = Math.max(next, rank);
       isConfirmed ||= row['receipt'] === 'delivered';
     }

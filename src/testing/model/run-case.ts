@@ -81,7 +81,7 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
   const { refusal } = await run.make(move);
   if ((refusal !== null) === (move.refused ?? false) || group === 'visits') return;
   throw new ModelRunFailure(
-    `${run.trace.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'lawful'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
+    `${run.trace.join(' → ')}\n  ${move.name} was planned as ${move.refused ? 'refused' : 'allowed'}, but: ${refusal ? `${refusal.code} (${refusal.constraint})` : 'allowed'}`,
   );
 }
 

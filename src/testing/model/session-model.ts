@@ -6,18 +6,18 @@ import { keyMaker } from './state-key.ts';
 
 /** The model of sessions in the mode that allows the most: hops, starts, and the steps that they need. */
 export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
-  const lawful = new WeakMap<AuditState, readonly Move[]>();
+  const allowed = new WeakMap<AuditState, readonly Move[]>();
   return {
     initial,
     key: keyMaker(pinned),
     next: (state, move) => predict(pinned, state, move),
     moves: (state) => {
-      const known = lawful.get(state);
+      const known = allowed.get(state);
       if (known) return known;
       const moves = movesFrom(pinned, state).filter(
         (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(state, move)),
       );
-      lawful.set(state, moves);
+      allowed.set(state, moves);
       return moves;
     },
   };

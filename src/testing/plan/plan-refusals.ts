@@ -17,7 +17,7 @@ export function refusalCases(
     const where = `${place(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!swept.has(where)) {
       swept.add(where);
-      const name = `in ${where}: everything unlawful is refused (${inWords(route)})`;
+      const name = `in ${where}: everything forbidden is refused (${inWords(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
     for (const move of movesFrom(pinned, state)) {

@@ -36,10 +36,10 @@ export function visitCases(
   return Object.values(pinned.specs.peripherals).flatMap((spec) => {
     const route = states.find(({ states: way }) => place(way.at(-1)!) === spec.id);
     if (!route) return [];
-    const lawful = model.moves(route.states.at(-1)!);
-    const stop = lawful.find(({ asked }) => asked.kind === 'stop');
-    const step = lawful.find(({ asked }) => asked.kind === 'step');
-    const act = lawful.find(({ asked }) => asked.kind === 'step' && hasIntent(pinned.specs.tools[asked.tool]));
+    const allowed = model.moves(route.states.at(-1)!);
+    const stop = allowed.find(({ asked }) => asked.kind === 'stop');
+    const step = allowed.find(({ asked }) => asked.kind === 'step');
+    const act = allowed.find(({ asked }) => asked.kind === 'step' && hasIntent(pinned.specs.tools[asked.tool]));
     const lives = [
       ...(stop ? ends(stop) : []),
       ...identity(route),

@@ -13,7 +13,7 @@ import { rulesOf } from '../model/rules-of.ts';
 import { DEFAULT_REPORT, type Move } from './moves.ts';
 
 /**
- * Predicts the state after a lawful move, or after one that is meant to be refused. Visits and fruits that no rule
+ * Predicts the state after an allowed move, or after one that is meant to be refused. Visits and fruits that no rule
  * reads are left out, because each further move copies them. Pure.
  */
 export function predict(pinned: Pinned, state: AuditState, { asked, report, refused }: Move): AuditState {

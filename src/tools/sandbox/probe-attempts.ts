@@ -115,7 +115,7 @@ export const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'list the home folder': {
     argv: () =>
       node(
-        `if (!fs.readdirSync(${JSON.stringify(homedir())}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, but for the way to Node')`,
+        `if (!fs.readdirSync(${JSON.stringify(homedir())}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
       ),
   },
   'change a kernel setting': { argv: () => node(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`) },

@@ -5,11 +5,11 @@ import { must, stage } from '../../session/sessions.ts';
 test.each([
   ["fatal: Unable to create '/r/.git/index.lock': Read-only file system", /git show HEAD:PATH; .*bash-git: .*deploy/],
   ["fatal: cannot lock ref 'HEAD': Unable to create '/r/.git/HEAD.lock': Read-only file system", /git's own folder/],
-  ['touch: cannot touch x: Read-only file system', /the way to a peripheral in which they can: .*edit/],
+  ['touch: cannot touch x: Read-only file system', /the path to a peripheral in which they can: .*edit/],
   ["fatal: '../x.git' does not appear to be a git repository", /reach no remote.*bash-git: .*deploy.*fetch/],
   ['strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted', /debuggers and tracers/],
   ['npm error code EAI_AGAIN', /has no network/],
-])('gives the lawful way after: %s', async (output, advice) => {
+])('advises after: %s', async (output, advice) => {
   const { session } = await stage();
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.start('explore', { by: 'operator' }));

@@ -15,7 +15,7 @@ export interface PluginOptions {
 export function pluginFiles({ version, hookCommand, server, mcp }: PluginOptions): { readonly [path: string]: string } {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   const description =
-    'Keeps this agent inside peripherals: lawful tools, lawful hops, a mode gate, and evidence of it all.';
+    'Keeps this agent inside peripherals: allowed tools, allowed hops, a mode gate, and evidence of every step.';
   return {
     '.claude-plugin/plugin.json': json({
       name: 'hopgate',

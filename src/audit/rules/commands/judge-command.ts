@@ -119,13 +119,13 @@ function testReason(command: Json | undefined, { test }: ProjectConfig): Reason 
 
 function installReason(command: Json | undefined, { install = [] }: ProjectConfig): Reason | null {
   if (command === undefined)
-    return install.length === 1 ? null : outside('it is none of the configured install commands');
+    return install.length === 1 ? null : outside('it is not one of the configured install commands');
   if (install.length === 0) return outside('no install command is configured');
   const words = argumentWords(command);
   if (words === null) return unclear('it is not one plain command');
   return install.some(({ run }) => spells(words, run))
     ? null
-    : outside('it is none of the configured install commands');
+    : outside('it is not one of the configured install commands');
 }
 
 function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Reason | null {

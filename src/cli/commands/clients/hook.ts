@@ -3,7 +3,7 @@ import type { Io } from '../../io.ts';
 
 export function register(command: Command, io: Io): void {
   command
-    .description('Answers one hook event of a client program, from stdin. Client programs use a faster way.')
+    .description('Answers one hook event of a client program, from stdin. Client programs use a faster program.')
     .argument('<client>', 'claude-code or codex')
     .action(async (client: string) => {
       const { main } = await import('../../../daemon/hook/hook-process.ts');

@@ -16,7 +16,7 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Sums up the calls that enforcement would have refused in sessions that only observed (enforce: false, or --observe): by peripheral, tool and code of the denial, with the lawful way. Then prints the settings of hopgate.yaml that fit these calls. Sessions that enforced are left out.',
+      'Sums up the calls that enforcement would have refused in sessions that only observed (enforce: false, or --observe): by peripheral, tool and code of the denial, with the shortest path. Then prints the settings of hopgate.yaml that fit these calls. Sessions that enforced are left out.',
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
@@ -53,7 +53,7 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
       ...[peripheral, tool, code].map(visible),
       excerpt(wayIn(remedy), WIDTH),
     ]);
-    print(io, table(io, ['calls', 'peripheral', 'tool', 'denial', 'lawful way'], rows));
+    print(io, table(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows));
   }
   printSettings(io, settings);
 }
@@ -61,7 +61,7 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
 const WIDTH = 200;
 
 /** The path that a remedy suggests, without the list of the tools here. */
-const wayIn = (remedy: string): string => remedy.split('shortest lawful way: ').at(-1) ?? remedy;
+const wayIn = (remedy: string): string => remedy.split('shortest path: ').at(-1) ?? remedy;
 
 function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
   const more = {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { lintSpecs, loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 
 const catalogue = await loadCatalogue();
@@ -36,4 +37,33 @@ it('a destination that does not admit the source of its bound exit causes a warn
     'unreachable peripherals.deploy',
     'no-edge peripherals.test.exit.pass',
   ]);
+});
+
+it('the edges of a chain are derived and checked by reads that grow with its length, not with the square', () => {
+  const size = 200;
+  const places = Array.from({ length: size }, (_, at) => {
+    const exit = at === size - 1 ? '[]' : `{:next :p${at + 1}}`;
+    return `:p${at} {:tools [] :scope :conversation :entry [${at === 0 ? ':default' : `:from-p${at - 1}`}] :exit ${exit}}`;
+  });
+  const parsed = parseSpecSet([{ file: 'all.edn', text: `{${places.join('\n')}}` }], catalogue);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  const { specs } = parsed;
+  let reads = 0;
+  const counted = <T extends object>(value: T, field: keyof T): T =>
+    new Proxy(value, {
+      get: (target, name) => {
+        if (name === field) reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+  const peripherals = Object.fromEntries(
+    Object.entries(specs.peripherals).map(([id, spec]) => [id, counted(spec, 'gates')]),
+  );
+  expect(deriveEdges(peripherals)).toEqual(specs.edges);
+  expect(reads).toBeGreaterThan(size);
+  expect(reads).toBeLessThan(5 * size);
+  reads = 0;
+  expect(lintSpecs({ ...specs, edges: specs.edges.map((edge) => counted(edge, 'from')) })).toEqual([]);
+  expect(reads).toBeGreaterThan(size - 2);
+  expect(reads).toBeLessThan(5 * size);
 });

@@ -1,3 +1,4 @@
+import { edgesFrom } from '../edges-from.ts';
 import { checkCel } from '../facts.ts';
 import { own } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
@@ -26,7 +27,7 @@ export function checkEdges(
       const hop = hopTarget(name);
       if (!bound || hop === null || !opens.some(({ to }) => to === hop)) continue;
       if (!own(peripherals, hop) || !isSound(hop, 'entry')) continue;
-      if (edges.some((edge) => edge.from === id && edge.exit === name && edge.to === hop)) continue;
+      if (edgesFrom({ edges }, id).some((edge) => edge.exit === name && edge.to === hop)) continue;
       report(
         ['exit', name],
         `${name} opens nothing: ${hop} does not admit ${id}`,

@@ -1,3 +1,4 @@
+import { edgesFrom } from '../edges-from.ts';
 import { own } from '../names.ts';
 import { delegationEdge, hopTarget } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
@@ -5,17 +6,20 @@ import type { SpecWarning } from './issues.ts';
 
 /** Returns warnings for the author of a spec set that loads. Pure. */
 export function lintSpecs(specs: SpecSet): SpecWarning[] {
+  const edgesTo = Map.groupBy(specs.edges, ({ to }) => to);
+  const cameFrom = (id: string) => new Set((edgesTo.get(id) ?? []).map(({ from }) => from));
   return Object.values(specs.peripherals).flatMap((peripheral) => [
     ...lintExits(peripheral, specs),
-    ...lintEntry(peripheral, specs),
+    ...lintEntry(peripheral, specs, cameFrom(peripheral.id)),
     ...lintDelegates(peripheral, specs),
   ]);
 }
 
-function lintExits({ id, exits }: PeripheralSpec, { edges }: SpecSet): SpecWarning[] {
+function lintExits({ id, exits }: PeripheralSpec, specs: SpecSet): SpecWarning[] {
+  const edges = edgesFrom(specs, id);
   return exits.flatMap(({ name, bound, opens }): SpecWarning[] => {
     const path = `peripherals.${id}.exit.${name}`;
-    const reached = new Set(edges.filter(({ from, exit }) => from === id && exit === name).map(({ to }) => to));
+    const reached = new Set(edges.filter(({ exit }) => exit === name).map(({ to }) => to));
     const hop = hopTarget(name);
     if (!bound && hop !== null) {
       if (reached.size > 0) return [];
@@ -40,19 +44,19 @@ function lintExits({ id, exits }: PeripheralSpec, { edges }: SpecSet): SpecWarni
   });
 }
 
-function lintEntry({ id, entry }: PeripheralSpec, { edges, peripherals }: SpecSet): SpecWarning[] {
+function lintEntry({ id, entry }: PeripheralSpec, specs: SpecSet, cameFrom: ReadonlySet<string>): SpecWarning[] {
+  const { peripherals } = specs;
   const delegatesHere = (from: string) => own(peripherals, from)?.delegates?.some(({ to }) => to === id) ?? false;
   const unused = entry.sources.flatMap((source): SpecWarning[] => {
     if (source.kind !== 'from') return [];
-    if (edges.some(({ from, to }) => from === source.peripheral && to === id)) return [];
+    if (cameFrom.has(source.peripheral)) return [];
     if (delegatesHere(source.peripheral)) return [];
     const message = `from-${source.peripheral} is never used: no exit of ${source.peripheral} opens ${id}`;
     const suggestion = `let an exit of ${source.peripheral} open ${id}, or take the source out`;
     return [{ code: 'unused-source', path: `peripherals.${id}.entry`, message, suggestion }];
   });
   const starts = entry.sources.some(({ kind }) => kind === 'default');
-  const reaches =
-    edges.some(({ from, to }) => to === id && from !== id) || Object.keys(peripherals).some(delegatesHere);
+  const reaches = [...cameFrom].some((from) => from !== id) || Object.keys(peripherals).some(delegatesHere);
   if (starts || reaches) return unused;
   const message = `no edge reaches ${id}`;
   const suggestion = `let an exit open ${id}, or add default to its entry`;

@@ -67,6 +67,7 @@ const admits = (target: PeripheralSpec, from: string, sources: readonly string[]
  */
 export function deriveEdges(peripherals: Peripherals): Edge[] {
   const edges: Edge[] = [];
+  const gatesTo = gatesByTarget(peripherals);
   for (const source of Object.values(peripherals)) {
     for (const exit of source.exits) {
       for (const { to, when } of exit.opens) {
@@ -74,7 +75,7 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
         const sources = target ? admittingSources(target, source.id) : [];
         if (!target || sources.length === 0) continue;
         const { conditions } = target.entry;
-        const gates = gatesOn(to, source, peripherals);
+        const gates = gatesOn(to, source, gatesTo);
         edges.push({ from: source.id, exit: exit.name, to, when, sources, conditions, gates, implies: exit.implies });
       }
     }
@@ -90,16 +91,23 @@ export function delegationEdge(peripherals: Peripherals, from: string, to: strin
   const [source, target] = [own(peripherals, from), own(peripherals, to)];
   if (!source || !target) return undefined;
   const { conditions } = target.entry;
-  const gates = gatesOn(to, source, peripherals);
+  const gates = gatesOn(to, source, gatesByTarget(peripherals));
   const sources = admittingSources(target, from);
   return { from, exit: 'delegate', to, when: null, sources, conditions, gates, implies: null };
 }
 
+type GatesByTarget = ReadonlyMap<string, readonly PeripheralSpec[]>;
+
+/** The peripherals whose files define gates on a destination, by its id. */
+function gatesByTarget(peripherals: Peripherals): GatesByTarget {
+  const sorted = Object.values(peripherals).sort((a, b) => compare(a.id, b.id));
+  const pairs = sorted.flatMap((spec) => Object.keys(spec.gates).map((to) => [to, spec] as const));
+  return new Map([...Map.groupBy(pairs, ([to]) => to)].map(([to, found]) => [to, found.map(([, spec]) => spec)]));
+}
+
 /** A gate on a destination applies to every exit that opens it, whichever file defines the gate. */
-function gatesOn(to: string, source: PeripheralSpec, peripherals: Peripherals): GateRule[] {
-  const others = Object.values(peripherals)
-    .filter(({ id }) => id !== source.id)
-    .sort((a, b) => compare(a.id, b.id));
+function gatesOn(to: string, source: PeripheralSpec, gatesTo: GatesByTarget): GateRule[] {
+  const others = (gatesTo.get(to) ?? []).filter(({ id }) => id !== source.id);
   const rules = [source, ...others].flatMap(({ gates }) => own(gates, to) ?? []);
   const distinct = new Map(rules.map((rule) => [JSON.stringify(rule), rule]));
   return [...distinct.values()];

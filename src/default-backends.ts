@@ -22,7 +22,7 @@ export function defaultBackends(
 ): ToolBackend[] {
   let sandbox: Promise<Sandbox> | null = null;
   const detect = () => {
-    sandbox ??= sandboxOf(options.unsafeNoSandbox);
+    sandbox ??= import('./tools/sandbox/detect.ts').then(({ sharedSandbox }) => sharedSandbox(options.unsafeNoSandbox));
     return sandbox;
   };
   const bound = Object.values(options.specs?.tools ?? {}).filter(({ upstream }) => upstream !== undefined);
@@ -90,18 +90,6 @@ const without = (names: ReadonlySet<string>, backend: ToolBackend): ToolBackend 
 
 const SHELL = ['bash-readonly', 'bash', 'bash-background', 'bash-test', 'bash-deploy', 'install'];
 const DISCIPLINE = ['psr-search', 'psr-select', 'pur-update', 'pur-mark-pivot', 'par-punctuate'];
-
-const detected = new Map<boolean, Promise<Sandbox>>();
-
-/** The sandbox of this process, for all sessions. If it was unavailable, it is tested again. */
-async function sandboxOf(unsafe: boolean): Promise<Sandbox> {
-  const known = detected.get(unsafe);
-  if (known && (await known.catch(() => null))?.availability.ok) return known;
-  const { detectSandbox } = await import('./tools/sandbox/detect.ts');
-  const found = detectSandbox({ unsafe });
-  detected.set(unsafe, found);
-  return found;
-}
 
 /** A backend that is loaded and created at its first call, so an unused one costs nothing. */
 function onFirstUse(name: string, tools: readonly string[], make: () => Promise<ToolBackend>): ToolBackend {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runsLater } from '../../src/evidence/findings.ts';
-import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../src/tools/sandbox/detect.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
 import { type CallChanges, toolCall } from '../tools/shell/tool-call.ts';
@@ -70,7 +70,7 @@ function repository(files: { readonly [path: string]: number }): string {
 describe('the finding of such a file is in the result', () => {
   const grant: CallChanges['grant'] = { scope: { read: 'root', write: ['src/'], command: 'contained', url: 'none' } };
   const findings = async (root: string, tool: string, args: { [name: string]: string }) => {
-    const backend = tool === 'bash' ? shellBackend(await detectSandbox()) : workspaceBackend();
+    const backend = tool === 'bash' ? shellBackend(await sharedSandbox()) : workspaceBackend();
     const { outcome } = await backend.run(toolCall(root, tool, args, { grant }));
     if (outcome.status !== 'ok') throw new Error(JSON.stringify(outcome));
     return (outcome.result as { findings?: { path: string; why: string }[] }).findings;
@@ -116,7 +116,7 @@ it('masks apply in node_modules, also to files that appear between two commands'
   const modules = join(root, 'src/node_modules/dep/deep');
   fs.mkdirSync(modules, { recursive: true });
   fs.writeFileSync(join(modules, 'index.js'), 'code');
-  const shell = shellBackend(await detectSandbox());
+  const shell = shellBackend(await sharedSandbox());
   const config = { mask: ['.env', '*.pem'] };
   const cat = async () => {
     const { outcome } = await shell.run(

@@ -11,7 +11,7 @@ import { disciplineBackend } from '../../src/tools/discipline/backend.ts';
 import { worldBackend } from '../../src/tools/environment/backend.ts';
 import { gitBackend } from '../../src/tools/git/backend.ts';
 import { messagesBackend } from '../../src/tools/messages/backend.ts';
-import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../src/tools/sandbox/detect.ts';
 import { type Sandbox, SandboxError } from '../../src/tools/sandbox/sandbox.ts';
 import { sessionLogBackend } from '../../src/tools/session-log.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
@@ -23,7 +23,7 @@ import { conversation, opening } from '../evidence/drafts.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 
 it('the tools of each backend are those by which it is loaded', () => {
   const store = memoryStore();

@@ -6,7 +6,7 @@ import { findProgram } from '../../base/process.ts';
 import { stateHome } from '../../base/state-home.ts';
 import { gitRootOf } from '../../project/root.ts';
 import { commonDirOf } from '../../project/work-trees.ts';
-import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import { CliError, type Io } from '../io.ts';
 
 export interface InnerAgent {
@@ -37,7 +37,7 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
     env: innerEnv(io.env),
     stdio: ['pipe', 'pipe', 'inherit'] as ['pipe', 'pipe', 'inherit'],
   };
-  const { availability } = await detectSandbox();
+  const { availability } = await sharedSandbox();
   if (!availability.ok && !unsafeNoSandbox)
     throw new CliError(
       'no-sandbox',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { visible } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
-import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import { probeSandbox } from '../../tools/sandbox/probe.ts';
 import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import { examine } from '../doctor/doctor.ts';
@@ -61,7 +61,7 @@ async function compared(io: Io, options: Options, examined: readonly Diagnosis[]
 }
 
 async function probe(): Promise<readonly ProbeResult[] | null> {
-  const sandbox = await detectSandbox();
+  const sandbox = await sharedSandbox();
   return sandbox.availability.ok ? probeSandbox(sandbox) : null;
 }
 

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
-import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { pageScript } from '../../view/page-script.ts';
 import { type Io, note, print, printJsonLine } from '../io.ts';
@@ -29,7 +29,7 @@ export function register(command: Command, io: Io): void {
 export async function tryDemo(
   io: Io,
   { open = false }: { readonly open?: boolean },
-  sandbox: () => Promise<SandboxAvailability> = async () => (await detectSandbox()).availability,
+  sandbox: () => Promise<SandboxAvailability> = async () => (await sharedSandbox()).availability,
 ): Promise<void> {
   const whole = await loadScenario(join(defaultSpecsFolder(), 'scenarios', 'fix-a-bug.yaml'));
   const missing = missingFor(await sandbox());

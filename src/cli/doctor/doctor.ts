@@ -11,7 +11,7 @@ import { SpecError } from '../../spec/check/issues.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { openReadOnly } from '../../stores/sqlite-schema.ts';
-import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import { missingPackages } from '../../tools/shell/missing-packages.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { remedyOf } from '../fail.ts';
@@ -32,7 +32,7 @@ export interface Examined {
 
 const HERE: Examined = {
   run: runProgram,
-  sandbox: async () => (await detectSandbox()).availability,
+  sandbox: async () => (await sharedSandbox()).availability,
   free: (folder) => {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;

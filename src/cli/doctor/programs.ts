@@ -6,7 +6,7 @@ import { findProgram } from '../../base/process.ts';
 import { excerpt } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import type { Programs } from '../../tools/programs/program-finder.ts';
-import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import { LayoutError } from '../../tools/sandbox/layout-error.ts';
 import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
 import { testLayout } from '../../tools/sandbox/mounts/layouts.ts';
@@ -34,7 +34,7 @@ export async function programFindings(
   run: RunProgram,
 ): Promise<readonly Diagnosis[]> {
   const names = namesIn(config);
-  const sandbox = names.length === 0 ? null : await detectSandbox();
+  const sandbox = names.length === 0 ? null : await sharedSandbox();
   if (!sandbox?.availability.ok || !sandbox.availability.overlay) return [];
   const empty = mkdtempSync(join(tmpdir(), 'hopgate-doctor-'));
   try {

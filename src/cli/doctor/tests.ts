@@ -1,6 +1,6 @@
 import { plural } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { detectSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
 import type { Verdict } from '../../tools/test-report/verdict.ts';
 import type { Io } from '../io.ts';
@@ -11,7 +11,7 @@ import type { Diagnosis } from './finding.ts';
  * repository's code runs as the operator.
  */
 export async function testFindings(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
-  const compared = await compareTests(await detectSandbox(), { root, config }, { ...io.env });
+  const compared = await compareTests(await sharedSandbox(), { root, config }, { ...io.env });
   return compared.map((each) => {
     const name = each.argv.join(' ');
     if (isSameOutcome(each)) return { name, status: 'ok', found: `${wordsOf(each.inside)}; the same outside` };

@@ -57,6 +57,17 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
   }
 }
 
+const shared = new Map<boolean, Promise<Sandbox>>();
+
+/** The sandbox of this process, for all sessions. If it was unavailable, it is tested again. */
+export async function sharedSandbox(unsafe = false): Promise<Sandbox> {
+  const known = shared.get(unsafe);
+  if (known && (await known).availability.ok) return known;
+  const found = detectSandbox({ unsafe });
+  shared.set(unsafe, found);
+  return found;
+}
+
 async function tryOut(bwrap: string): Promise<Sandbox> {
   const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
   const self = { uid: process.getuid!(), gid: process.getgid!() };

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { gitBackend } from '../../../src/tools/git/backend.ts';
 import { withTrailer } from '../../../src/tools/git/trailer.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { type CallOptions, git, gitCall, put, repository, resultOf } from './support.ts';
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 
 /** Changes a file and commits it with this environment of the operator; the folder is the operator's home. */
 async function commit(

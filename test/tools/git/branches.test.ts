@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/spec/types.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { git, put, repository, resultOf, runner } from './support.ts';
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 const BRANCHES = { git: { remote: 'origin', branch: ['main', 'agent/*'] } };
 
 function start(config: object = BRANCHES) {

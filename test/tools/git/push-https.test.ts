@@ -2,13 +2,13 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { formsOf } from '../../attacks/world.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { serveRepositories } from './https-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 const PASSWORD = 's3cr3t+p/w==%d0t';
 
 afterEach(() => vi.unstubAllEnvs());

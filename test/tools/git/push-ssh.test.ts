@@ -3,11 +3,11 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { GitConfig, GitCredential } from '../../../src/spec/types.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { agentWith, newKey, noSshd, serveSsh } from './ssh-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 if (noSshd !== null) console.log(`ssh is not tried: ${noSshd}`);
 
 afterEach(() => vi.unstubAllEnvs());

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { pushTarget } from '../../../src/tools/git/credentials/push-target.ts';
 import { gitLayout } from '../../../src/tools/git/layouts.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { isStop } from '../../../src/tools/workspace/outcome.ts';
 import { git, put, repository, resultOf, runner } from './support.ts';
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 
 /** A repository whose main is one commit ahead of its remote. */
 function ahead() {

@@ -13,12 +13,12 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { secretsIn } from '../../../src/tools/sandbox/host-secrets.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';
 
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 
 function scratch(files: readonly string[]): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-test-')));

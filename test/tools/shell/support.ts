@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { shellBackend } from '../../../src/tools/shell/backend.ts';
 import { type CallChanges, toolCall } from './tool-call.ts';
@@ -22,11 +22,9 @@ export function scratch(files: { readonly [path: string]: string } = {}): string
   return root;
 }
 
-let detected: Promise<Sandbox> | null = null;
 /** The real sandbox of this host. */
 export async function sandbox(): Promise<Sandbox> {
-  detected ??= detectSandbox();
-  const found = await detected;
+  const found = await sharedSandbox();
   if (!found.availability.ok) throw new Error(`these tests need bubblewrap: ${found.availability.reason}`);
   return found;
 }

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { TreeNow } from '../../../src/gate/scope/tree.ts';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { observeTree } from '../../../src/tools/tree/observe-tree.ts';
 import { config, git, noSandbox, put, repository, temporaryFolder } from '../git/support.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
-const sandbox = await detectSandbox();
+const sandbox = await sharedSandbox();
 
 async function treeOf(root: string, options: { own?: string[]; config?: Partial<ProjectConfig>; bare?: boolean } = {}) {
   const changed = options.own ?? [];

@@ -157,7 +157,7 @@ export const CONTAINS: { readonly [receptacle: string]: readonly string[] } = Ob
     .map((place) => [place, namesOf((row) => row.places.includes(place))]),
 );
 
-/** The classes of receptacles that open; a single one may still be fixed open. */
+/** The classes of receptacles that open; a single one may nevertheless be fixed open. */
 export const OPENABLE: ReadonlySet<string> = able('openable');
 
 /** The classes of receptacles that stay where they are. */

@@ -14,7 +14,6 @@ export {
   type ClientAction,
   toolCallToAction,
 } from './calls/tool-call-to-action.ts';
-export { type ToolMapping, toolMapping } from './calls/tool-mapping.ts';
 export { type Constraints, describeConstraints } from './describe-constraints.ts';
 export { describeRefusal } from './describe-refusal.ts';
 export { type DetectedExit, detectExit } from './language/detect-exit.ts';

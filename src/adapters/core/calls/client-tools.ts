@@ -132,6 +132,3 @@ export function clientTool(provider: Provider, name: string): ClientTool | undef
   // Codex prefixes some of its tools with a namespace.
   return table.get(name) ?? table.get(name.replace(/^(?:functions|multi_agent_v1)(?:\.|__|\/)/, ''));
 }
-
-/** The names of a client's built-in tools, in the order of its table. */
-export const clientToolNames = (provider: Provider): readonly string[] => [...TABLES[provider].keys()];

@@ -53,10 +53,6 @@ export const whereOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode
   ...(session.observeOnly ? { tools: session.available().tools } : {}),
 });
 
-/** The ids of a peripheral's tools that a client's shell tool can reach, in the order of the spec. */
-export const shellTools = (specs: SpecSet, tools: readonly string[]): readonly string[] =>
-  commandTools(specs, tools).map(({ tool }) => tool.id);
-
 /**
  * Chooses the tool of the peripheral for a command that an agent gave to its client's shell, and the arguments. It only
  * chooses: the tool decides what may run, so a command that fits no tool is passed unchanged to one that refuses it. If

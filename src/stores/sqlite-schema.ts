@@ -12,14 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseStored, type StoredBytes } from '../evidence/chain.ts';
-import { entryWriter } from './entry-writer.ts';
 import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite.ts';
 import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 
-/** Schema version, stored in `user_version`. */
+/** Schema version, stored in `user_version`; versions from the oldest one are brought up to date. */
 export const SCHEMA_VERSION = 8;
+const OLDEST_VERSION = 2;
 /** "hpgt": identifies hopgate's files to `file` and to hopgate. */
 const APPLICATION_ID = 0x68706774;
 
@@ -87,6 +86,15 @@ const DDL = `
     PRIMARY KEY (id, hash)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX blob_references_hash ON blob_references (hash);
+  CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
+  CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL, put_at INTEGER NOT NULL DEFAULT 0) STRICT;
+  CREATE TABLE notes (
+    rowid INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    code TEXT NOT NULL,
+    session_id TEXT,
+    message TEXT NOT NULL
+  ) STRICT;
 `;
 
 /** See {@link KeptFold}; `digest` covers the whole row and detects disk damage. */
@@ -110,36 +118,6 @@ const DDL_LABELS = `
 const DDL_SIGNED_LEASES = `
   ALTER TABLE leases ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 `;
-
-const DDL_SINCE_1 = `
-  CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
-  CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL, put_at INTEGER NOT NULL DEFAULT 0) STRICT;
-  CREATE TABLE notes (
-    rowid INTEGER PRIMARY KEY,
-    at TEXT NOT NULL,
-    code TEXT NOT NULL,
-    session_id TEXT,
-    message TEXT NOT NULL
-  ) STRICT;
-`;
-
-/** Version 1 computed its columns from the head, so its entries are read and written again in order of arrival. */
-function migrateFrom1(db: Database): void {
-  for (const index of ['at', 'subject', 'pattern', 'reply', 'opening', 'closing'])
-    db.exec(`DROP INDEX entries_${index}`);
-  db.exec('ALTER TABLE entries RENAME TO entries_1; ALTER TABLE blobs ADD COLUMN put_at INTEGER NOT NULL DEFAULT 0');
-  db.exec(DDL);
-  const add = entryWriter(db);
-  const last = new Map<string, number>();
-  for (const row of db.prepare('SELECT head, body, prev, hash FROM entries_1 ORDER BY rowid').iterate()) {
-    const stored = parseStored(row as unknown as StoredBytes);
-    const { sessionId, at } = stored.entry;
-    const time = Date.parse(at);
-    add(stored, time < (last.get(sessionId) ?? Number.NEGATIVE_INFINITY));
-    last.set(sessionId, time);
-  }
-  db.exec('DROP TABLE entries_1');
-}
 
 /**
  * Opens the file and migrates it to the current schema. Creates a missing file with mode 0600 in a folder with mode
@@ -261,6 +239,7 @@ function assertOurs(db: Database): number {
   if (version > SCHEMA_VERSION) {
     throw new Error(`a newer hopgate wrote it (schema ${version}, this one knows ${SCHEMA_VERSION}); upgrade hopgate`);
   }
+  if (version < OLDEST_VERSION) throw new Error(`its schema ${version} is from before 0.1.0; name another file`);
   return version;
 }
 
@@ -280,8 +259,7 @@ function migrate(db: Database): void {
   db.exec('BEGIN IMMEDIATE');
   try {
     const version = pragma(db, 'user_version');
-    if (version === 0) db.exec(`${DDL_SINCE_1}${DDL}PRAGMA application_id = ${APPLICATION_ID}`);
-    if (version === 1) migrateFrom1(db);
+    if (version === 0) db.exec(`${DDL}PRAGMA application_id = ${APPLICATION_ID}`);
     if (version < 3) db.exec(DDL_FOLDS);
     if (version < 4) db.exec(DDL_LABELS);
     if (version < 5) db.exec(DDL_MESSAGES);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { sealDrafts, verifyChain } from '../../src/evidence/chain.ts';
+import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { type EvidenceQuery, resolveQuery } from '../../src/evidence/query.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
@@ -143,38 +143,6 @@ it('an erasure removes the words from all files of the store', async () => {
   expect(await store.getBlob(blob)).toBeNull();
   expect(holding()).toEqual([]);
   expect(await verifyChain(store.entries('s-1'))).toMatchObject({ ok: true, count: 3 });
-  await store.close();
-});
-
-it('a file of the first schema is converted with its chains, leases and blobs', async () => {
-  const db = new DatabaseSync(file);
-  db.exec(`
-    CREATE TABLE entries (rowid INTEGER PRIMARY KEY, prev TEXT NOT NULL, hash TEXT NOT NULL, head TEXT NOT NULL, body TEXT) STRICT;
-    CREATE INDEX entries_at ON entries (prev); CREATE INDEX entries_subject ON entries (prev); CREATE INDEX entries_pattern ON entries (prev);
-    CREATE INDEX entries_reply ON entries (prev); CREATE INDEX entries_opening ON entries (prev); CREATE INDEX entries_closing ON entries (prev);
-    CREATE TABLE leases (session_id TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
-    CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-    CREATE TABLE notes (rowid INTEGER PRIMARY KEY, at TEXT NOT NULL, code TEXT NOT NULL, session_id TEXT, message TEXT NOT NULL) STRICT;
-    INSERT INTO leases VALUES ('s-1', 'w-1', 4102444800000, 1000);
-    PRAGMA application_id = ${0x68706774}; PRAGMA user_version = 1;
-  `);
-  const stored = sealDrafts(EMPTY_CHAIN, conversation('s-1', 3));
-  const add = db.prepare('INSERT INTO entries (prev, hash, head, body) VALUES (?, ?, ?, ?)');
-  for (const {
-    entry: { prev, hash },
-    head,
-    body,
-  } of stored)
-    add.run(prev, hash, head, body);
-  db.close();
-  const store = sqliteStore(file);
-  expect(await verifyChain(store.entries('s-1'))).toMatchObject({ ok: true, count: 4 });
-  expect(await store.sessions()).toMatchObject([
-    { sessionId: 's-1', agent: 'agent-1', pin: 'f'.repeat(64), lease: { holder: 'w-1' } },
-  ]);
-  expect((await store.query({ claim: 'goal' })).entries).toEqual([stored[0]]);
-  await expect(store.acquire('s-1', 'w-2', 1000)).rejects.toMatchObject({ code: 'session-busy' });
-  await store.putBlob(Buffer.from('x'));
   await store.close();
 });
 

@@ -269,12 +269,15 @@ describe('the store’s file', () => {
     await store.close();
   });
 
-  it('of a newer schema is refused and left unchanged', async () => {
+  it.each([
+    [99, /a newer hopgate wrote it \(schema 99, this one knows 8\); upgrade/],
+    [1, /its schema 1 is from before 0\.1\.0; name another file/],
+  ])('of schema %i is refused and left unchanged', async (version, message) => {
     await sqliteStore(file).close();
     const db = new DatabaseSync(file);
-    db.exec('PRAGMA user_version = 99');
+    db.exec(`PRAGMA user_version = ${version}`);
     db.close();
-    expect(() => sqliteStore(file)).toThrow(/a newer hopgate wrote it \(schema 99, this one knows 8\); upgrade/);
+    expect(() => sqliteStore(file)).toThrow(message);
   });
 
   it('of another program is refused and left unchanged', () => {

@@ -60,7 +60,8 @@ export interface AiSdkSettings {
  */
 export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
   const catalogue = await session.allTools();
-  const atFirst = await session.prompt();
+  // Messages come with the first step: these instructions are replaced then.
+  const atFirst = await session.prompt({ messages: false });
   const ours = new Set(catalogue.map(({ name }) => name));
   let broken: { readonly error: unknown } | null = null;
   /** The calls for which no approval was requested when their step began. */

@@ -58,7 +58,8 @@ export async function claudeAgentOptions(
   const refusal = async (name: string, input: unknown, source = 'sdk'): Promise<string | null> =>
     name === ANSWER || (name.startsWith(OURS) && source === 'sdk') ? null : (await guarded.call({ name, input })).text;
 
-  const atFirst = await session.prompt();
+  // Messages come with the first prompt: this text is in every request.
+  const atFirst = await session.prompt({ messages: false });
   let lastPrompt = atFirst;
   const whereItIs: HookCallback = async (input) => {
     const { hook_event_name: hookEventName } = input;

@@ -91,9 +91,15 @@ export function describeAgentAdapter(
     return playOn(world, script, answer);
   }
 
-  async function playOn(world: AgentWorld, script: readonly ScriptedTurn[], answer: boolean | null = null) {
+  async function playOn(
+    world: AgentWorld,
+    script: readonly ScriptedTurn[],
+    answer: boolean | null = null,
+    before: (session: Session) => Promise<unknown> = async () => {},
+  ) {
     const driver = await makeDriver();
     const session = await world.open();
+    await before(session);
     const agent = agentSession(session);
     const asked: string[] = [];
     const person = async (shown: string) => {
@@ -134,6 +140,22 @@ export function describeAgentAdapter(
       ]);
       if (lacks.changingTools) return context.skip(lacks.changingTools);
       expect([tools(at(0)), tools(at(1)), tools(at(2))]).toEqual([[], [], EXPLORE]);
+    });
+
+    it('shows a message in the first or the second request, once, and acknowledges it', async () => {
+      const world = await agentWorld('explore');
+      const look: ScriptedTurn = { calls: [{ name: 'read', input: { path: 'README.md' } }] };
+      const { at } = await playOn(world, [look, look, END], null, (session) =>
+        world.store.messages!.send({
+          ...{ id: 'm-1', kind: 'bell', act: 'suggest', from: 'person:operator', author: 'operator', ref: null },
+          ...{ to: `session:${session.id}`, text: 'Check the cabinet.' },
+        }),
+      );
+      const line = '[bell 1 from person operator, suggest, id m-1] "Check the cabinet."';
+      const times = (turn: number) => [at(turn).instructions, ...at(turn).results].join('\n').split(line).length - 1;
+      expect(times(0) + times(1)).toBe(1);
+      expect(times(2)).toBe(0);
+      expect(await world.store.messages!.find('m-1')).toMatchObject({ state: 'read' });
     });
 
     it('tells the model its place before the first turn', async (context) => {

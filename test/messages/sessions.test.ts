@@ -7,6 +7,7 @@ import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
+import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
@@ -91,7 +92,32 @@ describe('a bell', () => {
 });
 
 describe('a whistle', () => {
-  it('waits for the answer, and the time limit of the visit stands still', async () => {
+  it('does not use up the time of the visit, in which other calls do', async () => {
+    let now = Date.now();
+    const slow = (tool: string, waitedMs: number): ToolBackend => ({
+      ...{ name: tool, tools: [tool] },
+      run: async () => {
+        now += 11 * 60_000;
+        return { outcome: { status: 'ok', result: { waitedMs } }, effects: [] };
+      },
+    });
+    const { chat } = specs.peripherals;
+    const limited = { ...chat!, limits: { steps: null, minutes: 10 } };
+    const session = await openSession({
+      ...{ root, agent: 'eve', store: 'memory', clock: { now: () => now } },
+      specs: { ...specs, peripherals: { ...specs.peripherals, chat: limited } },
+      backends: [slow('whistle', 11 * 60_000), slow('bell', 11 * 60_000)],
+    });
+    await session.start('chat');
+    for (let times = 0; times < 3; times++)
+      expect(await session.step({ tool: 'whistle', args: { to: 'bob', text: '?' } })).toMatchObject({ ok: true });
+    expect(await session.step({ tool: 'bell', args: { to: 'bob', text: '?' } })).toMatchObject({ ok: true });
+    const late = await session.step({ tool: 'bell', args: { to: 'bob', text: '?' } });
+    expect(late).toMatchObject({ ok: false, denial: { code: 'limit-reached' } });
+    await session.detach();
+  });
+
+  it('waits for the answer', async () => {
     const asked = send(a, 'whistle', { to: 'bob', text: 'Which port?', seconds: 10 });
     let id: string | undefined;
     while (id === undefined) {

@@ -49,7 +49,7 @@ function describe(error: unknown): Description {
     return {
       code: 'invalid-spec',
       message: formatIssues(error.issues),
-      remedy: 'Correct them, then run "hopgate check".',
+      remedy: 'Correct them, then run this again.',
       exitCode: 1,
     };
   const message = error instanceof Error ? error.message : String(error);

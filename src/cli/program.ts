@@ -67,15 +67,19 @@ async function onCommander(argv: readonly string[], io: Io, error: CommanderErro
   io.json ||= argv.includes('--json');
   if (error.code === 'commander.help') {
     io.exitCode = 2; // no command: commander wrote the help to the error stream, which is silenced
-    io.stderr.write((await createProgram(io, [])).helpInformation());
+    io.stderr.write((await commandOf(argv, io)).command.helpInformation());
     return;
   }
   const message = error.message.replace(/^error: /, '').replace(/\n/g, ' ');
-  fail(io, usageError(message, `Run "${await commandOf(argv, io)} --help".`));
+  const help = `Run "${(await commandOf(argv, io)).name} --help".`;
+  fail(io, usageError(message, /'session'/.test(message) ? `"hopgate sessions" lists them. ${help}` : help));
 }
 
 /** The command that a command line names, such as `hopgate upstream list`; `hopgate` if it names none. */
-async function commandOf(argv: readonly string[], io: Io): Promise<string> {
+async function commandOf(
+  argv: readonly string[],
+  io: Io,
+): Promise<{ readonly command: Command; readonly name: string }> {
   let command = await createProgram(io, commandsIn(argv));
   const names = [command.name()];
   for (const word of argv.filter((each) => !each.startsWith('-'))) {
@@ -84,5 +88,5 @@ async function commandOf(argv: readonly string[], io: Io): Promise<string> {
     names.push(next.name());
     command = next;
   }
-  return names.join(' ');
+  return { command, name: names.join(' ') };
 }

@@ -92,7 +92,7 @@ export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ProjectError)
     return new ApiError(error.code === 'no-root' ? 'no-root' : 'project-error', error.message, operatorRemedy(error));
   if (error instanceof SpecError)
-    return new ApiError('invalid-spec', formatIssues(error.issues), 'Correct them, then run "hopgate check".');
+    return new ApiError('invalid-spec', formatIssues(error.issues), 'Correct them, then send it again.');
   const system = explainSystemError(error);
   return system && new ApiError('store-failed', system.message, system.remedy);
 }

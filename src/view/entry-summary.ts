@@ -106,7 +106,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     const { by, via, grant } = fieldsOf(record);
     return {
       what: `approved: ${kind === 'step' ? `${text(to)} in ${text(from)}` : `${kind === 'mode' ? 'mode ' : ''}${text(from)} → ${text(to)}`}${exit ? ` by ${text(exit)}` : ''}`,
-      came: `by ${text(by)} (${grant === undefined ? text(via) : `under grant ${text(grant)}`}), for: ${text(reason)}`,
+      came: `by ${text(by)} (${grant === undefined ? text(via) : `under grant ${text(grant)}`})${reason ? `, for: ${text(reason)}` : ''}`,
       notes: Object.entries(fieldsOf(view)).flatMap(([title, value]) => members(title, value)),
     };
   },

@@ -64,6 +64,27 @@ describe('the command line', () => {
     }
   });
 
+  it('prints the help of a command that needs one of its own commands', async () => {
+    for (const name of ['agency', 'upstream', 'daemon']) {
+      const { code, err } = await machine().run(name);
+      expect({ code, start: err.split('\n')[0] }).toEqual({
+        code: 2,
+        start: `Usage: hopgate ${name} [options] [command]`,
+      });
+    }
+  });
+
+  it('says how to find the session that a command needs', async () => {
+    for (const name of ['log', 'activity', 'seal', 'erase', 'resume']) {
+      const { code, err } = await machine().run(name);
+      expect({ code, err }).toEqual({
+        code: 2,
+        err: expect.stringContaining(`"hopgate sessions" lists them. Run "hopgate ${name} --help".`),
+      });
+    }
+    expect((await machine().run('replay')).code).toBe(2);
+  });
+
   it('shows the stack of an error only with HOPGATE_DEBUG=1', async () => {
     expect((await machine().run('log', 'x')).err).not.toContain('    at ');
     expect((await machine({}, { HOPGATE_DEBUG: '1' }).run('log', 'x')).err).toContain('    at ');

@@ -214,7 +214,8 @@ describe('Ctrl-C in the shell', () => {
     const here = machine(FILES);
     const { code, out, err } = await here.type('mode diagnose\rstart explore\r\u0003', 'shell');
     expect(out).not.toContain('mode is diagnose');
-    expect(out).toContain('Continue with: hopgate shell --session s-');
+    const [next] = /Continue with: hopgate shell --session s-\S+ --root \/.+/.exec(out) ?? [];
+    expect((await here.run('resume', 's-')).out).toContain(next);
     expect(err).not.toContain('closed');
     expect(code).toBe(0);
   });

@@ -173,7 +173,7 @@ it('a key given in two forms is refused', () => {
 it('a SpecError has the whole report as its message', async () => {
   const error = await loadSpecs('test/fixtures/specs/faulty').catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(SpecError);
-  expect((error as Error).message).toBe(`2 problems in the spec files
+  expect((error as Error).message).toBe(`2 problems in 2 files
 
 test/fixtures/specs/faulty/gaet.yaml
   is not a file of a spec set

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { plural, shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
-import { examples, rootOption } from '../options.ts';
+import { examples, rootOf, rootOption } from '../options.ts';
 import { openShellSession } from './shell.ts';
 
 interface Options {
@@ -46,7 +46,11 @@ async function resume(io: Io, id: string, { root }: Options): Promise<void> {
     if (!state.closed)
       print(
         io,
-        paint(io, 'dim', `Continue with: hopgate shell --session ${state.sessionId} --root ${shellWord(root)}`),
+        paint(
+          io,
+          'dim',
+          `Continue with: hopgate shell --session ${state.sessionId} --root ${shellWord(rootOf(io, { root }))}`,
+        ),
       );
   } finally {
     await session.detach();

@@ -50,7 +50,7 @@ export function formatIssues(issues: readonly SpecIssue[]): string {
     const lines = inFile.map(formatIssue);
     return `${file}\n${lines.join('\n')}`;
   });
-  return `${count} in the spec files\n\n${blocks.join('\n\n')}`;
+  return `${count}${files.length > 1 ? ` in ${files.length} files` : ''}\n\n${blocks.join('\n\n')}`;
 }
 
 function formatIssue({ path, line, message, suggestion }: SpecIssue): string {

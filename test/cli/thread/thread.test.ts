@@ -195,6 +195,13 @@ describe('a thread in a terminal', () => {
     expect(text(SESSION)).not.toContain('never used');
   });
 
+  it('shows the reason of an approval only if one was given', () => {
+    const approved = (reason: string) =>
+      text([said('a', 0, 'step', { ...APPROVAL, request: { ...APPROVAL.request, reason } })]);
+    expect(approved('ship')).toContain('by ops (terminal), for: ship');
+    expect(approved('')).not.toContain('for:');
+  });
+
   it('says that an intent has no outcome, and that the parent of an entry is missing', () => {
     const shown = text([said('a', 0, 'step', { event: 'intent', tool: 'write', args: {} }, 'gone')]);
     expect(shown).toContain('? write  no outcome is recorded');

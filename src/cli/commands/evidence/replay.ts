@@ -6,7 +6,7 @@ import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
 import { namedSpecs } from '../../chosen-specs.ts';
-import { CliError, type Io, paint, print, printJson } from '../../io.ts';
+import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
@@ -52,7 +52,7 @@ export function register(command: Command, io: Io): void {
 async function replayAll(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
   if (options.specs === undefined)
-    throw new CliError('no-specs', 'replay needs the spec set that decides', 'Name it with --specs DIR.');
+    throw usageError('replay needs the spec set that decides', 'Name it with --specs DIR.', 'no-specs');
   const specs = await loadSpecs(namedSpecs(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;

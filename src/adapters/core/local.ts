@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { fieldsOf } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
@@ -97,7 +97,7 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
   if (!result.ok) return describeDenialFor(session, result.denial);
   const data = result.result;
-  const advice = adviceOn(session, data);
+  const advice = adviceOn(session, data, result.error);
   if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data) + advice, data, denial: null };
   const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
   const rendered = data === null ? '' : renderResult(data);
@@ -106,10 +106,12 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   return { status: 'failed', text, data: { code, message, result: data }, denial: null };
 }
 
-/** Advice after an error of the sandbox, as a line of its own; empty if there was none. */
-function adviceOn(session: Session, data: Json): string {
-  if (!isObject(data) || typeof data['exit'] !== 'number' || data['exit'] === 0) return '';
-  const advice = sandboxAdvice(session, `${data['stderr']}\n${data['stdout']}\n${data['noNetwork']}`);
+/** Advice after an error of the sandbox or of git, as a line of its own; empty if there was none. */
+function adviceOn(session: Session, data: Json, error: { readonly code: string } | undefined): string {
+  const { exit, stderr, stdout, noNetwork } = fieldsOf(data);
+  const kept = error?.code !== 'git-not-kept';
+  if (kept && (typeof exit !== 'number' || exit === 0)) return '';
+  const advice = sandboxAdvice(session, `${kept ? '' : `${error.code}: `}\n${stderr}\n${stdout}\n${noNetwork}`);
   return advice === null ? '' : `\n${advice}`;
 }
 

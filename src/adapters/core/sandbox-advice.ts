@@ -18,6 +18,12 @@ const NO_TRACING = /ptrace|PTRACE_/i;
 /** Git reached no remote repository. */
 const NO_REMOTE = /does not appear to be a git repository|Could not read from remote repository|unable to access '/;
 
+/** Git has no author for a commit here, or a commit or branch of the command was not kept. */
+const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|git-not-kept: /;
+
+/** Git found no branch to push, such as one that was not kept. */
+const NO_BRANCH = /src refspec \S+ does not match any/;
+
 /** Git's folder is read-only outside of edit, and in a linked work tree or submodule also there. */
 function gitAdvice(session: Session): string {
   const restore = 'the content of a file at a commit is printed by: git show HEAD:PATH';
@@ -38,6 +44,9 @@ function wayToGit(session: Session, sub: string, text: string): string {
  */
 export function sandboxAdvice(session: Session, output: string): string | null {
   if (GIT_READ_ONLY.test(output)) return gitAdvice(session);
+  if (NO_COMMIT.test(output))
+    return wayToGit(session, 'commit', 'hopgate: commits and branches are made with bash-git: ') || null;
+  if (NO_BRANCH.test(output)) return wayToGit(session, 'push', 'hopgate: branches are pushed with bash-git: ') || null;
   if (NO_REMOTE.test(output))
     return `hopgate: commands reach no remote repository${wayToGit(session, 'push', '; branches are pushed with bash-git: ')}; ask the operator to fetch`;
   if (READ_ONLY.test(output)) {

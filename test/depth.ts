@@ -1,7 +1,7 @@
-/** Set by `npm run test:deep`, which tries all where `npm test` tries what is characteristic. */
+/** Set by `npm run test:deep`, which tries all cases; `npm test` tries some characteristic ones. */
 export const isDeep = process.env['HOPGATE_DEEP'] === '1';
 
-/** How much is tried: by `npm test`, and by `npm run test:deep`. */
+/** The number of tries in `npm test`, and in `npm run test:deep`. */
 export const depth = <T>(usual: T, deep: T): T => (isDeep ? deep : usual);
 
 /** One of every `step` cases for `npm test`, all of them for `npm run test:deep`. */

@@ -14,7 +14,7 @@ const lockedFor = (from: string, name: string): boolean => {
   return lockedFor(above === -1 ? '' : from.slice(0, above), name);
 };
 
-// npm leaves out of the lock file what it could not fetch for another platform, and "npm ci" then refuses everywhere.
+// npm omits packages from the lock file that it could not fetch for another platform; "npm ci" then fails everywhere.
 test('the lock file holds the optional packages of every platform', () => {
   const missing = Object.entries(packages).flatMap(([from, locked]) =>
     Object.keys(locked.optionalDependencies ?? {}).filter((name) => !lockedFor(from, name)),

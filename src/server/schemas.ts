@@ -31,7 +31,7 @@ export const LegSchema = z.object({
   to: z.string(),
   needs: z.array(z.string()),
   modes: z.array(ModeStepSchema).optional().describe('Changes of mode before this leg.'),
-  modesAfter: z.array(ModeStepSchema).optional().describe('Changes of mode after it.'),
+  modesAfter: z.array(ModeStepSchema).optional().describe('Changes of mode after this leg.'),
 });
 export const AvailableSchema = z.object({
   peripheral: z.string().nullable(),

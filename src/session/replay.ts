@@ -245,7 +245,7 @@ async function inFull(
 ): Promise<Request> {
   if (request.kind !== 'step') return request;
   const args = request.args as Json;
-  // The large arguments of a refused call are stored apart as a whole.
+  // The large arguments of a refused call are stored as one blob.
   if (denied) return { ...request, args: isElsewhere(args) ? await read(args, getBlob) : args };
   const given = fieldsOf(args);
   const apart = argumentsApart(own(specs.tools, request.tool), own(specs.peripherals, peripheral ?? ''), given);

@@ -15,7 +15,7 @@ import {
   subjectOf,
   type Travelling,
 } from './pipeline-types.ts';
-import { type FailureCode, STAGES, type StageId, STORE_FAILED } from './stages.ts';
+import { type FailureCode, STAGES, STORE_FAILED, type StageId } from './stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
 
 type Failure = Pick<StageFailure, 'code' | 'message' | 'remedy'>;

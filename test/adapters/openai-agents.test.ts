@@ -137,7 +137,7 @@ describe('an agent of the OpenAI Agents SDK', () => {
     );
     let result = await run(agent, 'Mend sum.', options);
     for (const interruption of result.interruptions) result.state.approve(interruption);
-    result = await run(agent, result.state, options).catch(() => result); // or the SDK itself will not have it
+    result = await run(agent, result.state, options).catch(() => result); // otherwise the SDK itself rejects it
     expect(session.state.mode).toBe('diagnose');
   });
 

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import { listening } from './breaking-wire.ts';
 
-/** An agent over HTTP that keeps the prompt of each of its starts, works so long or until a promise settles, and counts the calls that were broken off. */
+/**
+ * An agent over HTTP that records the prompt of each start, works for a time or until a promise settles, and counts
+ * aborted calls.
+ */
 export async function openCountingAgent(wait: number | Promise<unknown> = 0) {
   const prompts: string[] = [];
   let left = 0;

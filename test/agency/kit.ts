@@ -10,7 +10,7 @@ import { serveWorld } from '../server/kit.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
 import { openCountingAgent } from './counting-agent.ts';
 
-/** The peripheral of the seed, word for word. */
+/** The original peripheral in EDN, word for word. */
 export const PAR_PARTICIPANT = `{:id :par-participant
  :entry "Join PAR and contribute a concise perspective."
  :inputs [:par/title :par/crdt-host :par/crdt-port :session/id]
@@ -33,7 +33,7 @@ export function folder(): string {
   return made;
 }
 
-/** An agency folder with the seed's peripheral and these agents (YAML). */
+/** An agency folder with the original peripheral and these agents (YAML). */
 export function agencyWith(agents: string, peripherals = PAR_PARTICIPANT): string {
   const at = join(folder(), 'agency');
   mkdirSync(at);

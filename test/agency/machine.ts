@@ -14,7 +14,7 @@ const CALLS = {
     agent = await openCountingAgent(delayMs);
     return agent.url;
   },
-  /** How often the agent was started with a prompt that ends so. */
+  /** Counts the starts of the agent with a prompt that ends with this text. */
   starts: (ending: string) => agent!.prompts.filter((prompt) => prompt.endsWith(ending)).length,
   wire: async (port: number, host: string) => {
     wire = await openWire(port, host);
@@ -28,7 +28,7 @@ const CALLS = {
   },
   get: async (url: string, token: string) =>
     (await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).json(),
-  /** The contributions of a document once it has so many. */
+  /** The contributions of a document, once it has this number of them. */
   joined: async (url: string, par: string, token: string, count: number) => {
     const replica = await joinDocument(url, par, token);
     while (Object.keys(contributionsOf(replica.doc)).length < count) await sleep(20);

@@ -14,7 +14,7 @@ import { agencyWith, breakingWire, countingAgent, folder, nodeWith, run, served 
 const passage = (key: string, budgetMs: number | null = null) => ({ key, budgetMs, via: [] });
 const httpAgent = (url: string) => `x: { location: local, driver: http, url: "${url}", honours: [fs, shell, http] }`;
 
-/** A server whose agent x works for so long, and the registry of a node that runs x there. */
+/** A server whose agent x works for a given time, and the registry of a node that runs x there. */
 async function farAgent(workMs: number) {
   const agent = await countingAgent(workMs);
   const there = await served(httpAgent(agent.url));

@@ -194,7 +194,7 @@ async function cutEverywhere(
   return breaks;
 }
 
-/** Runs an agent of a node that connects at some time, until it has. */
+/** Repeats a run by an agent of a node that is not connected yet, until it succeeds. */
 async function connected(call: (key: string) => Promise<unknown>): Promise<void> {
   for (let tries = 0; ; tries++) {
     const reply = (await call(`first-${tries}`)) as { readonly ok: boolean };

@@ -41,7 +41,10 @@ const open = (approver?: Approver): Promise<Session> =>
     ...(approver ? { approver } : {}),
   });
 
-/** Lawfully to where only the approval is missing: of execute in explore, or of the deploy after a test that passed. */
+/**
+ * Moves the session, by allowed moves, to where only the approval is missing: for execute in explore, or for the deploy
+ * after a passing test.
+ */
 async function stand(session: Session, call: 'mode' | 'hop', answer: (yes: boolean) => void): Promise<void> {
   const must = async (step: Promise<{ readonly ok: boolean }>): Promise<void> => {
     const result = await step;
@@ -72,7 +75,7 @@ describe('R18: an agent’s words are no approval', () => {
     expect(answer).toMatchObject({ status: 'refused', denial: { remedy: expect.stringMatching(/\S/) } });
     expect(answer.denial!.code).toMatch(/^approval-/);
     expect(session.state).toMatchObject({ mode: before.mode, peripheral: before.peripheral });
-    // the way is open, but for the one thing that no words can give
+    // everything is fulfilled except the approval, which no words can give
     const wanted = await agent.wants({ name: call, input });
     const given = await agent.call({ name: call, input, approved: { hash: wanted!.hash, by: 'operator' } });
     expect(given).toMatchObject({ status: 'ok' });

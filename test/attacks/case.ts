@@ -1,6 +1,6 @@
 import type { World } from './world.ts';
 
-/** A class of attack: the requirements that earlier systems' advisories taught, R1 to R18, and the limits. */
+/** A class of attack: requirements R1 to R18, learned from advisories about earlier systems, and the limits. */
 export type AttackClass = `R${number}` | 'limits' | 'control';
 
 /** The required result of a call. */
@@ -32,16 +32,16 @@ export interface Case {
   readonly tool: string;
   readonly args: unknown;
   readonly expect: Expectation;
-  /** Texts that the result has to hold. */
+  /** Texts that the result must contain. */
   readonly shows?: readonly string[];
-  /** Texts that it must not hold, besides the planted secrets. */
+  /** Texts that the result must not contain, in addition to the planted secrets. */
   readonly hides?: readonly string[];
-  /** Root-relative files and what they have to hold afterwards; null: they must not be there. */
+  /** Root-relative files and their required content afterwards; null if the file must not exist. */
   readonly files?: { readonly [path: string]: string | null };
   /** Paths that the result's findings have to name. */
   readonly findings?: readonly string[];
   readonly before?: (world: World) => void;
-  /** Puts right what `before` did, for the cases that come after. */
+  /** Reverts the effect of `before`, for the next cases. */
   readonly after?: (world: World) => void;
 }
 

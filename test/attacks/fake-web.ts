@@ -6,7 +6,7 @@ import type { Network } from '../../src/tools/web/fetch-once.ts';
 /** The one loopback address that plays a public host; every other private address stays out of reach. */
 const HOST = '127.0.0.77';
 
-/** A web in this process: one listed host that answers, and names that lead where nobody may go. */
+/** A web in this process: one listed host that answers, and names that resolve to forbidden addresses. */
 export async function fakeWeb() {
   let reachedOutside = 0;
   const inner = http.createServer((_, response) => {

@@ -15,10 +15,10 @@ import { byDescriptor } from '../../src/tools/workspace/anchors.ts';
 import { parsePath } from '../../src/tools/workspace/path-argument.ts';
 import { walkBeneath } from '../../src/tools/workspace/walk-beneath.ts';
 
-/** Something that has to hold for every input that a stranger can make. Throws where it does not. */
+/** A property that must hold for every input. Throws if it does not. */
 export interface Fuzz {
   readonly name: string;
-  /** How much of all inputs it gets. */
+  /** The share of all inputs that this property gets. */
   readonly share: number;
   property(): fc.IProperty<[unknown]>;
 }
@@ -295,7 +295,7 @@ const commandLines: Fuzz = {
     fc.property(shellText, (text) => {
       const split = splitCommand(text);
       if (!split.ok) return;
-      // Without its quoted parts and escaped characters, nothing is left that a shell acts on.
+      // Without its quoted parts and escaped characters, the text contains nothing that a shell interprets.
       const bare = text.replace(/\\[\s\S]|'[^']*'|"(?:\\[\s\S]|[^"\\$`])*"/g, '');
       must(!/[$`|&;<>()*?\n]/.test(bare.trim()), `${JSON.stringify(text)} became ${JSON.stringify(split.words)}`);
     }) as fc.IProperty<[unknown]>,

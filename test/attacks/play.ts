@@ -14,7 +14,7 @@ import type { Case, Peripheral } from './case.ts';
 import { fakeWeb } from './fake-web.ts';
 import { formsOf, makeWorld, processesWith, treeHash, type World } from './world.ts';
 
-/** A case that did not go as it has to. */
+/** A case with another outcome than required. */
 export interface Flaw {
   readonly case: string;
   readonly why: string;
@@ -71,7 +71,7 @@ const withoutRelease = ({ tree: _, ...backend }: ToolBackend): ToolBackend => ({
   run: ({ grant: { release: __, ...grant }, ...call }) => backend.run({ ...call, grant }),
 });
 
-/** No message comes along into deploy, so that each commit may have its own. */
+/** The context contains no commit message, so that each commit may have its own. */
 const SPECS: SpecSet = structuredClone(fixtureSpecs);
 Object.assign(SPECS.peripherals['deploy']!.context['commit-message']!, { optional: true });
 

@@ -15,7 +15,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 type Call = readonly [tool: string, args: { readonly [name: string]: Json }];
 
-/** Attempts of an agent to get the credential that only a push sees. */
+/** Attempts of an agent to get the credential that only a push receives. */
 const reach = (token: string, url: string): readonly Call[] => [
   ...[
     'env',

@@ -130,7 +130,7 @@ it('masks apply in node_modules, also to files that appear between two commands'
     return outcome.status === 'ok' ? (outcome.result as { stdout: string }).stdout : JSON.stringify(outcome);
   };
   expect(await cat()).toBe('code');
-  // Long enough for the folder to count as settled, so that it is remembered.
+  // Longer than the clock tick, so that the state of the folder is cached.
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(await cat()).toBe('code');
   fs.writeFileSync(join(modules, '.env'), 'SECRET');

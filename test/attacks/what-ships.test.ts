@@ -126,7 +126,7 @@ async function must<T extends { readonly ok: boolean }>(answer: Promise<T>): Pro
   return given as Extract<T, { ok: true }>;
 }
 
-/** The words of a refusal or of a tool that could not: code, message and remedy. */
+/** The texts of a refusal or a tool's failure: code, message and remedy. */
 async function refused(answer: Promise<object>): Promise<string> {
   const given = (await answer) as { denial?: { code: string; message: string; remedy: string }; error?: object };
   if (given.denial) return `${given.denial.code}: ${given.denial.message} → ${given.denial.remedy}`;
@@ -134,7 +134,7 @@ async function refused(answer: Promise<object>): Promise<string> {
   throw new Error(`it was allowed: ${JSON.stringify(given)}`);
 }
 
-/** Commits and pushes what is approved; the commit's id. */
+/** Commits and pushes the approved changes; returns the commit's id. */
 async function ship(session: Session, { root, remote }: World): Promise<string> {
   await must(bashGit(session, 'add', '-A'));
   expect(await must(bashGit(session, 'commit'))).toMatchObject({ result: { committed: true } });

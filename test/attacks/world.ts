@@ -63,7 +63,7 @@ git: { remote: origin, branch: main }
   'src-evil/a.txt': 'not in scope\n',
 };
 
-/** Every way in which a tree may hold something that no tool may show. */
+/** All kinds of masked content that a tree may contain. */
 const MASKED = [
   '.env',
   'src/.env',
@@ -176,7 +176,7 @@ export async function makeWorld(): Promise<World> {
   };
 }
 
-/** Everything there is to a tree: names, kinds, permissions, owners, times of change, content. */
+/** The full state of a tree: names, kinds, permissions, owners, times of change, content. */
 export function treeHash(folder: string, leaveOut: (path: string) => boolean = () => false): string {
   const hash = createHash('sha256');
   // Names are bytes: not all of them are UTF-8.

@@ -623,7 +623,7 @@ describe('a broken engine', () => {
     async ({ rule, says, pinned = SPECS, config = CONFIG, specs, engineConfig, backend, does }) => {
       const engine = specs ? specs(pinned) : pinned;
       const at = await world({
-        // It says that it went by what was pinned.
+        // The test tool's own report is ignored; the pinned configuration decides.
         specs: { ...engine, hash: pinned.hash },
         config: { ...config, ...engineConfig },
         ...(backend ? { backend } : {}),

@@ -31,7 +31,7 @@ function forge(change: (drafts: EntryDraft[]) => EntryDraft[]): StoredEntry[] {
 const at = (index: number, fields: Partial<EntryDraft>) => (drafts: EntryDraft[]) =>
   drafts.map((draft, i) => (i === index ? { ...draft, ...fields } : draft));
 const bodyAt = (index: number, fields: Event) => at(index, { body: { ...body(LOG[index]!), ...fields } });
-/** Leaves an entry out and links what replied to it to what it replied to. */
+/** Removes an entry, and links its replies to the entry that it replied to. */
 const without = (index: number) => (drafts: EntryDraft[]) => {
   const { id, inReplyTo } = drafts[index]!;
   return drafts

@@ -331,7 +331,7 @@ interface Situation {
   readonly config: ProjectConfig;
   /** Settings under which the session is replayed. */
   readonly other: ProjectConfig;
-  /** Each call, the change of mode before it, and whether the operator approves the call if it needs that. */
+  /** Each call, the mode change before it, and true if the operator approves the call when it needs an approval. */
   readonly calls: readonly (readonly [
     call: { readonly tool: string; readonly args: { readonly [name: string]: Json } },
     change: { readonly mode: string; readonly summary: string } | null,

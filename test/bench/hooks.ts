@@ -9,7 +9,7 @@ import type { Session } from '../../src/session/session.ts';
 import configs from '../../tsdown.config.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** How many times `node -e 0` each way may cost. */
+/** Limits of the cost of each way to answer a hook, in multiples of `node -e 0`. */
 const TARGETS = {
   'by the compiled client': 0.36,
   'by Node': 2,
@@ -143,7 +143,7 @@ async function must(result: Promise<{ readonly ok: boolean }>): Promise<void> {
   if (!ok) throw new Error(JSON.stringify(rest));
 }
 
-/** A run that there is not: the daemon says so once it is there. */
+/** A ticket that does not exist, so that the daemon must be running to say so. */
 async function untilItAnswers(launcher: string, env: { readonly [name: string]: string }): Promise<void> {
   for (let i = 0; i < 400; i++) {
     if (existsSync(launcher) && spawnSync(launcher, ['run', 'x'], { env }).status === 125) return;

@@ -148,7 +148,7 @@ function commandLine(layout: SandboxLayout, supportFiles: SupportFiles, command:
 
 function typeIt(argv: readonly string[], filter: string): Promise<void> {
   const fd = fs.openSync(filter, 'r');
-  // 3 and 4 are where the command line expects the filter and a place to report to
+  // 3 and 4 are the descriptors at which the command line expects the filter and the status report
   const child = spawn(argv[0]!, argv.slice(1), { cwd: '/', stdio: ['ignore', 'pipe', 'pipe', fd, 'pipe'] });
   fs.closeSync(fd);
   for (const stream of child.stdio) stream?.on('error', () => {});

@@ -21,7 +21,7 @@ interface Editor {
   readonly updates: SessionUpdate[];
   readonly asked: RequestPermissionRequest[];
   readonly root: string;
-  /** Gives the inner agent a script and returns the results of its acts. */
+  /** Sends the inner agent a script and returns the results. */
   act(sessionId: string, ...acts: readonly object[]): Promise<unknown[]>;
   readonly ended: Promise<number | null>;
   /** Ends the editor, as its user does. */

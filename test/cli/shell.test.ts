@@ -236,7 +236,7 @@ describe('Ctrl-C in the shell', () => {
     when('discuss (outside) › ', () => keys.write('mode diagnose\r'));
     when('diagnose (outside) › ', () => keys.write('start explore\r'));
     when('diagnose explore › ', () => {
-      // The line as typed does not contain the word as printed.
+      // The typed line and the printed line differ, so the test does not match its own input.
       keys.write('bash-readonly echo be""gan; sleep infinity\r');
     });
     when('began', () => keys.write('\u0003'));

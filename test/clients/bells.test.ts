@@ -7,7 +7,7 @@ import { CODEX_BIN, codexWorld, hopgate, writeTree } from './codex-world.ts';
 import type { Step } from './messages-server.ts';
 import type { ScriptStep } from './responses-server.ts';
 
-/** How many bells are rung. */
+/** The number of bells to ring. */
 const BELLS = depth(16, 100);
 /** The turns of a model between two prompts. */
 const PER_PROMPT = 8;

@@ -20,7 +20,7 @@ import { type Model, type Step, scriptedModel } from './messages-server.ts';
 
 const OURS = 'mcp__hopgate__';
 
-/** A home of its own, the way out of this machine closed, and the model a script. */
+/** A separate home, a blocked network, and a scripted model. */
 function environment({ port }: Model): { readonly [name: string]: string } {
   const home = mkdtempSync(join(tmpdir(), 'hopgate-cas-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));

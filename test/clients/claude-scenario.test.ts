@@ -45,7 +45,7 @@ const aloud = (step: ScenarioStep): Step => {
   return { text: `I go on in my peripheral: I ${verb === 'step' ? 'use a tool' : verb}.`, ...asClaude(step) };
 };
 
-/** Reviewed, it leaves the peripheral that reflects. */
+/** After its review, the session leaves the reflecting peripheral. */
 const leave = call(own('hop'), { to: 'explore', exit: 'par-generated', reason: 'I have written my review in reflect' });
 
 function asTool({ tool, args }: Extract<ScenarioAction, { verb: 'step' }>): Step {

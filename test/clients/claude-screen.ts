@@ -4,7 +4,7 @@ import { CLAUDE_BIN, type ClaudeWorld } from './claude-world.ts';
 import { type Model, type Step, scriptedModel } from './messages-server.ts';
 import { Screen } from './screen.ts';
 
-/** Claude Code on its screen, started by hopgate. */
+/** Claude Code at a terminal, started by hopgate. */
 export class ClaudeScreen extends Screen {
   readonly #world: ClaudeWorld;
   readonly model: Model;

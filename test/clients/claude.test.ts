@@ -227,7 +227,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
       'outcome edit ok, modify src/n.ipynb',
       'step bash-background ok',
     ]);
-    expect(world.read('src/bg.txt')).toBeNull(); // a command in the background keeps no change
+    expect(world.read('src/bg.txt')).toBeNull(); // a background command keeps no change
     const { stdout } = await world.hopgate('verify', run.session, '--inhabited');
     expect(stdout).toMatch(/P-3 +confinement +holds/);
   });
@@ -258,7 +258,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
     counts.push(
       (await turn([call('Read', { file_path: world.path('src/b.js') }), write('c'), done, done])).requests.length,
     );
-    // Only the turn that wrote gets one request more than it has calls and an answer.
+    // Only the turn with a change gets one more request than it has calls and an answer.
     expect(counts).toEqual([toEdit.length + 2, 1, 2, 3, 2, 3]);
     expect((await world.hopgate('verify', first.session, '--root', world.root)).code).toBe(0);
   });
@@ -270,7 +270,7 @@ describe.skipIf(!CLAUDE_BIN)('Claude Code in hopgate', () => {
       own: ['--session', first.session],
       args: ['--continue'],
     });
-    expect(again.requests[0]?.texts.join('\n')).not.toContain('# Where you are'); // the answer of mode has shown it
+    expect(again.requests[0]?.texts.join('\n')).not.toContain('# Where you are'); // the answer of mode has described the situation
     expect(outcomes(again)).toEqual(['Read ran']);
     expect(again.session).toBe(first.session);
     expect(await world.sessions()).toEqual([first.session]);

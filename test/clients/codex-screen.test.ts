@@ -20,7 +20,7 @@ const call = (name: string, input: object = {}): ScriptedTurn => ({
   calls: [{ namespace: `mcp__${SERVER}`, name, input }],
 });
 
-/** Codex on its screen, started by hopgate with these arguments. */
+/** Codex at a terminal, started by hopgate with these arguments. */
 async function start(on: CodexWorld, repo: string, ...args: readonly string[]): Promise<Screen> {
   const opened = new Screen(on.folder);
   await opened.open([process.execPath, resolve('src/cli/main.ts'), 'codex', '--root', repo, ...args], {
@@ -28,7 +28,7 @@ async function start(on: CodexWorld, repo: string, ...args: readonly string[]): 
     env: { ...on.env, CODEX_BIN: CODEX_BIN ?? '' },
     prompt: /\? for shortcuts/,
   });
-  await sleep(8000); // it shows no key for seconds
+  await sleep(8000); // it ignores keys for some seconds
   return opened;
 }
 

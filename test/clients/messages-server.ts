@@ -66,9 +66,10 @@ interface Body {
 }
 
 /**
- * A double of the Messages API on the loopback interface: it plays a script and keeps the model's input. A conversation
- * whose first user message contains the name of a thread is played by that thread's script (sub-agents), every other by
- * `main`. A request without tools, such as one for a title, is not a turn, unless the program has no tools at all.
+ * A double of the Messages API on the loopback interface: it plays a script and records the model's input. A
+ * conversation whose first user message contains the name of a thread is played by that thread's script (sub-agents),
+ * every other by `main`. A request without tools, such as one for a title, is not a turn, unless the program has no
+ * tools at all.
  */
 export async function scriptedModel(
   scripts: { readonly [thread: string]: readonly Step[] },

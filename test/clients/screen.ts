@@ -38,7 +38,7 @@ export class Screen {
     writeFileSync(script, `cd '${cwd}'\ntrap : INT\n${quoted}\necho "EXIT=$?"\nwhile :; do sleep 60; done\n`);
     this.tmux('new-session', '-d', '-s', 'screen', '-x', '150', '-y', '50', 'sh', script);
     await this.shows(prompt);
-    await sleep(2000); // it takes no keys in its first moments
+    await sleep(2000); // it ignores keys at first
   }
 
   /** Runs a command of tmux and returns what it prints. */

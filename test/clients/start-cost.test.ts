@@ -14,7 +14,7 @@ afterEach(() => world.close());
 const done = { text: 'done' };
 /** Pairs of a bare client and one in hopgate, each with a start of Node. */
 const [PAIRS, STARTS] = [7, 5];
-/** How much later the first answer may come, in milliseconds. */
+/** Maximum delay of the first answer, in milliseconds. */
 const MOST_MS = 1200;
 /**
  * The same in starts of Node, for a busy machine: those of 35 ms each. They are measured between the two clients of a

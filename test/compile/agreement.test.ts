@@ -20,7 +20,7 @@ const some: fc.Arbitrary<Partial<RequirementFacts>> = fc.record({
   patterns: fc.dictionary(fc.constant('p'), fc.constantFrom('selected', 'held', 'failed')),
 });
 
-/** The entry of a peripheral, judged from the design's words and not from the code under test. */
+/** The entry of a peripheral, judged by the design's words, not by the code under test. */
 function admits(target: string, { peripherals }: SpecSet, now: RequirementFacts): boolean {
   const peripheral = peripherals[target];
   if (!peripheral) return false;

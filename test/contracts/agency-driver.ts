@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type AgentDriver, AgentFailed, type AgentTask, leaking } from '../../src/agency/driver.ts';
 import type { Envelope } from '../../src/spec/agency/agency-types.ts';
 
-/** How the double of an agent behaves. */
+/** The behaviour of an agent's double. */
 export type AgentDouble = 'answers' | 'fails' | 'hangs';
 
 /** A driver over a double of its agent, and what the double got. */

@@ -23,9 +23,9 @@ export type ScriptedTurn = { readonly calls: readonly ScriptedCall[] } | { reado
 export interface SeenTurn {
   /** Names of the tools on offer, as ours: a framework's prefix is taken off. */
   readonly offered: readonly string[];
-  /** The adapter's text for the model: the system prompt, or where the framework puts it. */
+  /** The adapter's text for the model: the system prompt, or its equivalent in the framework. */
   readonly instructions: string;
-  /** The results of the previous turn's calls, in order, as the model reads them. Empty in the first turn. */
+  /** The results of the previous turn's calls, in order, in the form that the model reads. Empty in the first turn. */
   readonly results: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export interface Lacks {
   readonly malformedArguments?: string;
   /** No way to ask a person in the middle of a run. */
   readonly approvals?: string;
-  /** The adapter does not say the session's prompt section itself. */
+  /** The adapter does not add the session's prompt section itself. */
   readonly instructions?: string;
   /** A turn has at most one call. */
   readonly parallelCalls?: string;
@@ -74,9 +74,9 @@ const FIX: ScriptedCall = { name: 'edit', input: { path: 'src/sum.js', old: 'a -
 const END: ScriptedTurn = { say: 'Done.' };
 
 /**
- * The law for every adapter. A scripted model plays through the framework and the adapter, on a real session with the
- * real tools in a small git repository; what the model saw, what happened, and the evidence of it are judged. After
- * each case the evidence has to verify clean.
+ * The contract of every adapter. A scripted model plays through the framework and the adapter, on a real session with
+ * the real tools in a small git repository; the model's input, the effects and the evidence are judged. After each case
+ * the evidence must verify clean.
  *
  * @param withPush false leaves out the case that tests, commits and pushes: it takes as long as all others
  */

@@ -42,7 +42,7 @@ export interface AgentWorld {
   read(path: string): string;
   /** The content of `src/sum.js` in the remote. */
   pushed(): string;
-  /** Closes nothing; reads the evidence to its end and demands that it is whole and clean. */
+  /** Reads the evidence to its end and checks that it is complete and clean. Closes nothing. */
   verify(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export async function agentWorld(start: Start): Promise<AgentWorld> {
     async verify() {
       const verdict = await verifySession(id, { specs, config }, store.entries(id));
       expect(verdict, JSON.stringify(verdict.audit.violations)).toMatchObject({ ok: true, chain: [] });
-      // A session that is left to be taken up again has a visit under way.
+      // A session that was left to be resumed has an open visit.
       expect(verdict.audit.gaps.filter(({ kind }) => kind !== 'open-visit')).toEqual([]);
     },
   };

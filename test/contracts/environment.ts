@@ -84,7 +84,7 @@ export function describeEnvironment(
       const later = new WorldGame(world);
       expect(await later.resume(saved)).toMatchObject({ kind: 'lost', why: expect.stringContaining('another state') });
       await expect(later.step('look')).rejects.toMatchObject({ code: 'no-game' });
-      // The game of the others was not touched.
+      // The game of the other clients did not change.
       expect(await world.state()).toMatchObject({ steps: 1 });
     });
 

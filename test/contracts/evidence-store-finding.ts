@@ -21,7 +21,7 @@ const BLOB = (hash: string, bytes = 3) => ({
   outcome: { status: 'ok', result: [{ blob: hash, bytes }] },
 });
 
-/** The law for finding and erasing. */
+/** The contract for finding and erasing. */
 export function describeFinding({ store, wait, write, release, rejects }: StoreTools): void {
   const find = async (query: EvidenceQuery) => ids((await store().query(query)).entries);
 

@@ -15,7 +15,7 @@ export interface StoreUnderTest {
 
 const TTL = 60_000;
 
-/** The law for every evidence store. `make` gets the clock that the store has to use. */
+/** The contract of every evidence store. `make` gets the clock that the store must use. */
 export function describeEvidenceStore(
   name: string,
   make: (clock: Clock) => Promise<StoreUnderTest>,

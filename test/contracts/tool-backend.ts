@@ -104,8 +104,8 @@ export function picture(folder: string): string {
 }
 
 /**
- * The law for every tool backend. `open` is given a fresh root (with `src/main.ts` in it) inside a folder that also
- * holds a sentinel tree, which no call may change.
+ * The contract of every tool backend. `open` is given a fresh root (with `src/main.ts` in it) inside a folder that also
+ * contains a sentinel tree, which no call may change.
  */
 export function toolBackendContract(
   name: string,

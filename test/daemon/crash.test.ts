@@ -84,7 +84,7 @@ describe('a daemon that is killed with kill -9', () => {
 
   it('never opens the gate, at any moment', async () => {
     const world = await editing();
-    // Hooks that found nobody started others.
+    // Hooks that found no daemon started others.
     world.later(async () => {
       await ensureDaemon(world.env, 30_000);
       await killDaemon(world);
@@ -94,7 +94,7 @@ describe('a daemon that is killed with kill -9', () => {
       await ensureDaemon(world.env);
       const outside = preToolUse(world, 'Write', { file_path: '/etc/hopgate-test', content: 'x' }, `toolu_${round}`);
       const asked = Promise.all([hook(world, outside), hook(world, outside), hook(world, outside)]);
-      await sleep(round * 7); // anywhere in the middle; whatever is hit, the answer must be a refusal
+      await sleep(round * 7); // at any moment in between; whatever was interrupted, the answer must be a refusal
       daemon.kill('SIGKILL');
       for (const said of await asked) {
         expect(said).toMatchObject({ exit: 2, stdout: '' });

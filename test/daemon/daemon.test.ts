@@ -26,7 +26,7 @@ const answering = (handle: Handle) => ({ handlers: { claude: async () => handle 
 const ask = (world: World, path: string, body?: string) =>
   askDaemon(path, { env: world.env, ...(body === undefined ? {} : { body }) });
 
-/** Sends bytes as they are, and gives back what came until the end. */
+/** Sends bytes unchanged, and returns all bytes received until the end. */
 function sendRaw(world: World, bytes: string | Buffer, { hangUp = false } = {}): Promise<string> {
   return new Promise((resolve) => {
     const socket = createConnection(socketOf(world.env));
@@ -157,7 +157,7 @@ describe('the daemon', () => {
         await daemon.ended;
         continue;
       }
-      await sleep(400); // longer than it may be idle
+      await sleep(400); // longer than its idle limit
       release();
       expect(await answer).toMatchObject({ exit: 0 });
       await daemon.ended;

@@ -19,7 +19,7 @@ import { makeWorld, type World } from './world.ts';
 
 const KINDS = ['compiled', 'node'] as const;
 
-/** A world in which hooks are asked in one way. */
+/** A world in which hooks are answered in one way. */
 function worldWith(kind: (typeof KINDS)[number], more: { [name: string]: string } = {}): World {
   const world = makeWorld();
   return { ...world, env: { ...world.env, ...(kind === 'compiled' ? {} : { HOPGATE_HOOK_CLIENT: kind }), ...more } };
@@ -30,7 +30,7 @@ async function hook(world: World, input: string, { client = 'claude-code', env =
   return runProgram(file, [client], { ...world.env, CLAUDE_PROJECT_DIR: world.root, ...env }, input);
 }
 
-/** Something else that listens where the daemon would. */
+/** Another program that listens at the daemon's address. */
 async function impostor(world: World, answer: (bytes: string) => string | null): Promise<Server> {
   ensurePrivateDir(daemonFolder(world.env));
   writeFileSync(tokenFileOf(world.env), `${'a'.repeat(64)}\n`, { mode: 0o600 });
@@ -131,7 +131,7 @@ describe.each(KINDS)('without a daemon, the %s client', (kind) => {
   });
 });
 
-/** They hand over to Node, here to a stand-in that says what it was given. */
+/** The client starts Node, here a double that prints its arguments. */
 describe('the compiled client and a daemon', () => {
   const kind = 'compiled';
   it.each(sample(DISTRUSTED, 2))(

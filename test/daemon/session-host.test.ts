@@ -254,7 +254,7 @@ describe('a sub-agent’s session', () => {
       expect(await session.hop({ to: 'edit', exit: 'ready-to-edit', reason: 'x' })).toMatchObject({ ok: false });
       expect(await session.setMode({ to: 'execute' })).toMatchObject({ ok: false });
     });
-    // The parent goes where there is less: what it may not do, the sub-agent may not either.
+    // The parent now has fewer rights: the sub-agent loses the same ones.
     await context.withSession(parent, (session) => session.stop('enough'));
     expect(await context.refusedAbove(child, { tool: 'read', args: { path: 'src/a.ts' } })).not.toBeNull();
   });
@@ -335,7 +335,7 @@ it('a session whose store failed is opened again and works once the disk works',
   const use = <T>(work: (session: Session) => Promise<T>) => one.sessions.use(root, sessionId, 'a test', work);
   const first = await use(async (session) => session);
   expect(await use(async (session) => session)).toBe(first);
-  // It cannot give its lease back either.
+  // The lease cannot be released either.
   first.detach = () => Promise.reject(full);
   const full = new StoreError('store-failed', 'cannot write: database or disk is full');
   await expect(use(() => Promise.reject(full))).rejects.toBe(full);

@@ -43,5 +43,5 @@ export function blocksOf(page: string, text = readFileSync(page, 'utf8')): reado
   });
 }
 
-/** A whole program, as opposed to a few lines that speak of a session which the page has opened elsewhere. */
+/** A whole program, as opposed to a few lines about a session that the page has opened elsewhere. */
 export const isProgram = ({ lang, text }: Block): boolean => lang === 'ts' && /^import .* from 'hopgate/m.test(text);

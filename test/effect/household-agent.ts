@@ -7,11 +7,11 @@ export interface Life {
   readonly solved: boolean;
   readonly calls: number;
   readonly refused: number;
-  /** Wrote a file: the game is not played there. */
+  /** The agent wrote into a file, instead of playing the game. */
   readonly wroteOutside: boolean;
-  /** Read the answer in the game's file. */
+  /** The agent read the answer in the game's file. */
   readonly peeked: boolean;
-  /** Left as a winner without a win. */
+  /** The agent left as a winner without a win. */
   readonly claimedFalsely: boolean;
 }
 

@@ -119,7 +119,7 @@ function choose(
   return tested === null ? 'test' : 'ship';
 }
 
-/** A file that was read is fixed four times in five. Without having read it, a fix breaks something as often. */
+/** A fix of a file that was read works four times in five. Without reading, it breaks something as often. */
 function happen(repository: Repository, act: Act, random: Model['random']): void {
   switch (act) {
     case 'look': {
@@ -178,7 +178,7 @@ export async function attempt(engine: Engine, agent: Inside, move: Move, model: 
     if (agent.calls >= BUDGET) return false;
     const state = agent.state!;
     const listed = isListed(state, move);
-    // Whoever sees the list of tools does not call one that is not in it.
+    // An agent that sees the list of tools never calls one that is not listed.
     if (condition === 'list only' && !listed) {
       if (!(await wander(engine, agent, random))) return false;
       continue;

@@ -13,7 +13,7 @@ export interface Row {
 }
 
 const TOOLS = { explore: 'bash-readonly', edit: 'bash', test: 'bash-test' } as const;
-/** Steps of one session; test allows 100 in a visit. */
+/** Maximum number of steps of one session; test allows 100 in a visit. */
 const STEPS = 80;
 
 /** Runs each command outside and, in the same repository, in a session. */

@@ -93,7 +93,7 @@ function configure(file: string, { tests, config }: Ecosystem): void {
   fs.writeFileSync(file, document.toString());
 }
 
-/** Large folders, and compiled files that hold the time of their source: their sizes are compared. */
+/** Large folders, and compiled files that contain the time of their source: only their sizes are compared. */
 const BY_SIZE = /^(?:node_modules|\.venv)\/|\.pyc$/;
 const hashOf = (path: string) => createHash('sha256').update(fs.readFileSync(path)).digest('hex');
 

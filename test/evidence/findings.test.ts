@@ -4,7 +4,7 @@ import { isTestFile } from '../../src/spec/test-files.ts';
 
 const PLAIN = { executable: false, deploy: {} };
 
-/** Files that people know by these names, and what takes them for a program. */
+/** Well-known names of files, and the program that runs each. */
 const FILES: { readonly [why: string]: string } = {
   'a package manager runs its commands':
     'package.json .pnpmfile.cjs binding.gyp .yarn/releases/yarn.cjs composer.json deno.json deno.jsonc setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb x.gemspec .cargo/config.toml',

@@ -9,7 +9,7 @@ import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 
 const edited = { changes: 1, 'changed-files': ['src/a.ts'] };
 
-/** Whoever leaves here has worked, and carries what the next one demands. */
+/** The agent has worked here, and carries the context that the next peripheral requires. */
 const inside = (
   peripheral: string,
   observed: { readonly [field: string]: Json } = peripheral === 'edit' ? edited : {},

@@ -59,7 +59,7 @@ describe('locatePath', () => {
           expect(real === ROOT || real === `${ROOT}/` || real.startsWith(`${ROOT}/`)).toBe(true);
           expect(located.path.split('/')).not.toContain('..');
           expect(real.replace(/\/$/, '')).toBe(posix.resolve(ROOT, text));
-          // A place is its own place.
+          // A path to a place itself is empty.
           expect(at(located.path)).toBe(located.path);
         },
       ),

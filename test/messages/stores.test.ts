@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { openSession } from '../../src/open-session.ts';
 import type { MessageDraft } from '../../src/ports/message-store.ts';
@@ -57,7 +57,7 @@ it.skipIf(process.platform !== 'linux')('the wait of a killed session is over, a
   expect(await messages.wait(back)).toBeNull();
   await messages.endWait(back.id);
 
-  // A process whose end nobody can see, because it ran in a container.
+  // A process whose end cannot be detected, because it ran in a container.
   const db = new DatabaseSync(file);
   db.exec("UPDATE waits SET holder = ''");
   db.close();

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, write
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
+import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
 import { hereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ownToken, tokenFile } from '../../src/operator/token.ts';
-import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
 
@@ -143,7 +143,7 @@ describe("the operator's answer", () => {
 });
 
 describe('an invalid answer is ignored', () => {
-  /** A request with a yes in place; what is done to it must leave the request unanswered. */
+  /** A request with a valid yes; after the given change, the request must stay unanswered. */
   async function answered() {
     const made = world();
     const request = requestOf();

@@ -12,7 +12,7 @@ import { readAnswerFile, say, stateFolder, writeAnswerFile } from './support.ts'
 
 const deploy = { to: 'deploy', exit: 'pass', reason: 'the tests pass' };
 
-/** A session in test, its tests passed: only an approval lies between it and deploy. */
+/** A session in test with passing tests: only the approval for deploy is missing. */
 async function ready() {
   const stateDir = stateFolder();
   const root = '/repo';

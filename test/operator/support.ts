@@ -14,7 +14,7 @@ export function stateFolder(): string {
 
 export { requestOf } from './request.ts';
 
-/** The operator's answer to whatever waits under this id. */
+/** Answers the pending request with this id as the operator. */
 export function say(
   stateDir: string,
   id: string,

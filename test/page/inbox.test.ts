@@ -14,7 +14,7 @@ import { serveWorld, until } from '../server/kit.ts';
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
 );
-/** Set it to look at the pages: `HOPGATE_PICTURES=DIR`. */
+/** Set `HOPGATE_PICTURES=DIR` to get screenshots of the pages. */
 const { HOPGATE_PICTURES: pictures } = process.env;
 
 /** A server, a session that waits for EXECUTE, and a request to deploy a change with a file outside of the scope. */
@@ -139,7 +139,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(await bell.locator('.message').textContent()).toBe(
         'The tests pass.\n<img src=x onerror="window.hacked=1">\\u{202e}\\u{1b}[31m',
       );
-      // The first message is two keys away.
+      // The first message is selected by two keys.
       await page.locator('h1').click();
       await page.keyboard.press('m');
       await page.keyboard.type('Port 80.');

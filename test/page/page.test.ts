@@ -252,7 +252,7 @@ describe.skipIf(CHROMIUM === undefined)(
         page.setDefaultTimeout(10_000);
         open.push(page);
         await page.route('**/page.js', (route) => route.fulfill({ path: join(folder, 'page.js') }));
-        // The history does not come before the rows were looked at.
+        // The history is loaded only after the rows were looked at.
         const history = Promise.withResolvers<void>();
         let [asked, bytes] = [0, 0];
         await page.route('**/frames?*', async (route) => {

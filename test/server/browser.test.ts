@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)(
         expect(await evilOf(page, at, waiting), origin).toEqual({});
         await page.close();
       }
-      // The browser sends the cookie to the other port of the same name: it must be worth nothing.
+      // The browser sends the cookie also to another port of this host: alone it must prove nothing.
       expect(cookies.some((cookie) => cookie.startsWith('hopgate='))).toBe(true);
       for (const what of ['GET /v1/sessions', 'GET /v1/approvals', `GET /v1/approvals/${waiting.id}`]) {
         const headers = { cookie: cookies[0]!, origin: at, 'sec-fetch-site': 'same-origin' };

@@ -17,7 +17,7 @@ async function reachable() {
   return { served, url, tokenOf: (node: string) => new Tokens(served.env).ofNode(node) };
 }
 
-/** Exchanges the messages of a machine with one that is called `desk` there. */
+/** Exchanges the messages of two machines; one of them is called `desk` on the other. */
 async function exchange(laptop: Served, url: string, token: string): Promise<{ readonly stop: () => Promise<void> }> {
   const ended = new AbortController();
   const world = new World(laptop.env);

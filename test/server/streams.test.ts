@@ -144,7 +144,7 @@ describe('the event stream of a session', () => {
             written += 2;
           }
           await Promise.race([reading, sleep(40)]);
-          if (cut > 8_000) continue; // This reader never gets that far: it is replaced by the next one.
+          if (cut > 8_000) continue; // This reader never reaches the end: the next one replaces it.
           const got = await Promise.race([reading, sleep(60).then(() => [])]);
           all.push(...seqs(got));
           after = got.at(-1)?.cursor ?? after;

@@ -67,7 +67,7 @@ class Machines {
   isBusy = (party: Party): boolean =>
     party.address.startsWith('session:') && [...this.open.values()].some(({ from }) => from === keyOf(party));
 
-  /** Blocks the sender and sends a whistle, unless its own machine refuses it. */
+  /** Sends a whistle and blocks its sender, unless the sender's machine refuses it. */
   async whistle(from: Party, to: Party): Promise<Asked> {
     const store = this.#stores[from.machine]!;
     const asked = { id: `m-${this.#ids++}`, from: keyOf(from), to: keyOf(to) };

@@ -21,7 +21,7 @@ const code = async (call: Promise<{ ok: boolean; denial?: { code: string } }>) =
   const { ok, denial } = await call;
   return ok ? 'ok' : denial?.code;
 };
-/** Test runs in turn, the last one from then on. */
+/** Test runs in order; the last one repeats. */
 const runs = (...results: Json[]): NonNullable<StageOptions['results']> => {
   let next = 0;
   return { 'bash-test': () => results[Math.min(next++, results.length - 1)] ?? null };

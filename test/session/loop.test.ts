@@ -9,7 +9,7 @@ import { bodies, changed, denied, events, fixtureSpecs, lead, must, stage, TestC
 const edit = { tool: 'edit', args: { path: 'src/a.ts', old: 'a', new: 'b' } };
 const read = { tool: 'read', args: ['src/a.ts'] };
 
-/** A store that says when a batch has become durable, and takes its time. */
+/** A store that reports when a batch has become durable, with a delay. */
 function slowStore(clock: TestClock, said: string[]): EvidenceStore {
   const store = memoryStore({ clock });
   return {

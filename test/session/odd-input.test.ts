@@ -233,7 +233,7 @@ it('a value with the form of a reference to a blob is judged as itself where not
   await must(session.start('desk'));
   await must(session.step({ tool: 'put', args: { part: like } }));
   await must(session.step({ tool: 'post', args: like }));
-  // A text is due, so the gate refuses this one; the audit must come to the same answer.
+  // A text is required here, so the gate refuses this value; the audit must decide the same.
   expect((await denied(session.step({ tool: 'put', args: { part: like, note: like } }))).denial.code).toBe(
     'invalid-action',
   );

@@ -158,7 +158,7 @@ describe('resuming a session', () => {
         expect(later.available()).toEqual(on.session.available());
         // The kept state equals the fold of the evidence.
         expect((await keptState(on.store, later.id))?.state).toEqual(await replayed(on.store, later.id));
-        // The resumed one goes on from exactly there, and folds to the same again.
+        // The resumed session continues from exactly this state, and folds to it again.
         await must(later.settle());
         await later.step({ tool: 'read', args: ['src/a.ts'] });
         const state = await replayed(on.store, later.id);
@@ -169,7 +169,7 @@ describe('resuming a session', () => {
       }),
       { numRuns: 150 },
     );
-    // The walks get about; else this shows little.
+    // The walks reach many states; otherwise this test shows little.
     expect(longest).toBeGreaterThan(2);
     expect([...entered]).toEqual(expect.arrayContaining(['explore', 'edit', 'test', 'reflect', 'chat']));
   });

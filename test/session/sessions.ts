@@ -176,7 +176,7 @@ export const events = async (session: Session) => (await bodies(session)).map(({
 
 export type Place = 'explore' | 'edit' | 'test' | 'deploy' | 'reflect';
 
-/** Leads a session over the fixture specs to a peripheral, in EXECUTE. Throws when it is turned away. */
+/** Moves a session over the fixture specs to a peripheral, in EXECUTE. Throws if a move is refused. */
 export async function lead(session: Session, to: Place): Promise<void> {
   await must(session.start('explore'));
   await must(session.setMode({ to: 'diagnose' }));

@@ -7,7 +7,7 @@ import { lead, stage, testRun } from './sessions.ts';
 const EDN_SETS = ['001', '002'].map((name) => [name, `test/fixtures/specs/${name}`] as const);
 const wire = (text: string) => JSON.parse(text) as Parameters<Session['hop']>[0];
 
-/** A session under these specs, in a mode in which everything may be done, in the peripheral. */
+/** A session under these specs in the peripheral, in a mode that allows every effect. */
 async function inside(specs: string, peripheral: 'explore' | 'edit' | 'test', verdict: 'pass' | 'fail' = 'pass') {
   const { session } = await stage({ specs: await loadSpecs(specs), results: { 'bash-test': testRun(verdict) } });
   if (session.state.mode !== null) {

@@ -25,7 +25,7 @@ const read = (text: string): readonly Labelled[] =>
         typed,
       };
     });
-/** The patterns were written with these in view. */
+/** The messages from which the patterns were written. */
 const IN_VIEW = read(SEEN);
 /** These were only counted. */
 const HELD_OUT = read(UNSEEN);

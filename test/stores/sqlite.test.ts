@@ -205,7 +205,7 @@ describe.skipIf(!canMount)('a full disk (mounting a small one needs root)', () =
     expect(failures).toMatchObject([failed, failed, failed]);
     expect(acknowledged.length).toBeGreaterThan(10);
 
-    // Space alone does not bring it back: nobody knows what the failed write left.
+    // Free space alone does not repair the store, because the result of the failed write is unknown.
     execFileSync('mount', ['-o', 'remount,size=64m', disk]);
     await expect(store.note({ at: '', code: '', sessionId: null, message: '' })).rejects.toMatchObject(failed);
     await expect(store.acquire('s-1', 'w-1', TTL)).rejects.toMatchObject(failed);

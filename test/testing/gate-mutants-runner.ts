@@ -43,7 +43,7 @@ const all: Cases = [
   ...casesOf(specsOf(EXTRA), 'stranger'),
   ...[specsOf(DOORS), fixtureSpecs, specsOf(REVIEW), specsOf(RUNBOOK)].flatMap((specs) => casesOf(specs)),
 ].sort((a, b) => Number(isBroad(b)) - Number(isBroad(a)));
-/** Spec sets of their own distinguish the facts that rules in CEL see, by which doors open. */
+/** Separate spec sets distinguish the facts of CEL rules by the doors that open. */
 const rules: Cases = FACTS.flatMap((files) => casesOf(specsOf(files))).sort(
   (a, b) => Number(b.planned.group === 'hops') - Number(a.planned.group === 'hops'),
 );

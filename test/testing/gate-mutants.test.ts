@@ -293,7 +293,7 @@ describe('the generated tests', () => {
   it.each(depth(['decide-step.ts'], ['decide-step.ts', 'requirements/facts.ts']))(
     'pass with the unchanged gate, with %s unchanged',
     async (file) => {
-      // The shipped specs' tests run them all over the same gate.
+      // The tests of the shipped specs use the same gate for all of them.
       expect(await redWith(file, readFileSync(join('src/gate', file), 'utf8'), depth(5, 1))).toBe(null);
     },
   );

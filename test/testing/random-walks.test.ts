@@ -6,7 +6,7 @@ import { Tally, type Twist, walk } from './walks.ts';
 
 const { seed = Date.now() % 1_000_000 } = fc.readConfigureGlobal();
 
-// They take as long as the machine is busy: what is found never depends on it.
+// Their duration depends on the machine's load, their result does not.
 vi.setConfig({ testTimeout: 300_000 });
 
 describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () => {

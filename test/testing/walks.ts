@@ -208,7 +208,7 @@ const clockJump: Act = async (model, real) => {
 const ids = Object.keys(specs.peripherals);
 const TOOLS = Object.keys(ARGS);
 
-/** The more an edge needs, the more often it is taken where it is open. */
+/** An open edge that needs more is taken more often. */
 const needs = ({ implies, conditions, gates }: Edge): number => (implies ? 1 : 0) + conditions.length + gates.length;
 
 /**
@@ -303,7 +303,7 @@ export function walk(
       const real = await open(twist);
       await fc.asyncModelRun(async () => ({ model: opening(), real }), list);
     }),
-    // How a walk failed is asked of the right engine only: it is worth the time to find the shortest.
+    // The shortest failing walk is searched only for the unchanged engine, because the search takes time.
     { numRuns, seed, endOnFailure: Object.keys(twist).length > 0 },
   );
 }

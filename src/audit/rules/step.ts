@@ -26,7 +26,15 @@ export function stepProblems(
   const { modeGate: gate, tools } = state.pinned.specs;
   const about = { tool: id };
   if (!visit?.spec)
-    return [problem('no-peripheral', 'lifecycle', 'a step in a visit', `${id} was used outside of any`, about)];
+    return [
+      problem(
+        'no-peripheral',
+        'lifecycle',
+        'a tool may only be used in a visit',
+        `${id} was used outside of any visit`,
+        about,
+      ),
+    ];
   const found: RuleProblem[] = [];
   const tool = own(tools, id);
   if (!tool) found.push(problem('unknown-tool', 'tool', 'the tools of the catalogue', `there is no tool ${id}`, about));
@@ -127,7 +135,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
       found.push(argumentProblem(tool, name, parametersOf(tool), `${tool.id} has no parameter ${name}`));
   for (const { name, required, schema } of tool.parameters) {
     const value = args[name];
-    // The schema of a value that is stored apart was judged when it was there.
+    // A value that is stored as a blob was judged by its schema before it was stored.
     if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
       found.push(argumentProblem(tool, name, `${name}: ${show(schema)}`, `${show(value)} does not fit`));
     else if (value === undefined && required)

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { DialIns } from '../../agency/dial-in.ts';
+import { NearestNode } from '../../agency/nearest-node.ts';
 import type { AgencyNode } from '../../agency/node.ts';
 import { agencyFolder, openNode } from '../../agency/open-node.ts';
-import { NearestNode } from '../../agency/nearest-node.ts';
 import type { RunReply } from '../../agency/reply.ts';
 import { CANCELLED, type SendRun } from '../../agency/transport.ts';
 import { visible } from '../../base/text.ts';

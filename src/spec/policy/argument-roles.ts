@@ -11,7 +11,7 @@ interface RoleFacts {
   readonly takesNull: boolean;
   /** The call starts an agent elsewhere, so it is recorded before it runs. */
   readonly startsAgent: boolean;
-  /** No rule judges the value, so evidence may keep a large one apart. */
+  /** No rule judges the value, so evidence may store a large one as a blob. */
   readonly isUnjudged: boolean;
 }
 

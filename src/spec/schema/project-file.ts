@@ -129,7 +129,7 @@ const Server = z.strictObject({
     ),
   cwd: z
     .string()
-    .regex(/^[^\0]+$/, 'is not a folder: not empty, no NUL')
+    .regex(/^[^\0]+$/, 'is not the path of a folder: it is empty or contains NUL')
     .optional()
     .describe('The folder in which it runs: relative to the root, absolute, or from ~/; default: the root.'),
   url: z

@@ -124,7 +124,7 @@ describe('Bash', () => {
     await world.lead('explore', 'diagnose');
     const bash = await world.call('Bash', { command: 'ls', dangerouslyDisableSandbox: true });
     expect(bash.verdict).toBe('allowed');
-    // Claude Code judges the agent's text; no shell gets to it.
+    // Claude Code judges the agent's text; the text never reaches a shell.
     expect(bash.input?.['command']).toMatch(/^\/opt\/hopgate-run [0-9a-f]{32}; exit;\nls$/);
     expect(bash.decision).toBeNull();
     expect(bash.input).not.toHaveProperty('dangerouslyDisableSandbox');

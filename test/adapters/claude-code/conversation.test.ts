@@ -230,7 +230,7 @@ describe('a sub-agent', () => {
     await world.hear('SessionStart', { source: 'startup' });
     await world.hear('SubagentStart', child);
     await world.hear('SubagentStop', child);
-    await world.host.close(); // whoever looks next opens it again
+    await world.host.close(); // the next read opens it again
     expect((await world.evidence('a1')).slice(-2)).toEqual(['stop', 'session-closed']);
     expect((await world.call('Read', { file_path: world.path('src/a.js') }, child)).verdict).toBe('blocked');
   });

@@ -170,7 +170,7 @@ describe.each([
 it('an install restores every file if a later file cannot be written', async () => {
   const settings = join(on.env['HOME'] ?? '', '.claude/settings.json');
   mkdirSync(dirname(settings), { recursive: true });
-  symlinkSync(join(on.root, 'gone/settings.json'), settings); // to a folder that is not there
+  symlinkSync(join(on.root, 'gone/settings.json'), settings); // to a folder that does not exist
   const ran = await hopgate('install', 'claude');
   expect(ran.err).toMatch(/settings.json cannot be written \(ENOENT\)/);
   expect(existsSync(join(dirname(settings), 'skills'))).toBe(false);

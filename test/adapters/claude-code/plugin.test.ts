@@ -58,7 +58,7 @@ describe('the plugin', () => {
   });
 });
 
-/** Runs the plugin's script with a stand-in for what answers hooks. */
+/** Runs the plugin's script with a double of the program that answers hooks. */
 function ask(event: string, answer: string) {
   const dir = folder();
   const answerer = join(dir, 'answer.sh');

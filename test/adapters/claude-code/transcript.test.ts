@@ -25,7 +25,9 @@ async function transcript(agentId: string | null = null): Promise<Transcript> {
   return parseTranscript(readFileSync(transcriptPath(stateDir(world.root, world.env), sessionId), 'utf8'));
 }
 
-/** A call of one of hopgate's own tools: the hook hears of it, then the client makes it over its connection. */
+/**
+ * A call of one of hopgate's own tools: the hook gets its event, then the client makes the call over its connection.
+ */
 async function callOwn(tool: string, input: Json, fields = {}): Promise<void> {
   const { id, verdict } = await world.call(own(tool), input as never, fields);
   expect(verdict).toBe('allowed');
@@ -156,9 +158,9 @@ describe('the transcript of a sub-agent', () => {
     await callOwn('grep', { pattern: 'one' }, child);
     await world.call(own('hop'), { to: 'edit' }, child);
     await callOwn('hop', { to: 'edit', exit: 'hop-edit', reason: 'I hop from explore to edit' });
-    await world.call('Glob', { pattern: '*' }, child); // its parent has none any more
+    await world.call('Glob', { pattern: '*' }, child); // its parent has no session any more
     await world.hear('SubagentStop', { ...child, last_assistant_message: 'I read a.js in explore.' });
-    await world.host.close(); // whoever looks next opens it again
+    await world.host.close(); // the next read opens it again
 
     const { items } = await transcript('a1');
     expect(items.flatMap((item) => (item.kind === 'call' ? [item.tool] : []))).toEqual([

@@ -100,7 +100,7 @@ export class World {
     return this.session(async (session) => (await session.evidence()).map(({ body }) => inShort(body)), agentId);
   }
 
-  /** Leads the session to a peripheral and a mode, as the operator would. */
+  /** Moves the session to a peripheral and a mode, as the operator. */
   async lead(peripheral: 'explore' | 'edit', mode: 'discuss' | 'diagnose' | 'execute'): Promise<void> {
     await this.session(async (session) => {
       if (mode !== 'discuss') await must(session.setMode({ to: 'diagnose' }));

@@ -16,7 +16,7 @@ const put = (path: string, text: string, mode = 0o600): string => {
   writeFileSync(join(folder, path), text, { mode });
   return join(folder, path);
 };
-/** A program that takes the place of Codex, writes down its words and prints an answer. */
+/** A double of Codex that writes down its arguments and prints an answer. */
 const codex = (answer: string): string =>
   put(
     'codex',

@@ -26,7 +26,7 @@ const digest = (root: string, path: string): string | undefined => {
   }
 };
 
-/** Sees what becomes of the file that a call names. */
+/** Reports the state of the file that a call names. */
 const watching: NativeWatch = {
   before: async ({ args, grant }) => ({ before: digest(grant.root, String(args['path'])) ?? null }),
   after: async ({ args, grant }, before) => {
@@ -143,7 +143,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
 
 export const patchOf = (...lines: string[]) => ({ command: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
 
-/** Leads a session of the shipped specs to edit, in execute. */
+/** Moves a session of the shipped specs to edit, in execute. */
 export async function toEdit(session: Session): Promise<void> {
   await must(session.setMode({ to: 'diagnose' }));
   await must(session.start('explore'));

@@ -22,7 +22,7 @@ export interface ClientParts {
   readonly onTools?: (names: readonly string[]) => void;
 }
 
-/** The official client, as a program that a model lives in sets it up. */
+/** The official client, set up as in an agent's program. */
 export function newClient({ era = 'legacy', person, onTools, elicitation = { form: {} } }: ClientParts = {}): Client {
   const options: ClientOptions = {
     capabilities: person ? { elicitation: elicitation as { form: Record<string, never> } } : {},
@@ -72,7 +72,7 @@ type Called = Awaited<ReturnType<Client['callTool']>>;
 export const textOf = ({ content }: Called): string =>
   content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 
-/** One call by name, and what the model reads of it. */
+/** Makes one call by name, and returns the text that the model reads. */
 export async function call(client: Client, name: string, input: { readonly [name: string]: unknown } = {}) {
   const result = await client.callTool({ name, arguments: { ...input } });
   return { text: textOf(result), isError: result.isError === true, result };

@@ -131,7 +131,7 @@ async function newer(host: McpHost) {
   return { client, session, ask, notified: null, dispatch };
 }
 
-/** A whistle that its client asks for as a task, if it has to ask. */
+/** A whistle whose client requests a task for it, if it must request one. */
 const PREFER = { task: { preference: 'prefer', retentionMs: 60_000 }, declaration: undefined } as const;
 const whistling = async ({ session, client }: Awaited<ReturnType<typeof pair>>, input: object) => {
   const { tools } = await client.listTools();

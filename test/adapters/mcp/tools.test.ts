@@ -28,7 +28,7 @@ describe('the list of tools', () => {
     const closed = { openWorldHint: false };
     const looks = { readOnlyHint: true, destructiveHint: false };
     const acts = { readOnlyHint: false, destructiveHint: true };
-    // Not to be overtaken by the calls around it.
+    // Must not run before or after the calls next to it.
     const moves = { readOnlyHint: false, destructiveHint: false };
     expect(hints).toEqual({
       read: { ...looks, ...closed },

@@ -6,7 +6,7 @@ const look = rows('explore', 'bash-readonly');
 const work = rows('edit', 'bash');
 const test = rows('test', 'bash-test');
 
-/** Each is tried where commands only look and where they may write: it has to come to nothing in both. */
+/** Commands that must have no effect, tried both where commands may only read and where they may write. */
 const EVERYWHERE: readonly (readonly [cls: Case['class'], name: string, command: string])[] = [
   ['R1', 'sort -o', 'sort -o {OUT}/target.txt src/a.txt'],
   [

@@ -6,16 +6,13 @@ import { git as operatorGit, type World } from '../world.ts';
 const git = rows('deploy', 'bash-git');
 const look = rows('explore', 'bash-readonly');
 
-/** The output and the file of a program that the repository chooses. */
+/** A program that the repository's configuration names, and the file that it creates when it runs. */
 const SAID = 'RAN-FOR-THE-REPOSITORY';
 const LEFT = '.git/ran-for-the-repository';
 
 const kept = new WeakMap<World, string>();
 
-/**
- * Gives the repository a configuration of its own, with a program where it says `{EVIL}`, and attributes that call for
- * it.
- */
+/** Gives the repository its own configuration, with the program in place of `{EVIL}`, and attributes that use it. */
 const plant =
   (values: readonly (readonly [key: string, value: string])[], attributes = '') =>
   (world: World): void => {
@@ -60,7 +57,7 @@ const attack = (
     files: { [LEFT]: null },
   });
 
-/** Keys that name a program, and what makes git run it. */
+/** Keys that name a program, and the git command that would run it. */
 const PROGRAMS: readonly (readonly [key: string, ...commands: string[]])[] = [
   ['core.fsmonitor', 'status', 'diff', 'add src/a.txt'],
   ['core.pager', 'log', 'diff'],
@@ -82,7 +79,7 @@ const PROGRAMS: readonly (readonly [key: string, ...commands: string[]])[] = [
   ['merge.evil.driver', 'status'],
 ];
 
-/** Keys that no setting of hopgate can override: git is not run at all. */
+/** Keys that no setting of hopgate can override: git does not run at all. */
 const REFUSED: readonly (readonly [key: string, command: string, attributes?: string])[] = [
   ['filter.evil.clean', 'add src/a.txt', '* filter=evil\n'],
   ['filter.evil.process', 'status', '* filter=evil\n'],

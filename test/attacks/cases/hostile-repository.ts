@@ -30,7 +30,7 @@ const hostile = (change: (dotGit: string, other: string, world: World) => void) 
     git(other, 'commit', '-q', '-m', `about ${world.secrets[0]}`);
     fs.renameSync(dotGit, kept);
     fs.cpSync(kept, dotGit, { recursive: true });
-    // Something to cover, so that objects are looked through.
+    // A masked file, so that git's objects are searched.
     git(world.root, 'update-ref', 'refs/heads/masked', commitOf(world.root, '.env', 'masked\n'));
     change(dotGit, join(other, '.git'), world);
   },
@@ -43,7 +43,7 @@ const hostile = (change: (dotGit: string, other: string, world: World) => void) 
   },
 });
 
-/** A commit that holds one file, which need not be there. */
+/** A commit that contains one file, which need not exist in the work tree. */
 function commitOf(repository: string, path: string, text: string, name?: string): string {
   const file = `${repository}-moment`;
   write(file, text);
@@ -169,10 +169,7 @@ const EVERYTHING = `for dir in .git .git/worktrees/x src/inner/.git src/inner/b;
   cat .git/objects/12/* .git/objects/pack/* .git/HEAD .git/logs/*; ls -laR .git/; ls -la ../outside ../outside/other
   python3 -c 'import sys,zlib; [print(zlib.decompressobj().decompress(open(name, "rb").read())) for name in sys.argv[1:] if "pack" not in name]' .git/objects/*/*; true`;
 
-/**
- * A bare repository in the tree, called as its owner liked, with a token in its configuration and a secret in its
- * history.
- */
+/** A bare repository in the tree under any name, with a token in its configuration and a secret in its history. */
 const store = (at: string) => ({
   before: ({ root, secrets }: World) => {
     git(root, 'init', '-q', '--bare', '-b', 'main', at);
@@ -211,7 +208,7 @@ const inQuiet = (folder: string) => ({
   },
 });
 
-/** Its objects alone, as another repository may borrow them. */
+/** The repository's objects without the repository, as another one may borrow them. */
 const headless = {
   before: (world: World) => {
     store(AT).before(world);

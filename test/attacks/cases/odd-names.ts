@@ -6,7 +6,7 @@ import type { World } from '../world.ts';
 const look = rows('explore', 'bash-readonly');
 const work = rows('edit', 'bash');
 
-/** `src/n\xff`: bytes that are not UTF-8, as file systems allow and archives from elsewhere bring. */
+/** `src/n\xff`: bytes that are not UTF-8, which file systems allow and archives may contain. */
 const notUtf8 = ({ root }: World): Buffer => Buffer.concat([Buffer.from(`${root}/src/n`), Buffer.from([0xff])]);
 
 const folder = (name: string, text: (world: World) => string) => ({
@@ -19,7 +19,7 @@ const folder = (name: string, text: (world: World) => string) => ({
 const masked = folder('.env', ({ secrets }) => `TOKEN=${secrets[0]}\n`);
 const plain = folder('a.txt', () => 'found me\n');
 
-/** A masked name that is a link, and what it leads to, which only the link masks. */
+/** A masked name that is a link; only the link's name masks its target. */
 const link = (target: (world: World) => string) => ({
   before: (world: World) => {
     fs.mkdirSync(join(world.root, 'src/kept/deep'), { recursive: true });

@@ -8,7 +8,7 @@ const deploy = rows('deploy', 'bash-deploy');
 
 const change = (path: string, text: string) => (world: World) => fs.writeFileSync(join(world.root, path), text);
 
-/** Command lines that reach for programs, files, other repositories, other remotes, or history. */
+/** Command lines that try to reach programs, files, other repositories, other remotes, or history. */
 const REFUSED: readonly (readonly [cls: Case['class'], command: string])[] = [
   ['R13', 'git -c core.pager="touch {OUT}/x" log'],
   ['R13', '-c alias.x=!id x'],

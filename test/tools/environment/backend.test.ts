@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** The specs of the seed with other settings. */
+/** The original specs with other settings. */
 function withConfig(config: { readonly [key: string]: Json }): SpecSet {
   const alfworld = specs.peripherals['alfworld']!;
   return { ...specs, peripherals: { ...specs.peripherals, alfworld: { ...alfworld, config } } };

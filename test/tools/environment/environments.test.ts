@@ -50,9 +50,7 @@ describeEnvironment('an older ALFWorld server', () => served((address) => new Al
   named: false,
 });
 
-/**
- * The older server: it names no games, and it ignores the body of a reset but for our seed, which makes tests exact.
- */
+/** A double of the older server, which names no games and ignores the body of a reset, except our seed. */
 async function serveOlder(options: Parameters<typeof serveWorld>[0]): Promise<WorldServer> {
   const inner = await serveWorld({ ...options, port: 0 });
   const server = createServer(async (request, response) => {

@@ -109,7 +109,7 @@ class Life {
     const session = this.#session!;
     const entries = await session.evidence();
     const { violations } = await verifyConstraints({ specs: session.specs, config: session.config }, entries);
-    // The specs are put together here, so their pin has no hash of its own.
+    // The specs are built here, so their pin has no hash.
     expect(violations.filter(({ rule }) => rule !== 'pin')).toEqual([]);
     expect(entries.filter(({ tags }) => tags.includes('bell'))).toHaveLength(this.bells);
   }

@@ -51,7 +51,7 @@ const EVERYTHING: readonly { readonly [name: string]: Json }[] = [
   { sub: 'push' },
 ];
 
-/** By name: what is planted, and how it is shown that plain git would run it. */
+/** By name: the planted program, and the proof that plain git would run it. */
 const NEUTRALISED: {
   readonly [name: string]: { keys: (p: string) => { [key: string]: string }; proof: readonly string[] };
 } = {
@@ -184,7 +184,7 @@ describe.each<[string, typeof sandbox, CallOptions]>([
 
 test.each(sample(Object.entries(NEUTRALISED), 4))('plain git would have run %s', (_name, { keys, proof }) => {
   const { root, ran } = planted(keys);
-  // A pager and a credential prompt need a terminal to be asked for; the keys are held by the argument test instead.
+  // A pager and a credential prompt need a terminal; the argument test covers their keys.
   if (proof[0] === '--paginate' || proof[0] === 'credential') return;
   attempt(root, proof);
   expect(ran()).not.toBeNull();

@@ -12,7 +12,7 @@ interface GitServer {
   readonly origin: string;
   /** The certificate to trust. */
   readonly ca: string;
-  /** The `Authorization` headers that came, in their order; null where a request had none. */
+  /** The received `Authorization` headers, in order; null for a request without one. */
   readonly authorizations: readonly (string | null)[];
 }
 

@@ -219,7 +219,7 @@ describe('git push over https', () => {
   test('shows the password in no command line, environment or file', async () => {
     const { folder, push } = await ahead();
     const [seen, token] = [join(folder, 'seen'), join(folder, 'token')];
-    // A remote hook runs while git still holds on: it looks around as any process of this machine could.
+    // A hook of the remote runs while git still waits, and searches as any process of this machine could.
     writeFileSync(token, PASSWORD);
     put(
       join(folder, 'remote.git'),

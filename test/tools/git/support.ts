@@ -12,7 +12,7 @@ import { builtOnce } from '../../built-once.ts';
 // Real repositories on a busy machine: time never decides these tests.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** A sandbox that is not there. */
+/** A sandbox that is unavailable. */
 export const noSandbox: Sandbox = {
   availability: { ok: false, reason: 'bubblewrap is not installed', remedy: 'Install bubblewrap.' },
   run: () => Promise.reject(new Error('there is no sandbox')),
@@ -68,7 +68,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** git as the operator runs it: for arranging and for looking, never for what is under test. */
+/** Runs git as the operator, to prepare and to inspect, never as the subject of a test. */
 export function git(cwd: string, ...args: string[]): string {
   const env = {
     PATH: process.env['PATH'],

@@ -211,7 +211,7 @@ async function unpinned(
   };
 }
 
-/** `at 41, in deploy: tested 1a2b…; approved 3c4d…; committed 5e6f… (tree 3c4d…)`. */
+/** One line: `at 41, in deploy: tested 1a2b…; approved 3c4d…; committed 5e6f… (tree 3c4d…)`. */
 function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pushed, deployed }: Shipment): string {
   const short = (id: string | null) => (id === null ? 'unknown' : visible(id.slice(0, 12)));
   const commits = (verb: string, all: readonly ShippedCommit[]) =>

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { excerpt } from '../../../base/text.ts';
+import { defaultBackends } from '../../../default-backends.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
 import { decide } from '../../../gate/decide.ts';
 import type { Denial } from '../../../gate/denial.ts';
 import type { SessionView } from '../../../gate/view.ts';
 import { openProject } from '../../../project/open-project.ts';
+import { SessionReader } from '../../../server/session-reader.ts';
 import { getPin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
@@ -19,7 +21,7 @@ import { parseArguments } from '../../shell/parse-line.ts';
 
 interface Options {
   readonly root: string;
-  readonly peripheral: string;
+  readonly peripheral?: string;
   readonly tool: string;
   readonly mode?: string;
   readonly specs?: string;
@@ -29,14 +31,14 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Exit code 1 if the call would be refused.',
+      'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Without --peripheral it answers as the session would now: in its peripheral and mode, by what it did so far. Exit code 1 if the call would be refused.',
     )
     .argument('[args...]', 'the arguments in order, or as name=value')
-    .requiredOption('-p, --peripheral <id>', 'the peripheral of the call')
+    .option('-p, --peripheral <id>', 'the peripheral of the call; needed without --session')
     .requiredOption('-t, --tool <id>', 'the tool')
     .option('-m, --mode <mode>', 'the mode; by default the one that allows most')
     .option('--specs <dir>', 'the spec set')
-    .option('--session <id>', 'use the specs of this session')
+    .option('--session <id>', 'this session: as it is now, or with --peripheral only its specs')
     .addOption(rootOption())
     .addHelpText(
       'after',
@@ -44,6 +46,7 @@ export function register(command: Command, io: Io): void {
         'hopgate explain --peripheral explore --tool write src/a.ts',
         'hopgate explain -p edit -t edit path=src/a.ts old=a new=b',
         'hopgate explain -p edit -t write -m diagnose docs/a.md text --json',
+        'hopgate explain --session s-4f1c -t write src/a.ts text',
       ),
     )
     .action((args: string[], options: Options) => explain(io, args, options));
@@ -51,30 +54,60 @@ export function register(command: Command, io: Io): void {
 
 async function explain(io: Io, words: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
+  const { peripheral } = options;
+  if (peripheral === undefined) return explainNow(io, root, words, options);
   const { specs, config } = await pinOf(io, root, options);
-  if (!Object.hasOwn(specs.peripherals, options.peripheral)) {
-    const near = nearest(options.peripheral, Object.keys(specs.peripherals));
+  if (!Object.hasOwn(specs.peripherals, peripheral)) {
+    const near = nearest(peripheral, Object.keys(specs.peripherals));
     throw usageError(
-      `there is no peripheral "${options.peripheral}"`,
+      `there is no peripheral "${peripheral}"`,
       near ? `Did you mean ${near}?` : `Peripherals: ${Object.keys(specs.peripherals).join(', ')}.`,
       'unknown-peripheral',
     );
   }
   const mode = modeOf(specs, options.mode);
   const args = parseArguments(own(specs.tools, options.tool), words);
-  const view = imagine(root, options.peripheral, mode);
+  const view = imagine(root, peripheral, mode);
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
-  const question = { peripheral: options.peripheral, mode, tool: options.tool, args };
-  if (!decision.ok) io.exitCode = 1;
+  answer(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
+}
+
+/** Answers as the session itself would now. */
+async function explainNow(io: Io, root: string, words: readonly string[], options: Options): Promise<void> {
+  const { session, tool } = options;
+  if (session === undefined || options.mode !== undefined)
+    throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
+  const found = await withStore(root, io.env, false, async (store) => {
+    const { sessionId } = findSession(await store.sessions(), session);
+    const pin = await pinOf(io, root, options);
+    const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
+    const reader = new SessionReader(pin, sessionId, null, new Set(served));
+    await reader.catchUp((from) => store.entries(sessionId, { from }));
+    const args = parseArguments(own(pin.specs.tools, tool), words);
+    const { visit, mode } = reader.view;
+    answer(io, { peripheral: visit?.peripheral ?? null, mode, tool, args }, reader.why({ kind: 'step', tool, args }));
+    return true;
+  });
+  if (!found) throw unknownSession(session);
+}
+
+interface Question {
+  readonly peripheral: string | null;
+  readonly mode: Mode | null;
+  readonly tool: string;
+  readonly args: unknown;
+}
+
+function answer(io: Io, question: Question, denial: Denial | null): void {
+  const { peripheral, mode, tool } = question;
+  if (denial) io.exitCode = 1;
   if (io.json)
-    return printJson(
-      io,
-      decision.ok ? { allowed: true, ...question } : { allowed: false, ...question, denial: decision.denial },
-    );
-  const call = `${excerpt(options.tool, 100)} in ${options.peripheral}${mode === null ? '' : `, mode ${mode}`}`;
-  if (decision.ok) return print(io, `${paint(io, 'green', 'allowed')}  ${call}`);
+    return printJson(io, denial === null ? { allowed: true, ...question } : { allowed: false, ...question, denial });
+  const where = peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
+  const call = `${excerpt(tool, 100)} ${where}${mode === null ? '' : `, mode ${mode}`}`;
+  if (denial === null) return print(io, `${paint(io, 'green', 'allowed')}  ${call}`);
   print(io, `${paint(io, 'red', 'refused')}  ${call}`);
-  print(io, describeResultRefusal(io, decision.denial satisfies Denial, '  '));
+  print(io, describeResultRefusal(io, denial, '  '));
 }
 
 async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: SpecSet; config: ProjectConfig }> {
@@ -94,10 +127,12 @@ async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: S
     }
     return null;
   });
-  if (!pin)
-    throw new CliError('unknown-session', `there is no session "${id}" here`, 'List them with "hopgate sessions".');
+  if (!pin) throw unknownSession(id);
   return pin;
 }
+
+const unknownSession = (id: string): CliError =>
+  new CliError('unknown-session', `there is no session "${id}" here`, 'List them with "hopgate sessions".');
 
 function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | null {
   if (named === undefined) return gate ? widestMode(gate) : null;

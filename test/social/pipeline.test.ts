@@ -13,6 +13,7 @@ import { pipelineDiagram } from '../../src/social/stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { depth, isDeep } from '../depth.ts';
 
 let store: EvidenceStore;
 let services: SocialServices;
@@ -235,7 +236,7 @@ describe('a store that fails', () => {
   ])('at any of its calls ends a message of %s with a failure; sent again, it arrives once', async (...row) => {
     const [who, connection, to, payload] = row;
     const stages = new Set<string>();
-    for (let nth = 0; ; nth++) {
+    for (let nth = 0; ; nth += depth(4, 1)) {
       const id = `m-${who.replaceAll(' ', '-')}-${nth}`;
       const at = failing(nth);
       const send = (through: SocialServices) => sendSocial(through, connection(), { id, to: to(), payload });
@@ -249,9 +250,8 @@ describe('a store that fails', () => {
       const found = (await store.messages!.inbox(again.to!)).filter((message) => message.id === id);
       expect(found).toHaveLength(again.ok ? 1 : 0);
     }
-    expect([...stages]).toEqual(
-      expect.arrayContaining(['dispatch', ...(payload.startsWith('Fix') ? [] : ['persist'])]),
-    );
+    expect(stages).toContain('dispatch');
+    if (isDeep && !payload.startsWith('Fix')) expect(stages).toContain('persist');
   });
 });
 

@@ -60,7 +60,9 @@ export function machine(
 ): Machine {
   const root = folder(files);
   const state = folder();
-  const world = { PATH: process.env['PATH'], HOME: state, XDG_STATE_HOME: state, ...env };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  // Without the cache, a spawned command compiles all of its modules again.
+  const world = { PATH, NODE_COMPILE_CACHE, HOME: state, XDG_STATE_HOME: state, ...env };
   // The key of kept states belongs to the user of this process, and spawned commands get `world`.
   vi.stubEnv('XDG_STATE_HOME', world.XDG_STATE_HOME);
   onTestFinished(() => void vi.unstubAllEnvs());

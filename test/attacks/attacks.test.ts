@@ -29,13 +29,13 @@ const classes = [...new Set(ALL_CASES.map((one) => one.class))].sort();
  * `npm test` plays a part of the cases, `npm run test:deep` all of them, as the user who runs it and as another one.
  */
 const users: readonly (readonly [who: string, prefix: readonly string[], step: number])[] = [
-  [asRoot ? 'root' : 'an ordinary user', [], depth(8, 1)],
+  [asRoot ? 'root' : 'an ordinary user', [], depth(16, 1)],
   ...(asRoot
     ? [
         [
           'an ordinary user',
           ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-          depth(60, 1),
+          depth(120, 1),
         ] as const,
       ]
     : []),

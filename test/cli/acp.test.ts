@@ -10,7 +10,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { depth } from '../depth.ts';
+import { depth, isDeep } from '../depth.ts';
 import { MAIN, repository } from './mcp.ts';
 import { folder, type Machine } from './run.ts';
 
@@ -210,22 +210,25 @@ describe('an editor that restarts', () => {
     },
   );
 
-  it('continues no conversation of another agent, none that is unknown, and none that has been closed for good', async () => {
-    const machine = await repository();
-    const options = withHistory();
-    const before = await editor(machine, options);
-    const { sessionId } = await opened(before);
-    const load = ({ agent, root }: Editor, id: string) =>
-      agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
-    await before.agent.request('session/close', { sessionId });
-    await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
-    await load(before, sessionId);
-    await before.quit();
+  it.runIf(isDeep)(
+    'continues no conversation of another agent, none that is unknown, and none that has been closed for good',
+    async () => {
+      const machine = await repository();
+      const options = withHistory();
+      const before = await editor(machine, options);
+      const { sessionId } = await opened(before);
+      const load = ({ agent, root }: Editor, id: string) =>
+        agent.request('session/load', { sessionId: id, cwd: root, mcpServers: [] });
+      await before.agent.request('session/close', { sessionId });
+      await expect(before.act(sessionId)).rejects.toThrow(/there is no session/);
+      await load(before, sessionId);
+      await before.quit();
 
-    const other = await editor(machine);
-    expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
-    await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
-    const here = await editor(machine, options);
-    await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
-  });
+      const other = await editor(machine);
+      expect((await other.agent.request('session/list', {})).sessions).toEqual([]);
+      await expect(load(other, sessionId)).rejects.toThrow(/no open conversation/);
+      const here = await editor(machine, options);
+      await expect(load(here, '../../x')).rejects.toThrow(/no open conversation/);
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { isDeep } from '../depth.ts';
 import { done, inspect, MAIN, repository, toolNames } from './mcp.ts';
 import type { Machine } from './run.ts';
 
@@ -40,7 +41,7 @@ it('the configuration on the page starts a working server', async () => {
   expect(await done(client, 'status')).toContain('explore');
 });
 
-it('the Inspector reads the configuration as the page says', async () => {
+it.runIf(isDeep)('the Inspector reads the configuration as the page says', async () => {
   const here = await reader();
   const file = join(here.root, '.mcp.json');
   const config = JSON.parse(of(here, block('json'))) as Config;

@@ -2,9 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findProgram } from '../../src/base/process.ts';
+import { isDeep } from '../depth.ts';
 import { machine } from './run.ts';
 
-it('scorecard judges a life over each connection, and a life that fails each demand', async () => {
+it.runIf(isDeep)('scorecard judges a life over each connection, and a life that fails each demand', async () => {
   const { root, run } = machine();
   const { out, code } = await run('scorecard', '--save', 'transcripts', '--json');
   const { lives, faults } = JSON.parse(out);

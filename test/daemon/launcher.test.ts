@@ -13,7 +13,7 @@ import { buildId, encoded, entryFile } from '../../src/daemon/own-files.ts';
 import { serve } from '../../src/daemon/serve.ts';
 import { DaemonServer } from '../../src/daemon/server.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
-import { sample } from '../depth.ts';
+import { isDeep, sample } from '../depth.ts';
 import { ended, preToolUse, runProgram } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -266,7 +266,7 @@ describe.each(KINDS)('the %s client without a daemon', (kind) => {
   });
 });
 
-it('the compiled client ends a Node process that hangs', async () => {
+it.runIf(isDeep)('the compiled client ends a Node process that hangs', async () => {
   const world = worldWith('compiled', { HOPGATE_DAEMON: 'off' });
   const standIn = join(world.root, 'node');
   writeFileSync(standIn, '#!/bin/sh\nexec sleep 30\n', { mode: 0o700 });

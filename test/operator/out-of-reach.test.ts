@@ -7,6 +7,7 @@ import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { ownToken, tokenFile } from '../../src/operator/token.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
+import { sample } from '../depth.ts';
 import { ok, scratch } from '../tools/shell/support.ts';
 import { requestOf, stateFolder } from './support.ts';
 
@@ -20,14 +21,14 @@ async function world() {
 }
 
 describe('the operator’s token and key', () => {
-  it.each(['bash-readonly', 'bash', 'bash-test', 'bash-deploy'])('cannot be read in %s', async (tool) => {
+  it.each(sample(['bash', 'bash-readonly', 'bash-test', 'bash-deploy'], 2))('cannot be read in %s', async (tool) => {
     const { root, dir, token } = await world();
     const look = [
+      'ls src',
       `cat ${tokenFile(dir)}`,
       `ls ${dir}`,
       `mkdir -p ${dir}/approvals/answers && echo '{}' > ${dir}/approvals/answers/x.json && echo wrote`,
       `grep -rs hopgate-operator- /home /root /tmp /var /run /opt /proc/self/environ /proc/self/mountinfo`,
-      'ls src',
     ].join('; ');
     const run = ['bash', '-c', look];
     const [args, config] = (

@@ -197,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)(
       ['dark', 390],
       ['light', 390],
     ] as const;
-    it.each(sample(looks, 2))(
+    it.each(sample(looks, 4))(
       'has no fault of accessibility in %s at %i pixels, with requests and a grant',
       async (theme, width) => {
         const { served, execute } = await waiting();

@@ -118,11 +118,11 @@ function stateOf(root: string): string {
 const [plain, ...elsewhere] = Object.entries(PLACES);
 const MASKED = 'with masked objects';
 const KINDS = [
-  { what: plain![0], make: () => repository(), step: 6 },
-  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 16 },
+  { what: plain![0], make: () => repository(), step: 12 },
+  { what: `${plain![0]} ${MASKED}`, make: () => repository(copyMasked), step: 32 },
   ...elsewhere.flatMap(([what, place]) => [
-    { what, make: () => place(repository()), step: 16 },
-    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 40 },
+    { what, make: () => place(repository()), step: 32 },
+    { what: `${what} ${MASKED}`, make: () => place(repository(copyMasked)), step: 80 },
   ]),
 ];
 

@@ -6,14 +6,23 @@ import { joinDocument } from '../../src/agency/par/par-bell.ts';
 import { type Cut, openWire } from './breaking-wire.ts';
 import { openCountingAgent } from './counting-agent.ts';
 
+let release = () => {};
 let agent: Awaited<ReturnType<typeof openCountingAgent>> | undefined;
 let wire: Awaited<ReturnType<typeof openWire>> | undefined;
 
+async function post(url: string, token: string, key: string, body: object) {
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}`, 'Idempotency-Key': key };
+  return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+}
+
 const CALLS = {
-  agent: async (delayMs = 0) => {
-    agent = await openCountingAgent(delayMs);
+  agent: async (wait: number | 'held' = 0) => {
+    const held = new Promise<void>((done) => (release = done));
+    agent = await openCountingAgent(wait === 'held' ? held : wait);
     return agent.url;
   },
+  /** Lets a held agent answer. */
+  release: () => release(),
   /** Counts the starts of the agent with a prompt that ends with this text. */
   starts: (ending: string) => agent!.prompts.filter((prompt) => prompt.endsWith(ending)).length,
   wire: async (port: number, host: string) => {
@@ -22,10 +31,9 @@ const CALLS = {
   },
   cut: (cut: Cut) => wire!.cut(cut),
   isBroken: () => wire!.isBroken(),
-  post: async (url: string, token: string, key: string, body: object) => {
-    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}`, 'Idempotency-Key': key };
-    return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
-  },
+  post,
+  /** The answer, or null if the connection broke. */
+  tryPost: (...call: Parameters<typeof post>) => post(...call).catch(() => null),
   get: async (url: string, token: string) =>
     (await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).json(),
   /** The contributions of a document, once it has this number of them. */

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { dialIn } from '../../src/agency/dial-in.ts';
 import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { fieldsOf } from '../../src/base/json.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
@@ -11,7 +12,7 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { until } from '../server/kit.ts';
-import { countingAgent, folder, served } from './kit.ts';
+import { countingAgent, folder, nodeWith, served } from './kit.ts';
 
 const NAMES = ['review', 'fixer', 'lent', 'other', 'as-json'];
 const PERIPHERALS = NAMES.map(
@@ -53,24 +54,24 @@ async function twoNodes(wait: number | Promise<unknown> = 0, more = '') {
     PERIPHERALS,
   );
   const home = folder();
-  const put = (path: string, text: string) => writeFileSync(join(home, path), text);
-  for (const made of ['hopgate', 'hopgate/agency', 'specs', 'specs/peripherals', 'repo', 'repo/src'])
-    mkdirSync(join(home, made));
-  for (const [path, text] of Object.entries(SPECS)) put(`specs/${path}`, text);
-  put('hopgate/agency/token-of-a', there.tokens.ofNode('a'));
-  put(
-    'hopgate/agency/agents.yaml',
-    ['x', 'wordy', 'exact']
-      .map((id) => `${id}: { location: remote, url: "http://127.0.0.1:${there.agencyPort}", token-file: token-of-a }\n`)
-      .join(''),
-  );
-  put('hopgate/agency/peripherals.yaml', PERIPHERALS);
-  put('repo/src/a.ts', 'one\n');
-  const env = { ...process.env, HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
+  mkdirSync(join(home, 'hopgate/agency'), { recursive: true });
+  const put = (file: string, text: string) => writeFileSync(join(home, 'hopgate/agency', file), text);
+  put('token-of-a', there.tokens.ofNode('a'));
+  const place = `location: remote, url: "http://127.0.0.1:${there.agencyPort}", token-file: token-of-a`;
+  put('agents.yaml', ['x', 'wordy', 'exact'].map((id) => `${id}: { ${place} }\n`).join(''));
+  const env = { HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
+  return { agent, open: await sessions(env) };
+}
+
+/** Opens sessions of one store, on a machine with these folders. */
+async function sessions(env: { readonly [name: string]: string }) {
+  const home = folder();
+  for (const made of ['specs/peripherals', 'repo']) mkdirSync(join(home, made), { recursive: true });
+  for (const [path, text] of Object.entries(SPECS)) writeFileSync(join(home, 'specs', path), text);
+  const specs = await loadSpecs(join(home, 'specs'));
   const store = memoryStore();
   onTestFinished(() => store.close());
-  const specs = await loadSpecs(join(home, 'specs'));
-  const open = async (session?: string): Promise<Session> => {
+  return async (session?: string): Promise<Session> => {
     const opened = await openSession({
       ...{ root: join(home, 'repo'), agent: 'ann', store, specs, env: () => env },
       ...(session === undefined ? {} : { session }),
@@ -78,7 +79,6 @@ async function twoNodes(wait: number | Promise<unknown> = 0, more = '') {
     onTestFinished(() => opened.detach());
     return opened;
   };
-  return { agent, there, open, store, env };
 }
 
 const ask = (more: { readonly [name: string]: Json } = {}) => ({
@@ -110,7 +110,7 @@ it('a chain from here to another machine and back is one session, with the respo
   expect(verdict(await session.evidence(), session)).toEqual([]);
 });
 
-it('a call gets the late reply of its run, also after its session was killed, and the agent runs once', async () => {
+it('a call gets the late reply of its run, also after its session was resumed, and the agent runs once', async () => {
   const work = Promise.withResolvers<void>();
   const { agent, open } = await twoNodes(work.promise);
   const session = await open();
@@ -133,6 +133,29 @@ it('a call gets the late reply of its run, also after its session was killed, an
   expect(second).toMatchObject({ ok: true, result: { status: 'answered', run: expect.not.stringContaining(run) } });
   expect(agent.prompts).toHaveLength(2);
   expect(verdict(await again.evidence(), again)).toEqual([]);
+});
+
+it('with a server, runs work there: it has the connections of nodes that dial in', async () => {
+  const agent = await countingAgent();
+  const here = await served('x: { location: dial-in, node: laptop }', PERIPHERALS);
+  const laptop = nodeWith(`x: { location: local, driver: http, url: "${agent.url}", honours: [fs, shell, http] }`, {
+    id: 'laptop',
+    peripherals: PERIPHERALS,
+  });
+  const ended = new AbortController();
+  onTestFinished(() => ended.abort());
+  void dialIn({
+    url: `http://127.0.0.1:${here.agencyPort}`,
+    token: here.tokens.ofNode('laptop'),
+    run: (request, passed) => laptop.run(request, passed),
+    cancel: (key) => void laptop.cancel(key),
+    signal: ended.signal,
+  });
+  await until(async () => (await here.ask('GET /agency/agents')).json.connected.length === 1);
+  const session = await (await sessions(here.env))();
+  await session.start('control');
+  expect(await session.step(ask({ seconds: 600 }))).toMatchObject({ result: { response: 'a view' } });
+  expect(agent.prompts).toEqual(['Look at a.ts']);
 });
 
 it('the time of a wait is added to the limit of the visit', async () => {

@@ -36,6 +36,15 @@ delegates: [{ agency: review }, { agency: fixer }, { agency: lent, within: own }
 limits: { minutes: 10 }
 fruit: { response: { observed: string } }
 `,
+  'peripherals/asking.yaml': `id: asking
+purpose: Ask the operator before each run.
+tools: [agency-run]
+scope: conversation
+entry: [default]
+exit: { on: write }
+delegates: [{ agency: review }]
+calls: { agency-run: [{ approval: operator }] }
+`,
   'peripherals/write.yaml': `id: write
 purpose: Use the response.
 tools: [agency-run, read]
@@ -186,6 +195,17 @@ it('delegates say which agency peripherals may be run, with tools only by `own` 
   await session.hop({ to: 'write', exit: 'done', reason: 'next' });
   expect(await refusal('review')).toBe('out-of-scope');
   expect(agent.prompts).toHaveLength(1);
+  expect(verdict(await session.evidence(), session)).toEqual([]);
+});
+
+it('an author may demand the approval of the operator for each run', async () => {
+  const { agent, open } = await twoNodes();
+  const session = await open();
+  await session.start('asking');
+  expect(await session.step(ask())).toMatchObject({ ok: false, denial: { code: 'approval-required' } });
+  expect(agent.prompts).toEqual([]);
+  const approver = { via: 'approver', approve: async () => ({ by: 'operator' }) } as const;
+  expect(await session.step(ask(), { approver })).toMatchObject({ ok: true, outcome: 'ok' });
   expect(verdict(await session.evidence(), session)).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import type { FruitType, ScopeRule, ToolEffect } from '../types.ts';
+import type { FruitType, ScopeRule, ToolSpec } from '../types.ts';
 
 /** Every name that authored files may refer to, also those with faulty definitions: they cause no further errors. */
 export interface KnownNames {
@@ -6,7 +6,7 @@ export interface KnownNames {
   /** The modes of the mode gate; null without one. */
   readonly modes: readonly string[] | null;
   readonly tools: ReadonlySet<string>;
-  readonly effects: { readonly [tool: string]: ToolEffect };
+  readonly catalogue: { readonly [tool: string]: ToolSpec };
   readonly scopeNames: ReadonlySet<string>;
   /** The scopes without problems. */
   readonly scopes: { readonly [name: string]: ScopeRule };

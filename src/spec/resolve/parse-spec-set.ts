@@ -50,7 +50,7 @@ export function parseSpecSet(
     modes: drafts.gate === null ? null : Object.keys(drafts.gate.file?.modes ?? {}),
     peripherals: new Set(unique.flatMap(({ id, alias }) => [id, alias])),
     tools: new Set([...Object.keys(tools), ...authored.toolNames, ...shipped.toolNames]),
-    effects: Object.fromEntries(Object.values(tools).map(({ id, effect }) => [id, effect])),
+    catalogue: tools,
     scopeNames: new Set([...Object.keys(scopes), ...authored.scopeNames, ...shipped.scopeNames]),
     scopes,
     reported,

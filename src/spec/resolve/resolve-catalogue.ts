@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { IssueReport, Path } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { suggest } from '../names.ts';
+import { own, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
-import { EFFECT_FACTS } from '../policy/tool-effects.ts';
+import { hasIntent } from '../policy/tool-effects.ts';
 import type { CallGates } from '../schema/call-gates.ts';
 import type { GateFile } from '../schema/gate-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
@@ -15,7 +15,6 @@ import {
   type Json,
   OBSERVATIONS,
   type ScopeRule,
-  type ToolEffect,
   type ToolGate,
   type ToolParameter,
   type ToolSpec,
@@ -27,13 +26,13 @@ type UpstreamPart = NonNullable<ToolsFile['tools'][string]['upstream']>;
 /** The tools that every peripheral of a set has. They only coordinate, so they do not widen any scope. */
 export function resolveEverywhere(
   file: PartialParse<ToolsFile> | undefined,
-  { tools, effects }: KnownNames,
+  { tools, catalogue }: KnownNames,
   report: IssueReport,
 ): string[] {
   return [...new Set(file?.everywhere)].filter((tool, index) => {
     const at = ['everywhere', index];
     if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, suggest(tool, tools));
-    else if (effects[tool] === 'coordinate') return true;
+    else if (own(catalogue, tool)?.effect === 'coordinate') return true;
     else report(at, `"${tool}" does more than coordinate`, 'list it in the peripherals that need it');
     return false;
   });
@@ -72,7 +71,14 @@ export function resolveTools(
       ...(tool.upstream === undefined ? {} : { upstream: upstreamOf(tool.upstream) }),
       ...(tool.gates === undefined
         ? {}
-        : { gates: resolveCallGates(tool.gates, tool.effect, [...at, 'gates'], report) }),
+        : {
+            gates: resolveCallGates(
+              tool.gates,
+              tool.effect && { effect: tool.effect, parameters },
+              [...at, 'gates'],
+              report,
+            ),
+          }),
       ...(tool.observes === undefined ? {} : { observes: observedBy(tool.observes, [...at, 'observes'], report) }),
       ...(tool.state === undefined ? {} : { state: stateOf(tool.state, [...at, 'state'], report) }),
     };
@@ -99,7 +105,7 @@ function stateOf(fields: Fields, at: Path, report: IssueReport): { [field: strin
 /** The requirements of calls. An approval needs a tool with an intent, because the intent records the approval. */
 export function resolveCallGates(
   gates: readonly (PartialParse<CallGates[number]> | undefined)[],
-  effect: ToolEffect | undefined,
+  tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined,
   at: Path,
   report: IssueReport,
 ): ToolGate[] {
@@ -107,8 +113,8 @@ export function resolveCallGates(
     if (gate === undefined) return [];
     if ('when' in gate && gate.when !== undefined) return [{ kind: 'when', cel: gate.when }];
     if (!('approval' in gate)) return [];
-    if (effect !== undefined && !EFFECT_FACTS[effect].hasIntent)
-      report([...at, index, 'approval'], `a tool to ${effect} needs no approval`, 'set effect: act, or use when');
+    if (tool && !hasIntent(tool))
+      report([...at, index, 'approval'], `a tool to ${tool.effect} needs no approval`, 'set effect: act, or use when');
     return [{ kind: 'approval', by: 'operator' }];
   });
 }

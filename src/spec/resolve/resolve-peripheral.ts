@@ -80,7 +80,7 @@ function resolveCalls(
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
     if (!granted.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggest(tool, granted));
-    resolved[tool] = resolveCallGates(gates ?? [], known.effects[tool], ['calls', tool], report);
+    resolved[tool] = resolveCallGates(gates ?? [], own(known.catalogue, tool), ['calls', tool], report);
   }
   return resolved;
 }

@@ -175,14 +175,14 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'context is of its source',
     'context.ts',
-    'return view.fruits[source.peripheral]?.[field];',
+    'return (own(latest, source.peripheral) ?? own(view.fruits, source.peripheral))?.[field];',
     'return view.backpack[field];',
   ],
   [
     'what is inherited is carried',
     'decide-visit.ts',
-    'backpack: { ...view.backpack, ...backpackOf(fruit) },',
-    'backpack: view.backpack,',
+    'const backpack = { ...view.backpack, ...backpackOf(fruit) };',
+    'const { backpack } = view;',
   ],
   [
     'context is demanded of a hop',

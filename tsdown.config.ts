@@ -56,7 +56,7 @@ const hook = defineConfig({
     codeSplitting: {
       groups: [
         // Loaded before the compile cache is enabled.
-        { name: 'state-home', test: /\/base\/state-home\.ts$/, priority: 2 },
+        { name: 'user-folders', test: /\/base\/user-folders\.ts$/, priority: 2 },
         // Enough to ask the daemon.
         { name: 'start', test: /\/daemon\/(hook\/hook-process|own-files|daemon-folder)\.ts$/, priority: 1 },
         // An answer to Claude Code without the daemon: one file is read faster than forty.

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Env } from './base/state-home.ts';
+import type { Env } from './base/user-folders.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import { ensureStateDir, evidenceFile } from './project/state-dir.ts';
 import { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts';

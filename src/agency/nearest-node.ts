@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
-import { type Env, stateHome } from '../base/state-home.ts';
+import { type Env, stateHome } from '../base/user-folders.ts';
 import { holderRuns, processHolder } from '../stores/process-holder.ts';
 import { DialIns } from './dial-in.ts';
 import type { AgencyNode } from './node.ts';

@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Env, stateHome } from '../base/state-home.ts';
+import { type Env, stateHome, xdgFolder } from '../base/user-folders.ts';
 import type { AgencyAgent, LocalAgent } from '../spec/agency/agency-types.ts';
 import { loadAgency } from '../spec/agency/load-agency.ts';
 import type { DialIns } from './dial-in.ts';
@@ -18,9 +17,7 @@ import { httpNode, type SendRun } from './transport.ts';
 
 /** The agency folder of this user: `$XDG_CONFIG_HOME/hopgate/agency`. */
 export function agencyFolder(env: Env): string {
-  const stated = env['XDG_CONFIG_HOME'];
-  const base = stated !== undefined && isAbsolute(stated) ? stated : join(env['HOME'] || homedir(), '.config');
-  return join(base, 'hopgate', 'agency');
+  return join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'hopgate', 'agency');
 }
 
 interface OpenNodeOptions {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, ConversationRecord } from '../adapters/core/hook-context.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { canonical } from '../evidence/canonical.ts';
 import { ensureStateDir, stateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';

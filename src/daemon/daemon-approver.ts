@@ -1,4 +1,4 @@
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import type { Approver } from '../ports/approver.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { ConversationFiles } from './conversation-files.ts';

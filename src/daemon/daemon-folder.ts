@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { type Env, stateHome } from '../base/state-home.ts';
+import { type Env, stateHome } from '../base/user-folders.ts';
 
 /** Maximum length of a socket path on Linux and macOS, in bytes, without the final zero. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;

@@ -1,5 +1,5 @@
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
 import { askDaemon, NoDaemon } from './hook/ask.ts';

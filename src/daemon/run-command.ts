@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type Env, stateHome } from '../base/state-home.ts';
 import { quoteShell } from '../base/text.ts';
+import { type Env, stateHome } from '../base/user-folders.ts';
 
 /** The script that client programs run; see `installLauncher`. */
 export const launcherFile = (env: Env): string => join(stateHome(env), 'bin', 'hook');

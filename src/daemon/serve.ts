@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, renameSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../base/files.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 import type { HostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';

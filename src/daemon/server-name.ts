@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Env, stateHome } from '../base/state-home.ts';
+import { type Env, stateHome } from '../base/user-folders.ts';
 
 const SHAPE = /^hopgate_[a-z0-9]{12}$/;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';

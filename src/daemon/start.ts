@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemon } from './hook/ask.ts';
 import { entryFile } from './own-files.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fieldsOf } from '../base/json.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { compileTables } from '../compile/tables.ts';
 import { pendingItems } from '../operator/pending-items.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';

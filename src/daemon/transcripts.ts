@@ -1,6 +1,6 @@
 import { type TranscriptFile, transcriptPath, transcriptTo } from '../adapters/core/transcript/transcript-file.ts';
 import { toolsOffered } from '../adapters/core/transcript/transcript-items.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 
 /** The transcript of a session, and the last recorded tool list. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isWithin } from '../base/paths.ts';
-import { type Env, stateHome } from '../base/state-home.ts';
+import { type Env, stateHome } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
 import { realRoot } from './root.ts';
 

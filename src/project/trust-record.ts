@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeAtomically } from '../base/files.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { readProjectFile } from '../spec/load/load-project-config.ts';
 import { CONFIG_FILE } from './root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import { specsFolder } from './open-project.ts';

@@ -7,7 +7,7 @@ import type { Hono } from 'hono';
 import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
 import { announceNode } from '../agency/nearest-node.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import type { Endpoint } from '../daemon/serve.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { createApp, MAX_BODY } from './app.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DialIns } from '../agency/dial-in.ts';
 import type { AgencyNode } from '../agency/node.ts';
 import { agencyFolder, openNode } from '../agency/open-node.ts';
-import type { Env } from '../base/state-home.ts';
+import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
 import { Logins } from './access/logins.ts';

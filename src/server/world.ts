@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Env, stateHome } from '../base/state-home.ts';
+import { type Env, stateHome } from '../base/user-folders.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';

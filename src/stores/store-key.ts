@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { stateHome } from '../base/state-home.ts';
+import { stateHome } from '../base/user-folders.ts';
 import type { KeptFold } from '../ports/evidence-store.ts';
 import type { LeaseRow } from './rules/append-rules.ts';
 

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, posix, relative, resolve } from 'node:path';
 import { realpathIfAny } from '../base/files.ts';
 import { compileGlob } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
+import { homeFolder } from '../base/user-folders.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
@@ -53,7 +53,7 @@ function targetOf(
 }
 
 const placeOf = (root: string, folder: string, target: string): string =>
-  resolve(root, folder, /^~(?:\/|$)/.test(target) ? join(homedir(), target.slice(1)) : target);
+  resolve(root, folder, /^~(?:\/|$)/.test(target) ? join(homeFolder(process.env), target.slice(1)) : target);
 
 function targetProblem(grant: Place, path: string, target: string, instructs: boolean): string | null {
   const { place, real } = targetOf(grant.root, path, target);

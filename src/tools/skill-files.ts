@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, posix } from 'node:path';
 import { parse } from 'yaml';
 import { fieldsOf } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
+import { homeFolder } from '../base/user-folders.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
@@ -29,7 +29,7 @@ const MAX_BYTES = 1 << 20;
 export function skillProblem(
   grant: Pick<Grant, 'root' | 'config'>,
   { skill, args }: SkillCall,
-  configFolder = join(homedir(), '.claude'),
+  configFolder = join(homeFolder(process.env), '.claude'),
 ): string | null {
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';

@@ -6,7 +6,7 @@ import { type Message, type Part, Role, type SendMessageRequest, type Task, Task
 import { type Client, ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fieldsOf } from '../../src/base/json.ts';
-import { stateHome } from '../../src/base/state-home.ts';
+import { stateHome } from '../../src/base/user-folders.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';

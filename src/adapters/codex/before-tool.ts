@@ -1,4 +1,4 @@
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { z } from 'zod';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/root.ts';
 import type { Conversation } from '../core/hook-context.ts';
 

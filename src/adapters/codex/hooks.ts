@@ -1,4 +1,4 @@
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
 import { promptSection } from '../core/prompt-section.ts';

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { fieldsOf } from '../../base/json.ts';
 import { excerpt } from '../../base/text.ts';
+import { homeFolder } from '../../base/user-folders.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
@@ -29,7 +29,7 @@ export async function ruledByCodex(
   root: string,
   env: Env,
 ): Promise<Ruled | null> {
-  const folders = [env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex'), join(root, '.codex'), '/etc/codex'];
+  const folders = [env['CODEX_HOME'] || join(homeFolder(env), '.codex'), join(root, '.codex'), '/etc/codex'];
   try {
     // `codex execpolicy check` cannot read the rules of the machine's administrator from any file.
     if (tableIn('/etc/codex/requirements.toml')['rules'] !== undefined)

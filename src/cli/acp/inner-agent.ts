@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fieldsOf } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { stateHome } from '../../base/state-home.ts';
+import { stateHome } from '../../base/user-folders.ts';
 import { gitRootOf } from '../../project/root.ts';
 import { commonDirOf } from '../../project/work-trees.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { stateHome } from '../../base/state-home.ts';
+import { stateHome } from '../../base/user-folders.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import { nearest } from '../../spec/names.ts';

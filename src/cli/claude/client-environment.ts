@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homeFolder } from '../../base/user-folders.ts';
 import type { Io } from '../io.ts';
 
 /** Variables that disable hooks, plugins or their servers. */
@@ -33,5 +33,5 @@ export const clientEnvironment = (env: Io['env'], session: string, root: string,
  */
 export const pinnedVariables = (held: Io['env']): { readonly [name: string]: string } =>
   Object.fromEntries(
-    [...STEERING, ...SWITCHES].map((name) => [name, held[name] ?? (name === 'HOME' ? homedir() : '')]),
+    [...STEERING, ...SWITCHES].map((name) => [name, name === 'HOME' ? homeFolder(held) : (held[name] ?? '')]),
   );

@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
+import { homeFolder } from '../../base/user-folders.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
@@ -52,7 +52,7 @@ function resuming({ conversations }: ClaudeEnd): string {
 const leftAtOnce = ({ isScript, conversations, env, begun }: ClaudeEnd): boolean =>
   !isScript &&
   conversations.length === 0 &&
-  !wroteSince(join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? homedir(), '.claude'), 'projects'), begun);
+  !wroteSince(join(env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude'), 'projects'), begun);
 
 /** Events of this run that the hooks should have reported but did not. */
 export function missingHooksOf({

@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
+import { homeFolder } from '../../base/user-folders.ts';
 import type { StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
@@ -59,7 +59,7 @@ export function hookWarning(conversations: readonly StoredConversation[], since:
 const leftAtOnce = ({ isScript, conversations, env, begun }: CodexEnd): boolean =>
   !isScript &&
   conversations.length === 0 &&
-  !wroteSince(join(env['CODEX_HOME'] || join(env['HOME'] ?? homedir(), '.codex'), 'sessions'), begun);
+  !wroteSince(join(env['CODEX_HOME'] || join(homeFolder(env), '.codex'), 'sessions'), begun);
 
 function openEnds({ root, sessionId, after, sandbox, wanted, isScript, conversations }: CodexEnd): readonly string[] {
   const lines = [];

@@ -1,9 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
 import { hookOverrides } from '../../adapters/codex/overrides.ts';
+import { homeFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { hashesOf } from '../codex/launch.ts';
@@ -98,7 +98,7 @@ function change(path: string, after: string | null): FileChange {
 /** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the usual one. */
 function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: string; readonly home: string } {
   const named = io.env['CODEX_HOME'];
-  const stated = named ? resolve(io.cwd, named) : join(io.env['HOME'] || homedir(), '.codex');
+  const stated = named ? resolve(io.cwd, named) : join(homeFolder(io.env), '.codex');
   const home = named && existsSync(stated) ? realpathSync(stated) : stated;
   return { folder: scope === 'user' ? home : join(root, '.codex'), home };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
-import { stateHome } from '../../base/state-home.ts';
+import { stateHome } from '../../base/user-folders.ts';
 import { readText } from './apply.ts';
 import type { FileChange, InstallTarget } from './installer.ts';
 

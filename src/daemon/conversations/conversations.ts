@@ -1,6 +1,6 @@
 import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
 import { sessionOpened } from '../../adapters/core/transcript/transcript-items.ts';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import {
   type ConversationFiles,
   type SessionOwner,

@@ -1,4 +1,4 @@
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import type { OpenOptions } from '../../open-session.ts';
 
 export interface HostOptions {

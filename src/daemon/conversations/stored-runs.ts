@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { ContainedCall, Conversation } from '../../adapters/core/hook-context.ts';
-import { stateHome } from '../../base/state-home.ts';
+import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { takeRecord, writeRecord } from '../record-file.ts';
 import type { HostOptions } from './session-host-options.ts';

@@ -1,6 +1,6 @@
 import type { Provider } from '../../adapters/core/calls/client-tools.ts';
 import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 
 type Handle = (event: unknown, context: HookContext, env: Env) => Promise<HookAnswer>;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { daemonFolder } from '../daemon-folder.ts';
 import { buildId, encoded } from '../own-files.ts';
 import { takeParts } from './answer-frame.ts';

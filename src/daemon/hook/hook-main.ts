@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { stateHome } from '../../base/state-home.ts';
+import { stateHome } from '../../base/user-folders.ts';
 
 // A compile cache in a folder that only this user can write; set before any large module is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));

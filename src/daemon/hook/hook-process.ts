@@ -1,5 +1,5 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { runCommand } from '../run-command.ts';
 import { type Framed, unframe } from './answer-frame.ts';
 

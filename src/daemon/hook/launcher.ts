@@ -4,8 +4,8 @@ import { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync,
 import { dirname, join } from 'node:path';
 import { writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
-import { type Env, stateHome } from '../../base/state-home.ts';
 import { quoteShell } from '../../base/text.ts';
+import { type Env, stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
 import { entryFile, packageFolder } from '../own-files.ts';
 import { launcherFile } from '../run-command.ts';

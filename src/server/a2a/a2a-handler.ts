@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgencyNode } from '../../agency/node.ts';
 import { fieldsOf, isObject } from '../../base/json.ts';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
 import type { Who } from '../access/tokens.ts';

@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { type Env, stateHome } from '../../base/state-home.ts';
+import { type Env, stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { ownTokenIn } from '../../operator/token.ts';
 

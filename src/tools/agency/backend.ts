@@ -1,7 +1,7 @@
 import { NearestNode } from '../../agency/nearest-node.ts';
 import type { RunReply } from '../../agency/reply.ts';
 import type { RunRequest } from '../../agency/request.ts';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';

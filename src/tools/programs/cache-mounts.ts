@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
+import { xdgFolder } from '../../base/user-folders.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import type { Mount } from '../sandbox/mount.ts';
@@ -57,9 +57,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 /** This session's folder among those of the repository; unused ones are removed. */
 function ownFolders(root: string, sessionId: string): string {
-  const { XDG_CACHE_HOME, HOME } = process.env;
-  const home = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(HOME || homedir(), '.cache');
-  const all = made(join(home, 'hopgate', digest(root)), root);
+  const all = made(join(xdgFolder(process.env, 'XDG_CACHE_HOME', '.cache'), 'hopgate', digest(root)), root);
   const own = digest(sessionId);
   for (const name of readdirSync(all))
     if (name !== own && Date.now() - statSync(join(all, name)).mtimeMs > IDLE_MS)

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
-import type { Env } from '../../base/state-home.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { ProgramFinder, type Programs, type ProgramsRequest } from './program-finder.ts';
 import { choicesFor } from './shim.ts';
 import { type VirtualEnv, virtualEnvOf } from './virtualenv.ts';

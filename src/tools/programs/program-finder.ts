@@ -3,8 +3,8 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:pa
 import { namesIn, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import type { Env } from '../../base/state-home.ts';
 import { quoteShell } from '../../base/text.ts';
+import { type Env, homeFolder } from '../../base/user-folders.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
@@ -75,7 +75,7 @@ export class ProgramFinder {
     const { root, env, toolchains, masks, state } = request;
     this.#request = request;
     this.#path = path;
-    const home = env['HOME'] || '/';
+    const home = homeFolder(env);
     this.#kept = { home: realpathIfAny(home) ?? home, folders: [root, ...state] };
     this.#masked = maskMatcher(masks);
     for (const store of STORES)

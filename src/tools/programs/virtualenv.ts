@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, readIfAny, realpathIfAny } from '../../base/files.ts';
+import { homeFolder } from '../../base/user-folders.ts';
 
 type Env = { readonly [name: string]: string | undefined };
 
@@ -30,7 +31,7 @@ const isVirtualEnv = (folder: string): boolean => existsSync(join(folder, 'pyven
 
 /** Pipenv writes the path of the project into each of its environments. */
 function ofPipenv(root: string, env: Env): string | null {
-  const all = env['WORKON_HOME'] || join(env['HOME'] || '/', '.local/share/virtualenvs');
+  const all = env['WORKON_HOME'] || join(homeFolder(env), '.local/share/virtualenvs');
   const mine = namesIn(all)
     .map((name) => join(all, name))
     .filter((folder) => isVirtualEnv(folder) && readIfAny(join(folder, '.project')).trim() === root);
@@ -39,7 +40,7 @@ function ofPipenv(root: string, env: Env): string | null {
 
 /** Poetry ends the name of an environment with a hash of the project's path and the version of Python. */
 function ofPoetry(root: string, env: Env): string | null {
-  const cache = env['POETRY_CACHE_DIR'] || join(env['HOME'] || '/', '.cache/pypoetry');
+  const cache = env['POETRY_CACHE_DIR'] || join(homeFolder(env), '.cache/pypoetry');
   const all = env['POETRY_VIRTUALENVS_PATH'] || join(cache, 'virtualenvs');
   const mark = createHash('sha256')
     .update(realpathIfAny(root) ?? root)

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, relative, sep } from 'node:path';
+import { homeFolder } from '../../base/user-folders.ts';
 import { PROXY } from './mounts/layout.ts';
 
 export interface Target {
@@ -115,7 +115,7 @@ export const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'list the home folder': {
     argv: () =>
       node(
-        `if (!fs.readdirSync(${JSON.stringify(homedir())}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
+        `if (!fs.readdirSync(${JSON.stringify(homeFolder(process.env))}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
       ),
   },
   'change a kernel setting': { argv: () => node(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`) },
@@ -187,6 +187,6 @@ const tunnels = (port: number) => `
 
 /** The entry of the home folder that contains our own Node. The sandbox creates only this entry. */
 function nodeUnderHome(): string | null {
-  const way = relative(homedir(), realpathSync(process.execPath));
+  const way = relative(homeFolder(process.env), realpathSync(process.execPath));
   return way.startsWith('..') ? null : way.split(sep)[0]!;
 }

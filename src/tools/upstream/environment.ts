@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homeFolder } from '../../base/user-folders.ts';
 import type { UpstreamServer } from '../../spec/types.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
@@ -45,7 +45,7 @@ export function fillIn(server: UpstreamServer, env: Environment): Filled {
           ...server,
           command: server.command.map(fill),
           env: fillAll(server.env),
-          cwd: server.cwd === null ? null : fill(server.cwd).replace(/^~(?=\/|$)/, env['HOME'] ?? homedir()),
+          cwd: server.cwd === null ? null : fill(server.cwd).replace(/^~(?=\/|$)/, homeFolder(env)),
         };
   return { server: filled, secrets };
 }

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { realpathIfAny } from '../../../base/files.ts';
+import { homeFolder, stateHome } from '../../../base/user-folders.ts';
 import { toolchainSecrets } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
@@ -61,6 +62,7 @@ export const PROXY = { host: '127.0.0.1', port: 3128 } as const;
 /** The home folder inside: empty, writable, in memory. */
 export const SANDBOX_HOME = '/home/agent';
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin'];
+const HOME = homeFolder(process.env);
 // Folders so wide that granting one would defeat the allow-list.
 const TOO_WIDE = [
   '/',
@@ -76,9 +78,9 @@ const TOO_WIDE = [
   '/proc',
   '/root',
 ].concat(
-  ['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', homedir()],
+  ['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', HOME],
   // Folders that hold mostly keys and tokens.
-  ['.ssh', '.aws', '.gnupg', '.config', '.docker', '.kube', '.azure'].map((name) => join(homedir(), name)),
+  ['.ssh', '.aws', '.gnupg', '.config', '.docker', '.kube', '.azure'].map((name) => join(HOME, name)),
 );
 
 export interface BaseRequest {
@@ -147,19 +149,16 @@ export function withMounts(layout: SandboxLayout, mounts: readonly Mount[]): San
 
 /** The folders with hopgate's evidence, the operator's token and the socket. No sandbox may show any of them. */
 export const STATE_HOMES = (): readonly string[] => {
-  const { XDG_STATE_HOME, XDG_RUNTIME_DIR, HOME } = process.env;
-  const bases = [
-    XDG_STATE_HOME || join(HOME || homedir(), '.local', 'state'),
-    ...(XDG_RUNTIME_DIR ? [XDG_RUNTIME_DIR] : []),
-  ];
-  return bases.map((base) => join(existsSync(base) ? realpathSync(base) : base, 'hopgate'));
+  const { XDG_RUNTIME_DIR } = process.env;
+  const homes = [stateHome(process.env), ...(XDG_RUNTIME_DIR ? [join(XDG_RUNTIME_DIR, 'hopgate')] : [])];
+  return homes.map((home) => realpathIfAny(home) ?? join(realpathIfAny(dirname(home)) ?? dirname(home), 'hopgate'));
 };
 
 const isBeneath = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
 /** A path of hopgate.yaml that may begin with `~/`. */
 export function fromHome(path: string): string {
-  return path.replace(/^~(?=\/)/, process.env['HOME'] || homedir());
+  return path.replace(/^~(?=\/)/, homeFolder(process.env));
 }
 
 /** @throws LayoutError if a folder named in hopgate.yaml does not exist, or is too wide to be shown */

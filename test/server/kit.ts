@@ -13,7 +13,7 @@ export interface Answer {
   readonly json: any;
 }
 
-interface Ask {
+export interface Ask {
   readonly token?: string | null;
   readonly body?: unknown;
   readonly headers?: { readonly [name: string]: string };

@@ -1,8 +1,13 @@
 /** The name of the agent in a call's context; the address of the request names it. */
 export const ROUTE_AGENT = 'hopgate.agent';
 
+/** The part of the A2A library that a server needs. */
+export type A2aSdk = typeof import('@a2a-js/sdk') &
+  typeof import('@a2a-js/sdk/server') &
+  Pick<typeof import('@a2a-js/sdk/errors'), 'PushNotificationNotSupportedError' | 'RequestMalformedError'>;
+
 /** Loads the A2A library, which only a server with A2A clients needs. */
-export async function loadA2aSdk() {
+export async function loadA2aSdk(): Promise<A2aSdk> {
   const [model, server, errors] = await Promise.all([
     import('@a2a-js/sdk'),
     import('@a2a-js/sdk/server'),
@@ -11,4 +16,3 @@ export async function loadA2aSdk() {
   const { PushNotificationNotSupportedError, RequestMalformedError } = errors;
   return { ...model, ...server, PushNotificationNotSupportedError, RequestMalformedError };
 }
-export type A2aSdk = Awaited<ReturnType<typeof loadA2aSdk>>;

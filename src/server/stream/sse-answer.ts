@@ -21,7 +21,10 @@ export function counted({
   services,
   signal,
   who,
-}: Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'signal' | 'who'>) {
+}: Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'signal' | 'who'>): {
+  readonly end: () => void;
+  readonly ended: AbortSignal;
+} {
   const release = openStream(services, who);
   const own = new AbortController();
   const end = (): void => {

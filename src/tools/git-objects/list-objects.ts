@@ -82,7 +82,7 @@ export function sandboxedGit(
   root: string,
   toolchains: readonly string[],
   folder: Pick<GitFolder, 'gitDir' | 'commonDir'>,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ) {
   const repository: Repository = { root, gitDir: folder.gitDir, commonDir: folder.commonDir };
   const git = hardenedArgv(repository, []);

@@ -188,6 +188,9 @@ it('delegates say which agency peripherals may be run, with tools only by `own` 
     return ran.ok ? (ran.error?.code ?? ran.outcome) : ran.denial.code;
   };
   expect(await refusal('other')).toBe('out-of-scope');
+  expect(await session.step(ask({ peripheral: 'other' }))).toMatchObject({
+    denial: { remedy: expect.stringContaining('name one of: review, ') },
+  });
   expect(await refusal('fixer')).toBe('tools-refused');
   expect(await refusal('lent')).toBe('mode-forbids');
   await session.setMode({ to: 'work' });

@@ -116,7 +116,8 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Wh
     case 'agency': {
       const named = call.scope.agency?.map(({ to }) => to) ?? [];
       if (named.includes(value as string)) return null;
-      const remedy = 'name one of these, or let the author of the spec add { agency: … } to the delegates here';
+      const others = 'let the author of the spec add { agency: … } to the delegates here';
+      const remedy = named.length > 0 ? `name one of: ${named.join(', ')}; or ${others}` : others;
       return { why: 'no agent may run there from here', scope: named, remedy };
     }
     case 'command':

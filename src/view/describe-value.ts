@@ -57,6 +57,7 @@ export function describeValue(value: Json): string {
         : `exit ${shortValue(exit)}`;
   if (typeof blob === 'string') return `${plural(Number(bytes), 'byte')}, kept as ${shortValue(blob, 12)}`;
   if (typeof replacements === 'number') return `${replacements} replaced, ${plural(Number(lines), 'line')}`;
+  if (typeof value['waitedMs'] === 'number') return describeWait(value);
   // A turn of a world: the world's own answer, without the added parts.
   if (typeof value['observation'] === 'string') return shortValue(inOneLine(value['observation']), 160);
   if (typeof text === 'string' && path === undefined) return shortValue(inOneLine(text), 160);
@@ -88,6 +89,13 @@ export function describeValue(value: Json): string {
   const [kept] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
   if (kept) return `${kept[0]}: ${describeValue(kept[1])}`;
   return shortValue(value, 160);
+}
+
+/** The wait of a whistle or of a run of the agency. */
+function describeWait({ status, answer, response, note }: { readonly [field: string]: Json }): string {
+  const said = fieldsOf(answer)['text'] ?? response ?? '';
+  if (status !== 'answered') return shortValue(note ?? status ?? 'waited', 160);
+  return `answered: ${typeof said === 'string' ? shortValue(inOneLine(said), 140) : describeValue(said)}`;
 }
 
 /** A match of grep: `src/a.ts:3: const a = 1;`. */

@@ -19,4 +19,11 @@ it.each([
   [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
   [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
   [{ entries: { blob: 'c5930a82', bytes: 33467 }, next: null, total: 52 }, 'entries: 33467 bytes, kept as c5930a82'],
+  [{ status: 'answered', run: 'run.e-1', waitedMs: 5, response: 'looks\nfine' }, 'answered: looks fine'],
+  [
+    { status: 'answered', waitedMs: 5, response: { blob: 'a'.repeat(64), bytes: 2 } },
+    'answered: 2 bytes, kept as aaaaaaaaaaa…',
+  ],
+  [{ status: 'answered', waitedMs: 5, message: 'm-1', answer: { id: 'm-2', text: 'port 80' } }, 'answered: port 80'],
+  [{ status: 'waiting', waitedMs: 5, note: 'The run continues.' }, 'The run continues.'],
 ])('describes %j by what it says', (value, line) => expect(describeValue(value)).toBe(line));

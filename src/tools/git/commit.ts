@@ -23,12 +23,15 @@ export GIT_INDEX_FILE="$w/index"
 "$@" update-index -z --index-info
 "$@" write-tree`;
 
-/** Commits a tree with the message on stdin; fails if HEAD has moved. No index is changed. */
+/**
+ * Commits a tree with the message on stdin; fails if HEAD has moved. No index is changed. The subject is cut where it
+ * becomes an argument, because the system limits the length of arguments.
+ */
 const COMMIT_TREE = `set -e
 w=$(mktemp -d)
 trap 'rm -rf "$w"' EXIT
 "$@" stripspace >"$w/message"
-subject=$(head -n 1 "$w/message")
+subject=$(head -n 1 "$w/message" | cut -b -4000)
 test -n "$subject" || { echo 'Aborting commit due to empty commit message.' >&2; exit 1; }
 sha=$("$@" commit-tree "$tree" \${head:+-p $head} -F "$w/message")
 "$@" update-ref -m "commit\${initial}: $subject" HEAD $sha "\${head:-$(echo $tree | tr 0-9a-f 0)}"

@@ -97,6 +97,14 @@ describe('bash-git', () => {
     expect(resultOf(await run(root)({ sub: 'branch', args: ['--all'] }))['stdout']).toContain(branch);
   });
 
+  test('commits a first line of 300,000 characters', async () => {
+    const { root } = repository();
+    put(root, 'src/a.txt', 'two\n');
+    const long = 'x'.repeat(300_000);
+    expect(resultOf(await run(root)({ sub: 'commit', args: ['-am', long] }))).toMatchObject({ committed: true });
+    expect(git(root, 'log', '-1', '--format=%s')).toBe(long);
+  });
+
   test('commits with the repository’s own user if it names one', async () => {
     const { root } = repository();
     git(root, 'config', 'user.name', 'Team Bot');

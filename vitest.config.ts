@@ -1,11 +1,20 @@
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that try more in `npm run test:deep` than in `npm test`; they import test/depth.ts. */
-const DEEP = globSync('test/**/*.test.ts').filter((file) => /\/depth\.ts'/.test(readFileSync(file, 'utf8')));
+/** True if a file imports a module with this name. */
+const imports = (file: string, module: string): boolean => readFileSync(file, 'utf8').includes(`/${module}'`);
+
+/** Modules that tell a test how much to try: test/depth.ts, and the helpers that import it. */
+const DEPTHS = globSync('test/**/*.ts')
+  .filter((file) => !file.endsWith('.test.ts') && imports(file, 'depth.ts'))
+  .map((file) => basename(file))
+  .concat('depth.ts');
+
+/** The files that try more in `npm run test:deep` than in `npm test`. */
+const DEEP = globSync('test/**/*.test.ts').filter((file) => DEPTHS.some((module) => imports(file, module)));
 
 /** The files that take longest, longest first. A worker that gets one of them last would run on alone. */
 const LONGEST = [

@@ -4,7 +4,7 @@ import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import { type Edge, type Mode, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
-import { canHold, textsIn } from './satisfiable.ts';
+import { canHold, readsFact, textsIn } from './satisfiable.ts';
 
 /** A session's state for properties: agent, place, mode, and the last test results for the current code. */
 export interface AbstractState {
@@ -34,7 +34,7 @@ export function agentsIn({ peripherals, edges, conditions }: SpecSet): readonly 
   const rules = [
     ...edges.flatMap(({ when, gates }) => [when ?? '', ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : ''))]),
     ...Object.values(conditions),
-  ].filter((rule) => rule.includes('session.agent'));
+  ].filter((rule) => readsFact(rule, 'session.agent'));
   const names = [...new Set([ANY_OTHER, ...lists.flat(), ...rules.flatMap(textsIn)])];
   if (rules.length > 0) return names;
   const rights = (name: string) => lists.map((list) => (list.includes(name) ? 1 : 0)).join('');

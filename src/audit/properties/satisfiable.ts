@@ -1,5 +1,7 @@
-import type { FruitType, Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { celHolds } from '../rules/cel.ts';
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { own } from '../../spec/names.ts';
+import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { type CelFacts, celText, celTree, celValue } from '../rules/cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
 export interface Known {
@@ -12,109 +14,237 @@ export interface Known {
 
 /** Limit of combinations to try; a rule with more counts as satisfiable. */
 const MOST = 20_000;
-const MEMBER = /\b(fruit|session|visit|tests|backpack|visits)\.([a-z_][a-z0-9_]*)/g;
+/** A value that equals no value that a rule names. */
+const OTHER = Symbol('another value');
+/** The value of a fact that is absent: a comparison with it is neither true nor false. */
+const ABSENT = Symbol('absent');
 
 /**
- * True if a rule can hold: it is tried on every combination of the values at which its comparisons change (each number
- * in it, one less, one more; each text in it; true and false; each value of a fruit). Exact for rules that compare one
- * fact with one value at a time.
+ * True if a rule can hold. Each comparison of a term with a fixed value is tried with all values of the term at which
+ * its comparisons change; terms and any other part of a rule count as independent of each other. So a rule that can
+ * hold is never called unsatisfiable, and the answer is exact if the rule compares facts with fixed values.
  */
 export function canHold(specs: SpecSet, cel: string, known: Known): boolean {
-  const members = [...new Set([...cel.matchAll(MEMBER)].map((match) => `${match[1]}.${match[2]}`))];
-  const values = members.map((member) => valuesOf(specs, member, cel, known));
-  const combinations = values.reduce((count, list) => count * Math.max(1, list.length), 1);
-  if (combinations > MOST) return true;
-  for (let index = 0; index < combinations; index++) {
-    const facts: { [root: string]: { [name: string]: Json } } = {
-      fruit: {},
-      session: {},
-      visit: {},
-      tests: {},
-      backpack: {},
-      visits: {},
-    };
-    let rest = index;
-    members.forEach((member, number) => {
-      const list = values[number]!;
-      const [root = '', name = ''] = member.split('.');
-      const value = list[rest % Math.max(1, list.length)];
-      rest = Math.floor(rest / Math.max(1, list.length));
-      if (value !== undefined) facts[root]![name] = value;
-    });
-    if (celHolds(cel, facts as never)) return true;
-  }
-  return false;
+  const rule = celTree(cel);
+  return rule !== null && new Rule(specs, rule, known).canHold();
 }
 
 /** The texts that a rule mentions. */
-export const textsIn = (cel: string): readonly string[] =>
-  [...cel.matchAll(/"([^"]*)"|'([^']*)'/g)].map((match) => match[1] ?? match[2] ?? '');
-
-/** The name of an agent that no rule mentions. */
-const UNNAMED = 'another agent';
-
-/** True if a rule only asks who the agent is; one that looks into the name may hold for some name that it omits. */
-const comparesAgent = (cel: string): boolean =>
-  !cel
-    .replace(/\bsession\.agent\s*(?:==|!=|in\b)|(?:==|!=)\s*session\.agent\b(?!\s*[.[+])/g, '')
-    .includes('session.agent');
-
-function valuesOf(
-  specs: SpecSet,
-  member: string,
-  cel: string,
-  { agent, place, mode, testsPassed }: Known,
-): readonly Json[] {
-  const numbers = [...cel.matchAll(/\b\d+(?:\.\d+)?\b/g)].map(([text]) => Number(text));
-  const counts = [...new Set([0, 1, ...numbers.flatMap((number) => [number - 1, number, number + 1])])].filter(
-    (number) => number >= 0,
-  );
-  const texts = textsIn(cel);
-  const [root, name] = member.split('.');
-  switch (member) {
-    case 'tests.passed':
-      return [testsPassed];
-    case 'session.mode':
-      return [mode];
-    case 'session.peripheral':
-    case 'visit.peripheral':
-      return [place];
-    case 'session.agent':
-      return agent === null ? [UNNAMED, ...(comparesAgent(cel) ? [] : ['', ...texts])] : [agent];
-    default:
-  }
-  if (root === 'fruit')
-    return fruitValues(place === null ? undefined : specs.peripherals[place], name ?? '', counts, texts);
-  if (root === 'backpack') return [...counts, ...texts, true, false, ['x'], []];
-  return counts.filter(
-    (count) => member !== 'visit.steps' || count <= (limitOf(specs, place) ?? Number.POSITIVE_INFINITY),
-  );
+export function textsIn(cel: string): readonly string[] {
+  const rule = celTree(cel);
+  return rule
+    ? nodesOf(rule).flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []))
+    : [];
 }
 
-const limitOf = ({ peripherals }: SpecSet, place: string | null): number | null =>
-  place === null ? null : (peripherals[place]?.limits.steps ?? null);
+/** True if a rule reads this fact. */
+export function readsFact(cel: string, fact: string): boolean {
+  const rule = celTree(cel);
+  return rule !== null && nodesOf(rule).some((node) => nameOf(node) === fact);
+}
 
-function fruitValues(
+const isNode = (part: unknown): part is ASTNode => typeof part === 'object' && part !== null && 'op' in part;
+
+const partsOf = ({ args }: ASTNode): readonly ASTNode[] => [args].flat(3).filter(isNode);
+
+const nodesOf = (node: ASTNode): readonly ASTNode[] => [node, ...partsOf(node).flatMap(nodesOf)];
+
+/** The parts of a fact such as `fruit.result`, also if it is written `fruit["result"]`; null for anything else. */
+function factOf(node: ASTNode): { readonly root: string; readonly name: string } | null {
+  if (node.op !== '.' && node.op !== '[]') return null;
+  const [of, member] = node.args;
+  const name = typeof member === 'string' ? member : member.op === 'value' ? member.args : null;
+  return of.op === 'id' && typeof name === 'string' ? { root: of.args, name } : null;
+}
+
+/** The same name for the same term, however it is written. */
+function nameOf(node: ASTNode): string {
+  const fact = factOf(node);
+  return fact ? `${fact.root}.${fact.name}` : celText(node);
+}
+
+const FLIPPED: { readonly [operator: string]: string } = {
+  ...{ '==': '==', '!=': '!=' },
+  ...{ '<': '>', '>': '<', '<=': '>=', '>=': '<=' },
+};
+
+/** A comparison of a term with a fixed value. */
+interface Comparison {
+  readonly term: ASTNode;
+  readonly operator: string;
+  readonly value: unknown;
+}
+
+class Rule {
+  readonly #rule: ASTNode;
+  readonly #place: PeripheralSpec | undefined;
+  readonly #fixed: CelFacts;
+  /** The values to try of each term, by its text. */
+  readonly #domains = new Map<string, readonly unknown[]>();
+  readonly #values = new Map<string, unknown>();
+
+  constructor(specs: SpecSet, rule: ASTNode, known: Known) {
+    const { agent, place, mode, testsPassed } = known;
+    this.#rule = rule;
+    this.#place = place === null ? undefined : own(specs.peripherals, place);
+    this.#fixed = {
+      session: { ...(agent === null ? {} : { agent }), mode, peripheral: place },
+      visit: { peripheral: place },
+      tests: { passed: testsPassed },
+    };
+  }
+
+  canHold(): boolean {
+    const leaves = this.#leaves(this.#rule);
+    for (const [text, same] of Map.groupBy(leaves, (leaf) => nameOf('term' in leaf ? leaf.term : leaf))) {
+      const compared = same.flatMap((leaf) => ('term' in leaf ? [leaf] : []));
+      const node = 'term' in same[0]! ? same[0].term : same[0]!;
+      const named = compared.flatMap(({ operator, value }) => (operator === 'in' ? [value].flat() : [value]));
+      this.#domains.set(text, this.#domain(node, named, compared.length < same.length));
+    }
+    const lists = [...this.#domains];
+    const combinations = lists.reduce((count, [, list]) => count * list.length, 1);
+    if (combinations > MOST) return true;
+    for (let index = 0; index < combinations; index++) {
+      let rest = index;
+      for (const [text, list] of lists) {
+        this.#values.set(text, list[rest % list.length]);
+        rest = Math.floor(rest / list.length);
+      }
+      if (this.#is(this.#rule, true)) return true;
+    }
+    return false;
+  }
+
+  /** The comparisons and other parts of a rule that `&&`, `||`, `!` and `?:` join, without those that are fixed. */
+  #leaves(node: ASTNode): readonly (Comparison | ASTNode)[] {
+    if (this.#isFixed(node)) return [];
+    if (JOINS.includes(node.op)) return partsOf(node).flatMap((part) => this.#leaves(part));
+    return [this.#comparison(node) ?? node];
+  }
+
+  #isFixed(node: ASTNode): boolean {
+    const fact = factOf(node);
+    if (fact) return fact.name in (this.#fixed[fact.root as keyof CelFacts] ?? {});
+    return node.op !== 'id' && partsOf(node).every((part) => this.#isFixed(part));
+  }
+
+  #fixedValue(node: ASTNode): unknown {
+    const value = celValue(celText(node), this.#fixed);
+    return value === undefined ? ABSENT : value;
+  }
+
+  #comparison(node: ASTNode): Comparison | null {
+    if (!(node.op in FLIPPED) && node.op !== 'in') return null;
+    const [left, right] = node.args as [ASTNode, ASTNode];
+    const flips = node.op !== 'in' && !this.#isFixed(right);
+    const [term, fixed] = flips ? [right, left] : [left, right];
+    if (!this.#isFixed(fixed)) return null;
+    const value = this.#fixedValue(fixed);
+    const isPlain = (node.op === 'in' ? [value].flat() : [value]).every(
+      (one) => one === null || typeof one !== 'object',
+    );
+    return isPlain ? { term, operator: flips ? FLIPPED[node.op]! : node.op, value } : null;
+  }
+
+  /** True if a part of the rule has this truth value with the present values. */
+  #is(node: ASTNode, wanted: boolean): boolean {
+    if (this.#isFixed(node)) return this.#fixedValue(node) === wanted;
+    switch (node.op) {
+      case '!_':
+        return this.#is(node.args, !wanted);
+      case '&&':
+      case '||':
+        return (node.op === '&&') === wanted
+          ? node.args.every((part) => this.#is(part, wanted))
+          : node.args.some((part) => this.#is(part, wanted));
+      case '?:': {
+        const [test, then, otherwise] = node.args;
+        return (
+          (this.#is(test, true) && this.#is(then, wanted)) || (this.#is(test, false) && this.#is(otherwise, wanted))
+        );
+      }
+      default: {
+        const comparison = this.#comparison(node);
+        if (!comparison) return this.#values.get(nameOf(node)) === wanted;
+        const { term, operator, value } = comparison;
+        return compare(this.#values.get(nameOf(term)), operator, value) === wanted;
+      }
+    }
+  }
+
+  /** The values to try of a term that a rule compares with `named`; `truth`: the rule also uses it as true or false. */
+  #domain(node: ASTNode, named: readonly unknown[], truth: boolean): readonly unknown[] {
+    const { root, name } = factOf(node) ?? { root: null, name: '' };
+    const any = [...around(named), OTHER, ...(truth ? [true, false] : [])];
+    if (root === 'fruit') return fruitDomain(this.#place, name, named, any);
+    if (root === 'session' && name === 'agent') {
+      // Each agent that a rule names is one of its own.
+      const others = textsIn(celText(this.#rule));
+      return any.filter((value) => typeof value !== 'string' || !others.includes(value));
+    }
+    const isSize = (node.op === 'call' || node.op === 'rcall') && node.args[0] === 'size';
+    if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;
+    const steps = root === 'visit' && name === 'steps' ? this.#place?.limits.steps : null;
+    const most = steps ?? Number.POSITIVE_INFINITY;
+    return whole([...around(named), 0, 1]).filter((value) => value >= 0 && value <= most);
+  }
+}
+
+const JOINS: readonly string[] = ['&&', '||', '!_', '?:'];
+
+function fruitDomain(
   spec: PeripheralSpec | undefined,
   name: string,
-  counts: readonly number[],
-  texts: readonly string[],
-): readonly Json[] {
-  const field = Object.entries(spec?.fruit ?? {}).find(([id]) => id.replaceAll('-', '_') === name)?.[1];
-  if (!field) return [];
-  const type: FruitType = field.type;
-  if (typeof type !== 'string') return type;
-  switch (type) {
-    case 'integer':
-    case 'number':
-      return field.kind === 'stated' ? [...counts, ...counts.map((count) => -count)] : counts;
-    case 'boolean':
-      return [true, false];
-    case 'string':
-      return ['', 'x', ...texts];
-    case 'list':
-      return [[], ['x'], ['x', 'y', 'z'], texts as string[]];
-    case 'object':
-      return [{}];
-  }
+  named: readonly unknown[],
+  any: readonly unknown[],
+): readonly unknown[] {
+  const rule = Object.entries(spec?.fruit ?? {}).find(([id]) => id.replaceAll('-', '_') === name)?.[1];
+  if (!rule) return [ABSENT];
+  const { type } = rule;
+  // A field has no value before it is observed, or if it need not be stated.
+  const none = rule.kind === 'observed' || rule.optional ? [null] : [];
+  if (typeof type !== 'string') return [...type, ...none];
+  if (type === 'boolean') return [true, false, ...none];
+  if (type === 'integer') return [...whole([...around(named), 0]), ...none];
+  return any;
 }
+
+/** A number of CEL: an int, or a double. */
+type Numeric = number | bigint;
+const isNumber = (value: unknown): value is Numeric => typeof value === 'number' || typeof value === 'bigint';
+
+const whole = (values: readonly unknown[]): readonly Numeric[] =>
+  values.filter(isNumber).filter((value) => typeof value === 'bigint' || Number.isInteger(value));
+
+/** These values, and for numbers and texts a value before, between and after them, as far as there is one. */
+function around(named: readonly unknown[]): readonly unknown[] {
+  const numbers = named
+    .filter(isNumber)
+    .flatMap((value): Numeric[] =>
+      typeof value === 'bigint'
+        ? [value - 1n, value, value + 1n]
+        : [Math.floor(value) - 1, Math.floor(value), value, Math.ceil(value), Math.ceil(value) + 1],
+    )
+    .toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const between = numbers.slice(1).flatMap((next, index) => {
+    const middle = (Number(numbers[index]) + Number(next)) / 2;
+    return Number.isInteger(middle) ? [] : [middle];
+  });
+  // Nothing is between a text and the same text with this character after it.
+  const texts = named.flatMap((value) => (typeof value === 'string' ? [`${value}\0`] : []));
+  return [...new Set([...named, ...numbers, ...between, ...texts, ...(texts.length > 0 ? [''] : [])])];
+}
+
+/** The answer of a comparison; null if there is none, as between a number and a text. */
+function compare(a: unknown, operator: string, b: unknown): boolean | null {
+  if (a === ABSENT || b === ABSENT) return null;
+  if (operator === 'in') return Array.isArray(b) ? b.some((value) => isSame(a, value)) : null;
+  if (operator === '==') return isSame(a, b);
+  if (operator === '!=') return !isSame(a, b);
+  if (!((isNumber(a) && isNumber(b)) || (typeof a === 'string' && typeof b === 'string'))) return null;
+  if (operator === '<') return a < b;
+  return operator === '>' ? a > b : operator === '<=' ? a <= b : a >= b;
+}
+
+const isSame = (a: unknown, b: unknown): boolean => a === b || (isNumber(a) && isNumber(b) && !(a < b) && !(a > b));

@@ -1,4 +1,4 @@
-import { Environment } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './json.ts';
 
@@ -19,19 +19,37 @@ const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits',
 );
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 
+/** The facts of a rule by name; an absent one cannot be read. */
+export type CelFacts = { readonly [root in keyof CelVariables]?: Fields };
+
+function parse(rule: string): ReturnType<typeof environment.parse> {
+  const known = parsed.get(rule) ?? environment.parse(rule);
+  parsed.set(rule, known);
+  return known;
+}
+
 /** Evaluates a rule in CEL. A rule that cannot be evaluated does not hold. */
-export function celHolds(rule: string, variables: CelVariables): boolean {
+export const celHolds = (rule: string, variables: CelVariables): boolean => celValue(rule, variables) === true;
+
+/** The value of an expression in CEL; undefined if it cannot be evaluated. */
+export function celValue(expression: string, facts: CelFacts): unknown {
   try {
-    let evaluate = parsed.get(rule);
-    if (!evaluate) {
-      evaluate = environment.parse(rule);
-      parsed.set(rule, evaluate);
-    }
-    return evaluate(asCel({ ...variables } as unknown as Json) as object) === true;
+    return parse(expression)(asCel({ ...facts } as unknown as Json) as object);
   } catch {
-    return false;
+    return undefined;
   }
 }
+
+/** The syntax tree of a rule; null if it cannot be parsed. */
+export function celTree(rule: string): ASTNode | null {
+  try {
+    return parse(rule).ast;
+  } catch {
+    return null;
+  }
+}
+
+export const celText: (node: ASTNode) => string = serialize;
 
 /** Whole numbers are ints in CEL; a dash in a name is written `_`. */
 function asCel(value: Json): unknown {

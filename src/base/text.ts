@@ -70,6 +70,10 @@ export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : nouns}`;
 
+/** A text as sentences: it begins with a capital letter and ends with a period, unless it has an end mark. */
+export const asSentences = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) || text === '' ? '' : '.'}`;
+
 /** True for a text without a visible character: only blanks, controls and characters of no width. */
 export const isBlank = (value: unknown): boolean =>
   typeof value === 'string' && !/[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(value);

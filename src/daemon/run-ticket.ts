@@ -1,4 +1,4 @@
-import { sentence } from '../adapters/core/language/sentence.ts';
+import { denialLines } from '../adapters/core/describe-refusal.ts';
 import { sandboxAdvice } from '../adapters/core/sandbox-advice.ts';
 import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf, isObject } from '../base/json.ts';
@@ -140,9 +140,11 @@ function advised(session: Session, { answer, came }: Ran): Ran {
 
 function refusedBy(result: Refused | { readonly ok: true }): Ran {
   if (result.ok) throw new Error('a refusal allowed a call');
-  const { code, message, remedy } = result.denial;
-  const answer = failure(REFUSED, `${code}: ${sentence(message)}\nWhat to do: ${sentence(remedy)}`);
-  return { answer, came: { status: 'refused', code, text: answer.stderr, evidence: idsOf(result.evidence) } };
+  const answer = failure(REFUSED, denialLines('', result.denial).join('\n'));
+  return {
+    answer,
+    came: { status: 'refused', code: result.denial.code, text: answer.stderr, evidence: idsOf(result.evidence) },
+  };
 }
 
 const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

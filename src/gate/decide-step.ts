@@ -139,7 +139,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
       tool: tool.id,
       rule,
       why: `the rule ${rule} does not hold`,
-      remedy: 'call it with arguments for which the rule holds, or ask the operator',
+      remedy: 'Call it with arguments for which the rule holds, or ask the operator.',
     });
   const toApprove = partsToApprove(context, tool.id, gates, bound.args, request.locks);
   const lacks =

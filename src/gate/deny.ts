@@ -16,10 +16,10 @@ export function deny(
   way: readonly WayLeg[] | null = null,
 ): { readonly ok: false; readonly denial: Denial; readonly wanted: null } {
   const here = available(specs, view);
-  const { message, remedy } = describeDenial(code, mapTexts(about, quote), here, way);
+  const words = describeDenial(code, mapTexts(about, quote), here, way);
   return {
     ok: false,
-    denial: { code, message, remedy, about: mapTexts(about, bound), available: here, way },
+    denial: { code, ...words, about: mapTexts(about, bound), available: here, way },
     wanted: null,
   };
 }

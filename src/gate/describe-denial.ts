@@ -1,3 +1,4 @@
+import { asSentences } from '../base/text.ts';
 import type { Available, Denial, DenialCode, ModeStep, WayLeg } from './denial.ts';
 import { OPERATOR_RESET } from './ways/way-modes.ts';
 
@@ -33,7 +34,7 @@ function exampleHop({ hops }: Available): string {
   const leg = hops.find(({ needs }) => needs.length === 0) ?? hops[0];
   if (!leg) return '';
   const { to, exit } = leg;
-  return `write ${JSON.stringify({ to, ...(exit === null ? {} : { exit }), reason: '…' })}; `;
+  return `write ${JSON.stringify({ to, ...(exit === null ? {} : { exit }), reason: '…' })}. `;
 }
 
 const hereIs = ({ peripheral }: Available): string =>
@@ -80,13 +81,14 @@ function modeCallsIn({ modes, needs }: About): string | null {
   return modeCalls(steps);
 }
 
-/** The problem and the next step of each kind of denial. Every remedy is something that the agent can do. */
-export function describeDenial(
-  code: DenialCode,
-  about: About,
-  available: Available,
-  way: readonly WayLeg[] | null,
-): Words {
+/** The problem and the next step of a denial. A remedy is one or more sentences. */
+export function describeDenial(...denial: Parameters<typeof clausesOf>): Words {
+  const { message, remedy } = clausesOf(...denial);
+  return { message, remedy: asSentences(remedy) };
+}
+
+/** The words of each kind of denial. Every remedy is something that the agent can do. */
+function clausesOf(code: DenialCode, about: About, available: Available, way: readonly WayLeg[] | null): Words {
   const { tool, argument, value, why, from, to, exit, mode, limit, peripheral } = about;
   switch (code) {
     case 'unknown-tool':
@@ -99,7 +101,7 @@ export function describeDenial(
         };
       return {
         message: tool === '' ? 'the call names no tool' : `there is no tool "${tool}"`,
-        remedy: `${didYouMean(about)}available ${hereIs(available)}: ${openHere(available)}`,
+        remedy: `${didYouMean(about)}Available ${hereIs(available)}: ${openHere(available)}`,
       };
     case 'tool-not-allowed':
       return {
@@ -127,7 +129,7 @@ export function describeDenial(
       if (about['unknown'])
         return {
           message: to === '' ? 'a change of mode needs "to": the name of a mode' : `there is no mode "${to}"`,
-          remedy: `${didYouMean(about) || `write {"to":"${available.modes[0]?.to ?? available.mode}","reason":"…"}; `}modes ${modesIn(available)}`,
+          remedy: `${didYouMean(about) || `write {"to":"${available.modes[0]?.to ?? available.mode}","reason":"…"}. `}Modes ${modesIn(available)}`,
         };
       return {
         message:
@@ -160,7 +162,7 @@ export function describeDenial(
               : about['misformed']
                 ? `"${to}" is not the name of a peripheral: "to" must be one name, as a string`
                 : `there is no peripheral "${to}"`,
-          remedy: `${didYouMean(about)}${about['suggestion'] ? '' : exampleHop(available)}${throughWay(way, onward(available))}`,
+          remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(throughWay(way, onward(available)))}`,
         };
       if (about['agency'])
         return {
@@ -169,12 +171,12 @@ export function describeDenial(
             : `no agent may run in ${to} from ${from}`,
           remedy: about['tools']
             ? `let the operator run it, or the author of the spec write { agency: ${to}, within: own }`
-            : `${from} delegates to these agency peripherals: ${list(about['delegates'])}`,
+            : `agency peripherals that ${from} delegates to: ${list(about['delegates'])}`,
         };
       if (Array.isArray(about['delegates']))
         return {
           message: `no sub-agent may start in ${to} from ${from}`,
-          remedy: `${from} delegates to: ${list(about['delegates'])}; start it in one of them, or under a name that is not a peripheral: it then works in ${from}`,
+          remedy: `start it in one of: ${list(about['delegates'])}; or under a name that is not a peripheral: it then works in ${from}`,
         };
       return {
         message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
@@ -246,7 +248,7 @@ export function describeDenial(
     case 'agent-not-allowed':
       return {
         message: `agent ${about['agent']} may not enter ${to}`,
-        remedy: `${to} admits: ${list(about['admits'])}; ${onward(available)}`,
+        remedy: `agents that ${to} admits: ${list(about['admits'])}; ${onward(available)}`,
       };
     case 'session-closed':
       return { message: 'the session is closed', remedy: 'open a new session' };

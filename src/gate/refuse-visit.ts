@@ -179,7 +179,7 @@ export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): R
     to,
     condition: 'the files that would be shipped are known',
     why: `the files that would be shipped are unknown: ${why}`,
-    remedy: 'ask the operator to repair the repository, then hop again',
+    remedy: 'Ask the operator to repair the repository, then hop again.',
   });
 }
 

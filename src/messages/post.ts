@@ -39,10 +39,10 @@ export async function checkPost(
 ): Promise<Checked | PostRefusal> {
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
-  if (!isAct(act)) return refused('act', `"${act}" is not an act`, `use one of ${Object.keys(ACTS).join(', ')}`);
-  if (typeof text !== 'string' || text.trim() === '') return refused('text', 'the text is empty', 'write the message');
+  if (!isAct(act)) return refused('act', `"${act}" is not an act`, `Use one of ${Object.keys(ACTS).join(', ')}.`);
+  if (typeof text !== 'string' || text.trim() === '') return refused('text', 'the text is empty', 'Write the message.');
   if (text.length > MAX_TEXT)
-    return refused('text', `the text has ${text.length} characters`, `send at most ${MAX_TEXT}, or name a file`);
+    return refused('text', `the text has ${text.length} characters`, `Send at most ${MAX_TEXT}, or name a file.`);
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
   const recipient = resolveAddress(String(to), directory);
@@ -50,13 +50,13 @@ export async function checkPost(
     return refused(
       'to',
       recipient.message,
-      `send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}`,
+      `Send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}.`,
     );
   const asked = typeof ref === 'string' ? await messages.find(ref) : null;
   if (ref !== undefined && (!asked || (!isRecipient(from, asked.to) && asked.from !== from)))
-    return refused('ref', `"${ref}" is not a message that you sent or received`, 'copy the id of the message');
+    return refused('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id of the message.');
   if (act === 'answer' && !(asked && isRecipient(from, asked.to)))
-    return refused('ref', 'an answer refers to a message that you got', 'give its id as ref');
+    return refused('ref', 'an answer refers to a message that you got', 'Give its id as ref.');
   const name = from.slice(from.indexOf(':') + 1);
   const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
   return {
@@ -92,7 +92,7 @@ export async function whistle(
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle) return refused('to', describeCircle(circle.join(' → ')), 'ring a bell instead');
+  if (circle) return refused('to', describeCircle(circle.join(' → ')), 'Ring a bell instead.');
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);

@@ -190,7 +190,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     throw new StageFailure(
       checked.argument === 'to' ? 'unknown-recipient' : 'invalid-text',
       checked.message,
-      `${checked.remedy[0]!.toUpperCase()}${checked.remedy.slice(1)}.`,
+      checked.remedy,
     );
   at.to = checked.draft.to;
   if (first && (first.to !== at.to || first.talk !== talk))

@@ -105,7 +105,7 @@ describe('the options for the Claude Agent SDK', () => {
       const { judge, made, session } = await prepare();
       const said = await judge(name, { command: 'ls' });
       expect(said).toMatchObject({ permissionDecision: 'deny' });
-      expect(said?.permissionDecisionReason).toMatch(/unknown-tool.*available in explore: read/s);
+      expect(said?.permissionDecisionReason).toMatch(/unknown-tool.*Available in explore: read/s);
       expect(session.state.denials).toBe(1);
       const signal = new AbortController().signal;
       const asked = await made.canUseTool(name, {}, { signal, toolUseID: 't', requestId: 'r' });

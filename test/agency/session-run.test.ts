@@ -189,7 +189,7 @@ it('delegates say which agency peripherals may be run, with tools only by `own` 
   };
   expect(await refusal('other')).toBe('out-of-scope');
   expect(await session.step(ask({ peripheral: 'other' }))).toMatchObject({
-    denial: { remedy: expect.stringContaining('name one of: review, ') },
+    denial: { remedy: expect.stringContaining('Name one of: review, ') },
   });
   expect(await refusal('fixer')).toBe('tools-refused');
   expect(await refusal('lent')).toBe('mode-forbids');

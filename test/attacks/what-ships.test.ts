@@ -331,7 +331,7 @@ describe('a change of a file by another program', () => {
     change(here);
     const words = await refused(toDeploy(session));
     expect(words).toContain('changed since the last run: src/b.txt');
-    expect(words).toContain('run the configured tests in full again');
+    expect(words).toContain('Run the configured tests in full again');
     await test(session);
     await must(toDeploy(session));
     await ship(session, here);

@@ -63,7 +63,9 @@ describe('a line typed into the shell', () => {
 
   it('names the way to a tool in the words of the prompt, and takes it', async () => {
     const { out } = await typed('mode diagnose', 'start explore', 'edit a.txt x y', 'hop edit --exit found-target');
-    expect(out).toContain('path: type mode execute (needs: approval by operator), then hop edit --exit found-target\n');
+    expect(out).toContain(
+      'path: type mode execute (needs: approval by operator), then hop edit --exit found-target.\n',
+    );
     const moved = await typed(
       'mode diagnose',
       'start explore',
@@ -112,7 +114,7 @@ describe('a line typed into the shell', () => {
       'hop deploy --exit pass ship --fruit.commit-message "Add a"',
     ];
     const last = await here.feed(`${[...lines, ...hop, 'status'].join('\n')}\n`, 'shell', '--yes');
-    expect(last.out).toMatch(/deploy needs commit-message\n.*repeat the hop with --fruit\.commit-message "…"/);
+    expect(last.out).toMatch(/deploy needs commit-message\n.*Repeat the hop with --fruit\.commit-message "…"/);
     expect(last.out).toContain('hop takes options, not JSON: --exit "…", --mode "…",');
     expect(last.out).toContain('hop takes options, not name=value: --fruit.commit-message "…"');
     expect(last.out).toContain('mode takes options, not name=value: --summary "…"');

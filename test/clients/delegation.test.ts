@@ -62,7 +62,7 @@ describe.skipIf(!CLAUDE_BIN)('a sub-agent that Claude Code starts from a narrow 
     expect(world.read('src/main.js'), seen).toBeNull();
     expect(world.read('src/sub.js'), seen).toBe('sub\nmore\n');
     expect([world.read('README.new'), world.read('src/plain.js')], seen).toEqual([null, null]);
-    expect(seen).toContain('control delegates to: work');
+    expect(seen).toContain('Start it in one of: work');
     expect(await world.evidence(run.session)).toContain('delegation');
     const verified = await world.hopgate('verify', '--json');
     expect(verified.code, verified.stdout).toBe(0);

@@ -190,10 +190,10 @@ describe('unknown names', () => {
     expect(denial({ kind: 'hop', to: 'eidt', reason: 'on', by: 'agent' })).toMatchObject({
       code: 'hop-not-allowed',
       message: 'there is no peripheral "eidt"',
-      remedy: expect.stringContaining('did you mean edit?'),
+      remedy: expect.stringContaining('Did you mean edit?'),
     });
-    expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('did you mean grep?');
-    expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('did you mean');
+    expect(denial({ kind: 'step', tool: 'gerp', args: {} })?.remedy).toContain('Did you mean grep?');
+    expect(denial({ kind: 'step', tool: 'zzzzzzzz', args: {} })?.remedy).not.toContain('Did you mean');
   });
   it('include the names that every object inherits', () => {
     expect(denial({ kind: 'hop', to: 'constructor', reason: 'on', by: 'agent' })?.code).toBe('hop-not-allowed');

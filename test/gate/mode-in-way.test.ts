@@ -135,9 +135,11 @@ describe('the way to a tool', () => {
       const decision = decide(contextOf(view, stuck({})), request);
       return decision.ok ? 'allowed' : decision.denial.remedy;
     };
-    const way = /let the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\)/;
+    const way = /[Ll]et the operator reset the mode to discuss, then call mode\(\{"to":"execute","reason":"…"\}\)/;
     expect(inEdit({ kind: 'step', tool: 'write', args: {} })).toMatch(way);
     expect(inEdit({ kind: 'mode', to: 'execute', by: 'agent' })).toMatch(way);
-    expect(inEdit({ kind: 'mode', to: 'discuss', by: 'agent' })).toMatch(/let the operator reset the mode to discuss$/);
+    expect(inEdit({ kind: 'mode', to: 'discuss', by: 'agent' })).toMatch(
+      /Let the operator reset the mode to discuss\.$/,
+    );
   });
 });

@@ -53,7 +53,7 @@ describe('a move without a valid destination', () => {
   ])('hop to %j: the refusal explains a hop, with a valid one', (to, message) => {
     const denial = refusalOf(inside, { kind: 'hop', to, reason: 'on', by: 'agent' });
     expect(denial).toMatchObject({ code: 'hop-not-allowed', message });
-    const [, example] = /write (\{.*?\});/.exec(denial.remedy)!;
+    const [, example] = /Write (\{.*?\})\. /.exec(denial.remedy)!;
     const hop = JSON.parse(example!) as { to: string; exit: string; reason: string };
     expect(decide(inside, { kind: 'hop', by: 'agent', ...hop })).toMatchObject({ ok: true });
   });
@@ -65,7 +65,7 @@ describe('a move without a valid destination', () => {
     const context = contextOf(viewOf({ mode: 'discuss' }));
     const denial = refusalOf(context, { kind: 'mode', to: to as never, by: 'agent' });
     expect(denial).toMatchObject({ code: 'mode-not-allowed', message });
-    const [, example] = /write (\{.*?\});/.exec(denial.remedy)!;
+    const [, example] = /Write (\{.*?\})\. /.exec(denial.remedy)!;
     expect(decide(context, { kind: 'mode', by: 'agent', ...(JSON.parse(example!) as { to: 'diagnose' }) }).ok).toBe(
       true,
     );
@@ -73,6 +73,6 @@ describe('a move without a valid destination', () => {
 
   it('with a misspelt mode is answered with the nearest one', () => {
     const { remedy } = refusalOf(inside, { kind: 'mode', to: 'exectue' as never, by: 'agent' });
-    expect(remedy).toMatch(/^did you mean execute\? modes from diagnose:/);
+    expect(remedy).toMatch(/^Did you mean execute\? Modes from diagnose:/);
   });
 });

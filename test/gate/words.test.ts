@@ -415,4 +415,7 @@ it('every decision has the recorded words', async () => {
     ...MORE.map(([title, denial]) => paragraph(title, said(denial))),
   ].join('\n');
   await expect(page).toMatchFileSnapshot('words.txt');
+  const remedies = [...page.matchAll(/^remedy: (.*)$/gm)].map(([, remedy]) => remedy);
+  expect(remedies.length).toBeGreaterThan(100);
+  expect(remedies.filter((remedy) => !/^[A-Z].*[.!?]$/.test(remedy!))).toEqual([]);
 });

@@ -81,7 +81,7 @@ describe('a bell', () => {
     const refused = await a.step({ tool: 'bell', args: { to: 'carl', text: 'hi' } });
     expect(refused).toMatchObject({
       ok: false,
-      denial: { code: 'invalid-action', remedy: 'send it to one of: person:operator, agent:bob, agent:ann' },
+      denial: { code: 'invalid-action', remedy: 'Send it to one of: person:operator, agent:bob, agent:ann.' },
     });
   });
 

@@ -91,7 +91,7 @@ it('a no refuses the call', async () => {
   say(stateDir, String(denial.about['pending']), 'no');
   const refused = await denied(session.hop(deploy));
   expect(refused.denial.message).toContain('mary declined it');
-  expect(refused.denial.remedy).toContain('do not repeat this request');
+  expect(refused.denial.remedy).toContain('Do not repeat this request');
   expect((await denied(session.hop(deploy))).denial.about['pending']).not.toBe(denial.about['pending']);
 });
 

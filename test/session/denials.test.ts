@@ -55,7 +55,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'raed', args: ['src/a.ts'] }),
     asked: step('raed', ['src/a.ts']),
     message: 'there is no tool "raed"',
-    remedy: 'did you mean read? available in explore: read, glob, grep, bash-readonly, web-fetch',
+    remedy: 'Did you mean read? Available in explore: read, glob, grep, bash-readonly, web-fetch',
     follow: (session) => [() => session.step({ tool: 'read', args: ['src/a.ts'] })],
   },
   'tool-not-allowed': {
@@ -74,7 +74,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'read', args: { file: 'src/a.ts' } }),
     asked: step('read', { file: 'src/a.ts' }),
     message: 'read: read has no parameter "file" (it has: path, offset, limit)',
-    remedy: 'call it as read { path, offset?, limit? }',
+    remedy: 'Call it as read { path, offset?, limit? }',
     follow: (session) => [() => session.step(read)],
   },
   'out-of-scope': {
@@ -82,7 +82,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'write', args: { path: 'package.json', content: '{}' } }),
     asked: step('write', { path: 'package.json', content: '{}' }),
     message: 'write: path "package.json" is out of scope: it is outside the writable paths',
-    remedy: 'in scope here: src/, docs/, scripts/',
+    remedy: 'In scope here: src/, docs/, scripts/',
     follow: (session) => [() => session.step({ tool: 'write', args: { path: 'docs/a.md', content: '' } })],
   },
   'mode-forbids': {
@@ -98,7 +98,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     asked: { kind: 'mode', by: 'agent', to: 'execute', reason: 'now' },
     message: 'the mode cannot go from discuss to execute: the gate has no such transition',
     remedy:
-      'call mode({"to":"diagnose","reason":"…"}), then mode({"to":"execute","reason":"…"}) (needs: approval by operator)',
+      'Call mode({"to":"diagnose","reason":"…"}), then mode({"to":"execute","reason":"…"}) (needs: approval by operator)',
     follow: (session) => [() => session.setMode({ to: 'diagnose' }), () => session.setMode({ to: 'execute' })],
   },
   'summary-required': {
@@ -106,7 +106,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.setMode({ to: 'discuss', summary: ' \n' }),
     asked: { kind: 'mode', by: 'agent', to: 'discuss', summary: ' \n' },
     message: 'leaving execute for discuss needs a summary of the work',
-    remedy: 'request the mode change again with a non-blank summary',
+    remedy: 'Request the mode change again with a non-blank summary',
     follow: (session) => [() => session.setMode({ to: 'discuss', summary: 'looked around' })],
   },
   'no-peripheral': {
@@ -121,7 +121,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.start('chat', { context: { topic: 'weather' } }),
     asked: { kind: 'start', peripheral: 'chat', by: 'agent', context: { topic: 'weather' } },
     message: 'a visit to explore is under way',
-    remedy: 'hop on, or stop the visit first; from here: hop to edit with exit found-target',
+    remedy: 'Hop on, or stop the visit first; from here: hop to edit with exit found-target',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' })],
   },
   'hop-not-allowed': {
@@ -129,7 +129,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'hop-deploy', reason: 'ship it' }),
     asked: hopTo('deploy', 'hop-deploy', 'ship it'),
     message: 'no hop leads from explore by exit hop-deploy to deploy',
-    remedy: 'shortest path: hop to edit with exit found-target, then hop to test',
+    remedy: 'Shortest path: hop to edit with exit found-target, then hop to test',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),
       () => session.hop({ to: 'test', exit: 'hop-test', reason: 'on' }),
@@ -145,14 +145,14 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     asked: hopTo('deploy', 'pass', 'almost all pass'),
     message: 'exit pass of test does not hold: it implies that result is pass, but it is "fail"',
     remedy:
-      'continue until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
+      'Continue until result is pass, or leave by an exit that holds (fail → edit or reflect; hop-discipline → discipline; hop-edit → edit; hop-reflect → reflect)',
     follow: (session) => [() => session.hop({ to: 'edit', exit: 'fail', reason: 'a test fails' })],
   },
   'entry-not-met': {
     provoke: (session) => session.start('edit'),
     asked: { kind: 'start', peripheral: 'edit', by: 'agent' },
     message: 'edit does not admit this entry: it admits from explore or from test or ',
-    remedy: 'shortest path: start explore, then hop to edit with exit found-target',
+    remedy: 'Shortest path: start explore, then hop to edit with exit found-target',
     follow: (session) => [
       () => session.start('explore'),
       () => session.hop({ to: 'edit', exit: 'found-target', reason: 'there' }),
@@ -167,7 +167,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'this one passes' }),
     asked: hopTo('deploy', 'pass', 'this one passes'),
     message: 'deploy stays closed: tests-passed does not hold',
-    remedy: 'run the configured tests in full with bash-test after the last change, until they pass',
+    remedy: 'Run the configured tests in full with bash-test after the last change, until they pass',
     follow: (session) => [
       () => session.step({ tool: 'bash-test' }),
       () => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
@@ -182,7 +182,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
     message: 'the hop from test to deploy needs an approval by the operator, and it was not given',
-    remedy: 'ask the operator; only an answer on a terminal',
+    remedy: 'Ask the operator; only an answer on a terminal',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
   'approval-invalid': {
@@ -194,7 +194,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
     message: 'the approval for the hop from test to deploy is not valid: it has expired',
-    remedy: 'request a new approval of exactly this call',
+    remedy: 'Request a new approval of exactly this call',
     follow: (session) => [() => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' })],
   },
   'missing-context': {
@@ -206,7 +206,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'deploy', exit: 'pass', reason: 'all pass' }),
     asked: hopTo('deploy', 'pass', 'all pass'),
     message: 'deploy needs commit-message (from edit)',
-    remedy: 'state commit-message in the fruit when leaving edit',
+    remedy: 'State commit-message in the fruit when leaving edit',
     follow: (session) => [
       () => session.hop({ to: 'edit', exit: 'hop-edit', reason: 'no message' }),
       () => session.hop({ to: 'test', exit: 'hop-test', reason: 'on', fruit: { 'commit-message': 'Change a' } }),
@@ -220,7 +220,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     asked: { kind: 'stop', reason: 'enough', by: 'agent', fruit: { 'commit-message': 7, colour: 'red' } },
     message:
       'the fruit of edit is not valid: commit-message: it has to be string, colour: edit yields no field of this name (it yields: changes, changed-files, commit-message)',
-    remedy: 'correct the stated fields and call again',
+    remedy: 'Correct the stated fields and call again',
     follow: (session) => [() => session.stop('enough', { fruit: { 'commit-message': 'Seven' } })],
   },
   'limit-reached': {
@@ -231,7 +231,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'bash-test' }),
     asked: step('bash-test', {}),
     message: 'the minutes limit of test is reached (30 minutes)',
-    remedy: 'stop or hop; no tool can be called in this visit any more; from here: hop to edit with exit fail',
+    remedy: 'Stop or hop; no tool can be called in this visit any more; from here: hop to edit with exit fail',
     follow: (session) => [() => session.hop({ to: 'reflect', exit: 'hop-reflect', reason: 'out of time' })],
   },
   'sandbox-unavailable': {
@@ -242,7 +242,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
             status: 'refused',
             code: 'sandbox-unavailable',
             message: 'bwrap is not installed',
-            remedy: 'install bubblewrap, or use read and grep',
+            remedy: 'Install bubblewrap, or use read and grep',
           },
           effects: [],
         },
@@ -252,7 +252,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.step({ tool: 'bash-readonly', args: { command: 'ls' } }),
     asked: step('bash-readonly', { command: 'ls' }),
     message: 'bash-readonly needs a sandbox: bwrap is not installed',
-    remedy: 'install bubblewrap, or use read and grep',
+    remedy: 'Install bubblewrap, or use read and grep',
     follow: (session) => [() => session.step(read), () => session.step({ tool: 'grep', args: ['a'] })],
   },
   'agent-not-allowed': {
@@ -261,7 +261,7 @@ const CASES: { readonly [code in Exclude<DenialCode, OutsideTheChain>]: Case } =
     provoke: (session) => session.hop({ to: 'vault', exit: 'hop-vault', reason: 'in' }),
     asked: hopTo('vault', 'hop-vault', 'in'),
     message: 'agent tester may not enter vault',
-    remedy: 'vault admits: keeper; from here: hop to hall with exit hop-hall',
+    remedy: 'Agents that vault admits: keeper; from here: hop to hall with exit hop-hall',
     follow: (session) => [() => session.hop({ to: 'hall', exit: 'hop-hall', reason: 'on' })],
   },
 };
@@ -330,7 +330,7 @@ describe('a refusal outside the chain', () => {
       expect(denial).toMatchObject({
         code: 'session-closed',
         message: 'the session is closed',
-        remedy: 'open a new session',
+        remedy: 'Open a new session.',
       });
       expect(denial.available).toMatchObject({ tools: [], hops: [], modes: [] });
       expect(evidence).toEqual([]);
@@ -357,7 +357,7 @@ describe('a refusal outside the chain', () => {
     const { denial, evidence } = await denied(second.setMode({ to: 'diagnose' }));
     expect(denial).toMatchObject({ code: 'session-busy' });
     expect(denial.message).toContain('another writer holds the session');
-    expect(denial.remedy).toContain('wait until it finishes');
+    expect(denial.remedy).toContain('Wait until it finishes');
     expect(evidence).toEqual([]);
     expect(await on.session.evidence()).toEqual(entries);
     expect(await notes(on)).toEqual([{ code: 'session-busy', sessionId: on.session.id }]);
@@ -380,7 +380,7 @@ describe('a refusal outside the chain', () => {
       const { denial, evidence } = await denied(on.session.step(read));
       expect(denial).toMatchObject({ code: 'lease-expired' });
       expect(denial.message).toContain('another writer took the session over');
-      expect(denial.remedy).toContain('open the session again to see what the other writer did');
+      expect(denial.remedy).toContain('Open the session again to see what the other writer did');
       expect(evidence).toEqual([]);
       expect((await second.evidence()).at(-1)?.body).toMatchObject({ event: 'mode', to: 'discuss' });
       expect((await on.store.notes()).map(({ sessionId }) => sessionId)).toContain(on.session.id);
@@ -447,7 +447,7 @@ it.each(['', ' \n\t', '\u200b\u3164'])('a commit message of %j is none, and no o
   const hop = { to: 'deploy', exit: 'pass', reason: 'all pass' };
   expect((await denied(session.hop(hop))).denial).toMatchObject({
     code: 'missing-context',
-    remedy: 'state commit-message in the fruit when leaving edit',
+    remedy: 'State commit-message in the fruit when leaving edit.',
   });
   expect(session.available().hops.find(({ to }) => to === 'deploy')?.needs).toContain('commit-message');
   expect(asked).toBe(before);

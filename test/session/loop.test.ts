@@ -303,7 +303,7 @@ describe('the result of a tool', () => {
     expect(looked.denial).toMatchObject({
       code: 'out-of-scope',
       message: 'read: path is out of scope: a link leaves the root',
-      remedy: 'name the file itself',
+      remedy: 'Name the file itself.',
     });
     const acted = await denied(session.step(edit));
     expect(acted.evidence.map(({ body }) => bodyOf(body)?.event)).toEqual(['intent', 'outcome', 'denial']);

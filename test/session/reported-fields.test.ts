@@ -196,7 +196,7 @@ describe('observed fruit of a backend', () => {
     const first = await leave();
     expect(first.ok || [first.denial.code, first.denial.remedy]).toEqual([
       'condition-failed',
-      'run verify-migration after the last change, until it reports migration: pass',
+      'Run verify-migration after the last change, until it reports migration: pass.',
     ]);
     await session.step({ tool: 'verify-migration' });
     await session.step({ tool: 'migrate' });

@@ -1,17 +1,15 @@
 import type { Denial } from '../../gate/denial.ts';
-import { describeWay } from '../../gate/describe-denial.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
-import { sentence } from '../core/language/sentence.ts';
+import { denialLines } from '../core/describe-refusal.ts';
 import type { ClaudeToolName } from './names.ts';
 
 /** The text of a denial for a model in Claude Code: the problem, the remedy, and the tools to use. */
 export function denialText(
-  { code, message, remedy, way }: Denial,
+  denial: Denial,
   { isSubAgent, first }: { readonly isSubAgent: boolean; readonly first: object | null },
   own: ClaudeToolName,
 ): string {
-  const lines = [`hopgate: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
-  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+  const lines = denialLines('hopgate', denial);
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'

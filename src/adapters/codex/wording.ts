@@ -1,8 +1,7 @@
 import type { Available, Denial } from '../../gate/denial.ts';
-import { describeWay } from '../../gate/describe-denial.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
-import { sentence } from '../core/language/sentence.ts';
+import { denialLines } from '../core/describe-refusal.ts';
 import type { UnreviewedWork } from '../core/unreviewed-work.ts';
 
 /** Returns the name by which a model in Codex calls a hopgate tool: Codex writes `_` for `-`. */
@@ -15,15 +14,10 @@ export const codexToolName =
 const list = (tools: readonly string[], own: CodexToolName): string => tools.map(own).join(', ') || 'none';
 
 /** The text of a refusal by the gate, for a model in Codex. */
-export function describeCodexRefusal(
-  { code, message, remedy, way, available }: Denial,
-  first: object | null,
-  own: CodexToolName,
-): string {
-  const lines = [`${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
-  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+export function describeCodexRefusal(denial: Denial, first: object | null, own: CodexToolName): string {
+  const lines = denialLines('', denial);
   if (first) lines.push(`It begins with: ${own('hop')}(${JSON.stringify(first)}).`);
-  lines.push(`Open now: ${list(available.tools, own)}; to move: ${list(['hop', 'mode'], own)}.`);
+  lines.push(`Open now: ${list(denial.available.tools, own)}; to move: ${list(['hop', 'mode'], own)}.`);
   return lines.join('\n');
 }
 

@@ -9,15 +9,18 @@ import { sentence } from './language/sentence.ts';
  *
  * @param first the arguments of the hop with which the way begins; null if there is none
  */
-export function describeRefusal(
-  { code, message, remedy, way, available }: Denial,
-  first: { readonly [field: string]: Json } | null,
-): string {
-  const lines = [`refused: ${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
-  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {
+  const lines = denialLines('refused', denial);
   if (first) lines.push(`It begins with: hop(${JSON.stringify(first)}).`);
-  lines.push(whatIsOpen(available));
+  lines.push(whatIsOpen(denial.available));
   return lines.join('\n');
+}
+
+/** The problem, the remedy, and the shortest path unless the remedy contains it; one line each. */
+export function denialLines(prefix: string, { code, message, remedy, way }: Denial): string[] {
+  const lines = [`${prefix}${prefix && ': '}${code}: ${sentence(message)}`, `What to do: ${sentence(remedy)}`];
+  if (way && way.length > 0 && !remedy.includes(describeWay(way))) lines.push(`The way there: ${describeWay(way)}.`);
+  return lines;
 }
 
 /** The place and the available calls, in one line. */

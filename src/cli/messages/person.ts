@@ -68,4 +68,4 @@ export async function draftOf(
 }
 
 export const cliRefusal = ({ message, remedy }: PostRefusal): CliError =>
-  new CliError('invalid-message', message, `${remedy[0]!.toUpperCase()}${remedy.slice(1)}.`);
+  new CliError('invalid-message', message, remedy);

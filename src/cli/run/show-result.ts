@@ -38,7 +38,10 @@ export function describeResultRefusal(
   indent = '      ',
   inWords: (next: string) => string = (next) => next,
 ): string {
-  const next = way && way.length > 0 && !remedy.includes(describeWay(way)) ? `${remedy}; ${describeWay(way)}` : remedy;
+  const next =
+    way && way.length > 0 && !remedy.includes(describeWay(way))
+      ? `${remedy} Shortest path: ${describeWay(way)}.`
+      : remedy;
   return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(inWords(next))}`;
 }
 

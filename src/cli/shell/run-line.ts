@@ -187,10 +187,13 @@ const inPromptWords = (text: string): string =>
   text
     .replaceAll(/with fruit: \{"([\w-]+)": "…"\}/g, 'with --fruit.$1 "…"')
     .replaceAll(/hop to ([\w-]+) with exit ([\w-]+)/g, 'hop $1 --exit $2')
-    .replaceAll(/let the operator reset the mode to ([\w-]+)/g, 'type mode $1 --reset')
-    .replaceAll(/(call )?mode\((\{[^{}]*\})\)/g, (_, first: string | undefined, call: string) => {
+    .replaceAll(
+      /([Ll])et the operator reset the mode to ([\w-]+)/g,
+      (_, l, to) => `${l === 'L' ? 'T' : 't'}ype mode ${to} --reset`,
+    )
+    .replaceAll(/(?:([Cc])all )?mode\((\{[^{}]*\})\)/g, (_, c: string | undefined, call: string) => {
       const { to, summary } = JSON.parse(call) as { readonly to: string; readonly summary?: string };
-      return `${first ? 'type ' : ''}mode ${to}${summary === undefined ? '' : ' --summary "…"'}`;
+      return `${c === undefined ? '' : c === 'C' ? 'Type ' : 'type '}mode ${to}${summary === undefined ? '' : ' --summary "…"'}`;
     });
 
 /** The result without the command's output, which is printed below it. */

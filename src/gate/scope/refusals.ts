@@ -3,9 +3,9 @@
  */
 export const PROTECTED = {
   why: 'it steers git, an editor, an agent or hopgate itself; no agent may write it',
-  remedy: 'ask the operator to change it',
+  remedy: 'Ask the operator to change it.',
 };
 export const MASKED = {
   why: 'it is masked (it may hold secrets)',
-  remedy: 'do without it; only the operator can change mask in hopgate.yaml',
+  remedy: 'Do without it; only the operator can change mask in hopgate.yaml.',
 };

@@ -137,8 +137,8 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
       scope: outside ? ['the root'] : [],
       invalid: !outside,
       remedy: located.why.includes('control character')
-        ? 'rename the file; until then, only a shell command with a glob (cat dir/*) can name it'
-        : 'name a path inside the root',
+        ? 'Rename the file; until then, only a shell command with a glob (cat dir/*) can name it.'
+        : 'Name a path inside the root.',
     };
   }
   if (isMasked(located.path, config.mask)) {

@@ -9,7 +9,7 @@ export const inboxesOf = ({ store, key }: RepositoryEvidence): MessageStore => {
 };
 
 export const sendError = ({ argument, message, remedy }: PostRefusal): ApiError =>
-  new ApiError('invalid-request', message, `${remedy[0]!.toUpperCase()}${remedy.slice(1)}.`, `body.${argument}`);
+  new ApiError('invalid-request', message, remedy, `body.${argument}`);
 
 /** A message and its inboxes. @throws ApiError `unknown-message` */
 export async function findMessage(

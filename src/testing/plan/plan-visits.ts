@@ -93,7 +93,7 @@ function steps({ step, act, stop }: Visit): VisitCase[] {
     message: 'it did not work',
     result: { verdict: 'pass' },
   });
-  const refused = outcome({ status: 'refused', code: 'out-of-scope', message: 'not here', remedy: 'elsewhere' });
+  const refused = outcome({ status: 'refused', code: 'out-of-scope', message: 'not here', remedy: 'Elsewhere.' });
   const end = stop ? [stop] : [];
   return [act, step].flatMap((move): VisitCase[] => {
     if (move?.asked.kind !== 'step' || (move === step && step === act)) return [];

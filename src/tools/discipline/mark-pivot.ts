@@ -10,7 +10,7 @@ export function markPivot(context: PatternContext): ToolOutcome {
   if (isRefused(selection)) return selection;
   const reason = trimmedText(args['reason']);
   if (reason === null)
-    return invalidPatternCall('reason', '"reason" is blank', 'say what showed that the pattern does not fit');
+    return invalidPatternCall('reason', '"reason" is blank', 'Say what showed that the pattern does not fit.');
   return done({
     pattern: selection.pattern,
     psr: selection.psrEntry,

@@ -34,9 +34,9 @@ export function openSelection({ call, cycles }: PatternContext): Cycle | Extract
   const message = settled
     ? `the outcome of "${pattern}" is recorded already: ${settled.outcome}`
     : `"${pattern}" was not selected in this session, so it has no outcome`;
-  const remedy = `select it first: psr-select ${pattern === '' ? 'PATTERN' : pattern} with your rationale${
+  const remedy = `Select it first: psr-select ${pattern === '' ? 'PATTERN' : pattern} with your rationale${
     others.length > 0 ? `; open selections: ${others.join(', ')}` : ''
-  }`;
+  }.`;
   return { status: 'refused', code: 'invalid-action', argument: 'pattern', message, remedy };
 }
 

@@ -11,7 +11,7 @@ export async function select({ call, cycles, entries, library }: PatternContext)
   const id = trimmedText(args['pattern']) ?? '';
   const rationale = trimmedText(args['rationale']);
   if (rationale === null)
-    return invalidPatternCall('rationale', '"rationale" is blank', 'say why this pattern fits here');
+    return invalidPatternCall('rationale', '"rationale" is blank', 'Say why this pattern fits here.');
   const { patterns, from } = await library();
   const pattern = patterns.find((one) => one.id === id);
   if (!pattern) {
@@ -20,7 +20,7 @@ export async function select({ call, cycles, entries, library }: PatternContext)
     return invalidPatternCall(
       'pattern',
       `there is no pattern "${id}"`,
-      `search with psr-search; there are: ${names || 'none'}`,
+      `Search with psr-search; there are: ${names || 'none'}.`,
     );
   }
   if (cycles.some((cycle) => cycle.open && cycle.pattern === id))

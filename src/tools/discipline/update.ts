@@ -14,7 +14,7 @@ export function update(context: PatternContext): ToolOutcome {
     return invalidPatternCall(
       'outcome',
       `"${String(args['outcome'])}" is not an outcome`,
-      `say one of: ${PATTERN_OUTCOMES.join(', ')}`,
+      `Say one of: ${PATTERN_OUTCOMES.join(', ')}.`,
     );
   const error = args['prediction-error'];
   const predictionError = magnitude(error);
@@ -22,7 +22,7 @@ export function update(context: PatternContext): ToolOutcome {
     return invalidPatternCall(
       'prediction-error',
       `"${String(error)}" is not an error level`,
-      'say none, low, medium or high, or a number from 0 to 1',
+      'Say none, low, medium or high, or a number from 0 to 1.',
     );
   return done({
     pattern: selection.pattern,

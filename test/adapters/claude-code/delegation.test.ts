@@ -167,7 +167,7 @@ describe('a sub-agent in a peripheral that its parent’s one delegates to', () 
     const refused = await start('work');
     expect(refused.verdict).toBe('blocked');
     expect(refused.reason).toContain('hop-not-allowed: no sub-agent may start in work from control.');
-    expect(refused.reason).toContain('control delegates to: review');
+    expect(refused.reason).toContain('Start it in one of: review');
     expect((await start('general-purpose')).verdict).not.toBe('blocked');
     await world.hear('SubagentStart', agent('general-purpose', 'a1'));
     expect(await world.session(async (session) => session.state.peripheral, 'a1')).toBe('control');

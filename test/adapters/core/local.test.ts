@@ -60,7 +60,7 @@ describe('an answer', () => {
     const { session } = await stage();
     await session.start('explore');
     const { text } = await agentSession(session).call({ name: 'nothing-of-the-kind', input: {} });
-    expect(text).toContain('available in explore: nothing in mode discuss (from discuss: diagnose).');
+    expect(text).toContain('Available in explore: nothing in mode discuss (from discuss: diagnose).');
   });
 
   it('with a refusal shows a hop with all required fields', async () => {

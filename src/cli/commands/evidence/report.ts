@@ -61,7 +61,7 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
 const WIDTH = 200;
 
 /** The path that a remedy suggests, without the list of the tools here. */
-const wayIn = (remedy: string): string => remedy.split('shortest path: ').at(-1) ?? remedy;
+const wayIn = (remedy: string): string => remedy.split(/shortest path: /i).at(-1) ?? remedy;
 
 function printSettings(io: Io, { scopes, hosts }: FittingSettings): void {
   const more = {

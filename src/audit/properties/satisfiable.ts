@@ -176,13 +176,13 @@ class Rule {
   /** The values to try of a term that a rule compares with `named`; `truth`: the rule also uses it as true or false. */
   #domain(node: ASTNode, named: readonly unknown[], truth: boolean): readonly unknown[] {
     const { root, name } = factOf(node) ?? { root: null, name: '' };
-    const any = [...around(named), OTHER, ...(truth ? [true, false] : [])];
-    if (root === 'fruit') return fruitDomain(this.#place, name, named, any);
     if (root === 'session' && name === 'agent') {
       // Each agent that a rule names is one of its own.
-      const others = textsIn(celText(this.#rule));
-      return any.filter((value) => typeof value !== 'string' || !others.includes(value));
+      const agents = textsIn(celText(this.#rule));
+      return [...around([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
+    const any = [...around(named), OTHER, ...(truth ? [true, false] : [])];
+    if (root === 'fruit') return fruitDomain(this.#place, name, named, any);
     const isSize = (node.op === 'call' || node.op === 'rcall') && node.args[0] === 'size';
     if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;
     const steps = root === 'visit' && name === 'steps' ? this.#place?.limits.steps : null;

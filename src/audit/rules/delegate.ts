@@ -2,7 +2,7 @@ import { own } from '../../spec/names.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { filled } from './apply.ts';
 import type { Fields } from './json.ts';
-import { type Moment, momentNow } from './moment.ts';
+import { type JudgedState, judgedNow } from './judged-state.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditState } from './state.ts';
@@ -31,10 +31,10 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
     const constraint = `delegates of ${here.id}: ${listed.join(', ') || 'none'}`;
     found.push(problem('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`));
   }
-  const moment: Moment = { ...momentNow(state, by), fruit: fruitNow(state, {}) };
-  addEntryProblems(moment, target, found);
+  const judged: JudgedState = { ...judgedNow(state, by), fruit: fruitNow(state, {}) };
+  addEntryProblems(judged, target, found);
   const gates = gatesOn(pinned, here.id, to);
-  for (const gate of gates) addGateProblem(moment, to, gate, found);
+  for (const gate of gates) addGateProblem(judged, to, gate, found);
   addContextProblems(target, delegatedContext(state, here, target).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));

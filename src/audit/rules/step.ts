@@ -8,7 +8,7 @@ import { fitsPattern } from './commands/branches.ts';
 import { commandReason } from './commands/judge-command.ts';
 import { addressReason } from './host-names.ts';
 import { type Fields, show } from './json.ts';
-import { momentNow, ruleHolds } from './moment.ts';
+import { judgedNow, ruleHolds } from './judged-state.ts';
 import { auditedFruit } from './observations.ts';
 import { isGrantedToWrite, liesIn, placeOf } from './paths.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
@@ -87,7 +87,7 @@ export function stepProblems(
   const gates = callGates(tool, visit.spec);
   const fruit = auditedFruit(visit.spec, visit.observed);
   for (const gate of gates) {
-    if (gate.kind !== 'when' || ruleHolds({ ...momentNow(state, 'agent'), fruit }, gate.cel, named)) continue;
+    if (gate.kind !== 'when' || ruleHolds({ ...judgedNow(state, 'agent'), fruit }, gate.cel, named)) continue;
     const message = `${id} was allowed, and its rule does not hold`;
     found.push(problem('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY }));
   }

@@ -5,7 +5,7 @@ import { reportedFields } from '../../spec/reported-fields.ts';
 import type { EntrySource, Exit, GateRule, PeripheralSpec } from '../../spec/types.ts';
 import { filled } from './apply.ts';
 import { type Fields, fits, sameJson, show } from './json.ts';
-import { atNaturalClose, conditionHolds, type Moment, momentNow, ruleHolds, wasVisited } from './moment.ts';
+import { atNaturalClose, conditionHolds, type JudgedState, judgedNow, ruleHolds, wasVisited } from './judged-state.ts';
 import { auditedFruit, observation } from './observations.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
@@ -22,7 +22,7 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
   const target = own(pinned.specs.peripherals, peripheral);
   if (!target) return [noPeripheral(peripheral)];
   const found: RuleProblem[] = [];
-  addEntryProblems(momentNow(state, by), target, found);
+  addEntryProblems(judgedNow(state, by), target, found);
   addContextProblems(target, contextFor(target, state, withoutState(pinned, context)).missing, found);
   return found;
 }
@@ -85,16 +85,16 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   const found: RuleProblem[] = [];
   // The fruit of an ended visit was judged at its stop.
   if (!leaving) addFruitProblems(source, visit, fruit, found);
-  const left = leaving ?? { ...momentNow(state, by), fruit: fruitNow(state, fruit) };
-  const moment: Moment = { ...left, state, by, visit };
-  const exit = addEdgeProblems(moment, source, target, request, found);
-  if (exit) addExitProblems(moment, exit, request, found);
-  addEntryProblems(moment, target, found);
+  const left = leaving ?? { ...judgedNow(state, by), fruit: fruitNow(state, fruit) };
+  const judged: JudgedState = { ...left, state, by, visit };
+  const exit = addEdgeProblems(judged, source, target, request, found);
+  if (exit) addExitProblems(judged, exit, request, found);
+  addEntryProblems(judged, target, found);
   const gates = gatesOn(pinned, source.id, to);
-  for (const gate of gates) addGateProblem(moment, to, gate, found);
-  const backpack = { ...moment.backpack, ...filled(moment.fruit) };
+  for (const gate of gates) addGateProblem(judged, to, gate, found);
+  const backpack = { ...judged.backpack, ...filled(judged.fruit) };
   const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
-  addContextProblems(target, contextFor(target, carried, {}, { [source.id]: moment.fruit }).missing, found);
+  addContextProblems(target, contextFor(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
     found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
   return found;
@@ -105,7 +105,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
  * is taken, if known
  */
 function addEdgeProblems(
-  moment: Moment,
+  judged: JudgedState,
   source: PeripheralSpec,
   target: PeripheralSpec,
   request: RequestOf<'hop'>,
@@ -121,7 +121,7 @@ function addEdgeProblems(
   );
   const opening = source.exits.filter(({ opens }) => admits && opens.some(({ to }) => to === target.id));
   const exit =
-    name === undefined ? impliedExit(moment, opening, request) : source.exits.find((one) => one.name === name);
+    name === undefined ? impliedExit(judged, opening, request) : source.exits.find((one) => one.name === name);
   const refused = (code: RuleProblem['code'], message: string) => {
     const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
     found.push(problem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
@@ -137,10 +137,10 @@ function addEdgeProblems(
  * The exit that a hop takes if it names none: of the exits whose requirements hold now (of all, if none do), the one
  * that the reason names, then `user-request` for the operator, then `hop-<target>`, then the only one.
  */
-function impliedExit(moment: Moment, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
+function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
   const open = opening.filter((exit) => {
     const problems: RuleProblem[] = [];
-    addExitProblems(moment, exit, { ...request, reason: 'any' }, problems);
+    addExitProblems(judged, exit, { ...request, reason: 'any' }, problems);
     return problems.length === 0;
   });
   const left = open.length > 0 ? open : opening;
@@ -154,22 +154,22 @@ function impliedExit(moment: Moment, opening: readonly Exit[], request: RequestO
   return first ?? (left.length === 1 ? left[0] : undefined);
 }
 
-function addExitProblems(moment: Moment, exit: Exit, { reason, by, to }: RequestOf<'hop'>, found: RuleProblem[]): void {
+function addExitProblems(judged: JudgedState, exit: Exit, { reason, by, to }: RequestOf<'hop'>, found: RuleProblem[]): void {
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
     found.push(problem('exit-not-met', 'exit', constraint, message, about));
   if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'there is no reason');
-  if (implies && moment.fruit[implies.field] !== implies.value)
-    unmet(`${name}: ${implies.field} is ${implies.value}`, `${implies.field} is ${show(moment.fruit[implies.field])}`);
+  if (implies && judged.fruit[implies.field] !== implies.value)
+    unmet(`${name}: ${implies.field} is ${implies.value}`, `${implies.field} is ${show(judged.fruit[implies.field])}`);
   if (name === 'user-request' && by !== 'operator') unmet('user-request: by the operator', `it was taken by the ${by}`);
   const when = opens.find((open) => open.to === to)?.when ?? null;
-  if (when !== null && !ruleHolds(moment, when))
+  if (when !== null && !ruleHolds(judged, when))
     unmet(`${name} → ${to} when ${when}`, 'the rule did not hold', NEEDS_HISTORY);
 }
 
 /** Judges the mode and the peripheral's entry: the requester, the source and the conditions. */
-export function addEntryProblems(moment: Moment, target: PeripheralSpec, found: RuleProblem[]): void {
-  const { state, by, visit } = moment;
+export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, found: RuleProblem[]): void {
+  const { state, by, visit } = judged;
   const { id, agents, entry } = target;
   const { mode, agent, pinned } = state;
   const allowed = pinned.specs.modeGate && mode ? pinned.specs.modeGate.peripherals[mode] : null;
@@ -179,26 +179,26 @@ export function addEntryProblems(moment: Moment, target: PeripheralSpec, found: 
   }
   if (agents !== null && !agents.includes(agent))
     found.push(problem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
-  if (!entry.sources.some((source) => sourceApplies(source, moment))) {
+  if (!entry.sources.some((source) => sourceApplies(source, judged))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
     const constraint = `entry: ${entry.sources.map(entrySourceName).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
     found.push(problem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
   }
   const onRequest = entry.sources.some(({ kind }) => kind === 'agent-request');
-  if (visit && onRequest && by === 'agent' && !atNaturalClose(moment)) {
+  if (visit && onRequest && by === 'agent' && !atNaturalClose(judged)) {
     const message = `${id} was entered with nothing done since the last review`;
     found.push(problem('entry-not-met', 'entry', 'agent-request: at a natural close', message, NEEDS_HISTORY));
   }
   for (const name of entry.conditions) {
-    if (conditionHolds(moment, name)) continue;
+    if (conditionHolds(judged, name)) continue;
     const message = `${id} was entered while it did not hold`;
     found.push(problem('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY));
   }
 }
 
-function sourceApplies(source: EntrySource, moment: Moment): boolean {
-  const { state, visit, by } = moment;
+function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
+  const { state, visit, by } = judged;
   switch (source.kind) {
     case 'default':
       return !wasVisited(state);
@@ -209,7 +209,7 @@ function sourceApplies(source: EntrySource, moment: Moment): boolean {
     case 'user-request':
       return by === 'operator';
     case 'agent-request':
-      return visit !== null && by === 'agent' && atNaturalClose(moment);
+      return visit !== null && by === 'agent' && atNaturalClose(judged);
     case 'session-close':
       return wasVisited(state) && visit === null;
     default:
@@ -238,17 +238,17 @@ export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: st
   return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
 }
 
-export function addGateProblem(moment: Moment, to: string, gate: GateRule, found: RuleProblem[]): void {
+export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, found: RuleProblem[]): void {
   const shut = (message: string) =>
     found.push(problem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY));
   switch (gate.kind) {
     case 'approval':
       return;
     case 'when':
-      if (!ruleHolds(moment, gate.cel)) shut('the rule did not hold');
+      if (!ruleHolds(judged, gate.cel)) shut('the rule did not hold');
       return;
     case 'pattern': {
-      const status = own(moment.state.patterns, gate.pattern);
+      const status = own(judged.state.patterns, gate.pattern);
       const open = gate.is === 'held' ? status === 'held' : status !== undefined;
       if (!open) shut(`the outcome of the pattern is ${status ?? 'nothing'}`);
       return;

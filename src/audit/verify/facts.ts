@@ -1,6 +1,6 @@
 import type { Json } from '../../spec/types.ts';
 import { type Fields, fieldsOf, sameJson, show } from '../rules/json.ts';
-import { atNaturalClose, conditionHolds, type Moment, ruleHolds, wasVisited } from '../rules/moment.ts';
+import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditReport } from './report.ts';
 
@@ -12,19 +12,19 @@ interface Decided {
   readonly summary?: string | null;
 }
 
-/** The facts that an entry of this moment must hold. */
-function factsOf(moment: Moment, { conditions = [], when = [], approved = false, summary = null }: Decided): Fields {
-  const { state, by, visit, fruit } = moment;
+/** The facts that an entry must hold if it is judged by this state. */
+function factsOf(judged: JudgedState, { conditions = [], when = [], approved = false, summary = null }: Decided): Fields {
+  const { state, by, visit, fruit } = judged;
   return {
     by,
     source: visit?.peripheral ?? null,
     agent: state.agent,
     firstVisit: !wasVisited(state),
     atSessionClose: wasVisited(state) && visit === null,
-    naturalClose: atNaturalClose(moment),
+    naturalClose: atNaturalClose(judged),
     fruit: { ...fruit },
-    conditions: Object.fromEntries(conditions.map((name) => [name, conditionHolds(moment, name)])),
-    when: Object.fromEntries(when.map((cel) => [cel, ruleHolds(moment, cel)])),
+    conditions: Object.fromEntries(conditions.map((name) => [name, conditionHolds(judged, name)])),
+    when: Object.fromEntries(when.map((cel) => [cel, ruleHolds(judged, cel)])),
     approved,
     summary,
     patterns: { ...state.patterns },
@@ -32,9 +32,9 @@ function factsOf(moment: Moment, { conditions = [], when = [], approved = false,
 }
 
 /** The facts in an entry are claims: each must equal the value that the earlier entries give. */
-export function checkFacts(claimed: Fields | null, moment: Moment, decided: Decided, report: AuditReport): void {
+export function checkFacts(claimed: Fields | null, judged: JudgedState, decided: Decided, report: AuditReport): void {
   const given = fieldsOf(claimed as Json);
-  const facts = factsOf(moment, decided);
+  const facts = factsOf(judged, decided);
   for (const name of new Set([...Object.keys(facts), ...Object.keys(given)]))
     if (!sameJson(given[name], facts[name]))
       report.violation(

@@ -1,6 +1,6 @@
 import type { ModeBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { momentNow } from '../rules/moment.ts';
+import { judgedNow } from '../rules/judged-state.ts';
 import { checkFacts } from './facts.ts';
 import type { Visiting } from './visit.ts';
 
@@ -28,5 +28,5 @@ export function checkMode({ state, report, approvals, at }: Visiting, body: Mode
   });
   const approved = how === 'transition' && transition?.approval === 'operator';
   const decided = { approved, summary: how === 'transition' ? summary : null };
-  checkFacts(body.facts, momentNow(state, by), decided, report);
+  checkFacts(body.facts, judgedNow(state, by), decided, report);
 }

@@ -1,7 +1,7 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { disciplineOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { wasVisited } from '../rules/moment.ts';
+import { wasVisited } from '../rules/judged-state.ts';
 import type { AuditState } from '../rules/state.ts';
 
 const ADVANCES: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];

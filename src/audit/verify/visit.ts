@@ -4,7 +4,7 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import { fits, sameJson, show } from '../rules/json.ts';
-import { type Moment, momentNow } from '../rules/moment.ts';
+import { type JudgedState, judgedNow } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 import { contextFor, contextRule, gatesOn, withoutState } from '../rules/visit.ts';
@@ -51,8 +51,8 @@ export function checkStart({ state, report, approvals, shipping, at }: Visiting,
     approvals.checkContext(context);
     return;
   }
-  const moment = { ...momentNow(state, by), visit: null };
-  checkFacts(body.facts, moment, { conditions: target.entry.conditions }, report);
+  const judged = { ...judgedNow(state, by), visit: null };
+  checkFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
 }
 
 /** Checks that a recorded fruit holds every observed field with its type. Values are judged as in a request. */
@@ -117,10 +117,10 @@ export function checkHop({ state, report, approvals, at }: Visiting, body: HopBo
   if (!opens || !target) return;
   const gates = gatesOn(state.pinned, from, to);
   const when = [opens.when, ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : null))];
-  const moment: Moment = { ...leaving, state, by };
+  const judged: JudgedState = { ...leaving, state, by };
   checkFacts(
     body.facts,
-    moment,
+    judged,
     {
       conditions: target.entry.conditions,
       when: when.filter((cel) => cel !== null),

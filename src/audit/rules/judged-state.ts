@@ -3,27 +3,27 @@ import { checkOf } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
 import { celHolds } from './cel.ts';
 import type { Fields } from './json.ts';
-import { type AuditState, type Departure, testsOf } from './state.ts';
+import { type AuditState, type LeftVisit, testsOf } from './state.ts';
 
-/** The principal of a request and the facts that rules read. For a hop it is the moment before the stop. */
-export interface Moment extends Departure {
+/** The state that a request is judged by, and its principal. For a hop: the state before the stop of the visit. */
+export interface JudgedState extends LeftVisit {
   readonly state: AuditState;
   readonly by: Principal;
 }
 
-/** The moment of a request that leaves no visit: a start, or a change of mode. */
-export const momentNow = (state: AuditState, by: Principal): Moment => {
+/** The state for a request that leaves no visit: a start, or a change of mode. */
+export const judgedNow = (state: AuditState, by: Principal): JudgedState => {
   const { visit, backpack, successes } = state;
   return { state, by, visit, fruit: {}, backpack, successes };
 };
 
 /** True if a step succeeded since the last review and none is running. */
-export const atNaturalClose = ({ state, successes }: Moment): boolean => successes > 0 && state.pending === null;
+export const atNaturalClose = ({ state, successes }: JudgedState): boolean => successes > 0 && state.pending === null;
 
 export const wasVisited = ({ visits }: AuditState): boolean => Object.keys(visits).length > 0;
 
 /** @param args those of a call, for a rule about one */
-export function ruleHolds({ state, visit, fruit, backpack }: Moment, cel: string, args: Fields = {}): boolean {
+export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: string, args: Fields = {}): boolean {
   const peripheral = visit?.peripheral ?? null;
   const { agent, steps, denials, mode, visits } = state;
   return celHolds(cel, {
@@ -44,10 +44,10 @@ export function ruleHolds({ state, visit, fruit, backpack }: Moment, cel: string
   });
 }
 
-export function conditionHolds(moment: Moment, name: string): boolean {
-  if (name === TESTS_PASSED) return testsOf(moment.state).passed;
-  const check = checkOf(moment.state.pinned.specs, name);
-  if (check !== undefined) return moment.state.checks.has(check);
-  const rule = own(moment.state.pinned.specs.conditions, name);
-  return rule !== undefined && ruleHolds(moment, rule);
+export function conditionHolds(judged: JudgedState, name: string): boolean {
+  if (name === TESTS_PASSED) return testsOf(judged.state).passed;
+  const check = checkOf(judged.state.pinned.specs, name);
+  if (check !== undefined) return judged.state.checks.has(check);
+  const rule = own(judged.state.pinned.specs.conditions, name);
+  return rule !== undefined && ruleHolds(judged, rule);
 }

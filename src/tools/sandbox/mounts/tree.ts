@@ -16,7 +16,7 @@ import { withoutCredentials } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { openGit, type RepositoryFolders } from './open-git.ts';
-import { type QuietFindings, quietFolder, searchQuiet } from './quiet-folders.ts';
+import { type SearchFindings, cachedFolder, searchCached } from './cached-search.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */
@@ -40,7 +40,7 @@ export interface TreeScan {
 }
 
 /** A git folder outside of the root. */
-export interface OuterGit extends Pick<QuietFindings, 'hits' | 'repositories'> {
+export interface OuterGit extends Pick<SearchFindings, 'hits' | 'repositories'> {
   /** Absolute; the paths of the findings are relative to it. */
   readonly folder: string;
   readonly repository: RepositoryFolders;
@@ -102,12 +102,12 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory()) continue;
-      const quiet = quietFolder(path, entry.name, isGit);
-      if (quiet) note(searchQuiet(root, quiet, masks, masked));
+      const cached = cachedFolder(path, entry.name, isGit);
+      if (cached) note(searchCached(root, cached, masks, masked));
       else walk(path, free);
     }
   };
-  const note = ({ hits, repositories, stores, gitFiles, folders }: QuietFindings) => {
+  const note = ({ hits, repositories, stores, gitFiles, folders }: SearchFindings) => {
     for (const hit of hits) cover(hit.path, hit.entry);
     // Added one by one: a folder of packages may be too long for spread arguments.
     for (const each of folders) found.folders.push(each);
@@ -283,7 +283,7 @@ function searchOuterGit(root: string, masks: readonly string[], masked: (path: s
   const topmost = outer.filter((folder) => !outer.some((other) => other !== folder && isWithin(other, folder)));
   return topmost.map((folder) => {
     const isHidden = (path: string, entry?: Dirent) => entry?.isSocket() === true || masked(`.git/${path}`);
-    const { hits, repositories } = searchQuiet(folder, { path: '', names: 'paths' }, masks, isHidden);
+    const { hits, repositories } = searchCached(folder, { path: '', names: 'paths' }, masks, isHidden);
     return { folder, repository, hits, repositories: repositories.filter((path) => path !== '') };
   });
 }

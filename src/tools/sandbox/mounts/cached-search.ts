@@ -18,7 +18,7 @@ interface Hit {
  */
 type Names = 'paths' | 'objects' | 'branches';
 
-interface QuietFolder {
+interface CachedFolder {
   readonly path: string;
   readonly names: Names;
 }
@@ -28,13 +28,13 @@ interface Listing {
   readonly stamp: bigint | null;
   readonly names: Names;
   readonly hits: readonly Hit[];
-  readonly folders: readonly QuietFolder[];
+  readonly folders: readonly CachedFolder[];
   readonly kind: 'repository' | 'store' | 'other';
   readonly hasGitFile: boolean;
 }
 
 /** Findings of a search, with paths relative to its base. */
-export interface QuietFindings {
+export interface SearchFindings {
   readonly hits: readonly Hit[];
   readonly repositories: readonly string[];
   readonly stores: readonly string[];
@@ -51,7 +51,7 @@ const NAMES_IN_GIT: { readonly [name: string]: Names } = { objects: 'objects', r
  *
  * @param inGit the folder lies in a git folder
  */
-export function quietFolder(path: string, name: string, inGit: boolean): QuietFolder | null {
+export function cachedFolder(path: string, name: string, inGit: boolean): CachedFolder | null {
   if (inGit && isGitOwnFolder(name)) return { path, names: NAMES_IN_GIT[name] ?? 'paths' };
   return name === 'node_modules' ? { path, names: 'paths' } : null;
 }
@@ -61,16 +61,16 @@ type IsMasked = (path: string, entry?: Dirent) => boolean;
 const known = new WeakMap<readonly string[], Map<string, Listing>>();
 
 /**
- * The masked paths and the repositories in a quiet folder. A folder in it is read again only if its state differs.
+ * The masked paths and the repositories in a cached folder. A folder in it is read again only if its state differs.
  *
  * @param masks identifies the patterns of `masked`
  */
-export function searchQuiet(
+export function searchCached(
   base: string,
-  start: QuietFolder,
+  start: CachedFolder,
   masks: readonly string[],
   masked: IsMasked,
-): QuietFindings {
+): SearchFindings {
   const listings = known.get(masks) ?? new Map<string, Listing>();
   known.set(masks, listings);
   const found = {
@@ -98,7 +98,7 @@ const under = (folder: string, name: string): string => (folder === '' ? name : 
 
 function list(
   base: string,
-  { path: folder, names }: QuietFolder,
+  { path: folder, names }: CachedFolder,
   masked: IsMasked,
   listings: Map<string, Listing>,
 ): Listing {
@@ -109,7 +109,7 @@ function list(
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return { stamp: null, names, hits: [], folders: [], kind: 'other', hasGitFile: false };
   const hits: Hit[] = [];
-  const folders: QuietFolder[] = [];
+  const folders: CachedFolder[] = [];
   const entries = readFolder(path);
   if (entries.length === 0 && isUnlistable(path)) hits.push({ path: folder, entry: stat });
   const isGit = isGitPlace(path, entries);
@@ -121,7 +121,7 @@ function list(
     else if (isHidden || (isGit && isGitCredential(entry.name))) hits.push({ path: inner, entry });
     else if (entry.isDirectory())
       folders.push(
-        (isGit ? quietFolder(inner, entry.name, true) : null) ?? {
+        (isGit ? cachedFolder(inner, entry.name, true) : null) ?? {
           path: inner,
           names: names === 'branches' && !isGit ? 'branches' : 'paths',
         },

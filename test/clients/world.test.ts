@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findProgram } from '../../src/base/process.ts';
-import { agentAtDesk, joeInEmacs, type Somebody, scriptedJoe } from '../../src/cli/world/story-people.ts';
+import { agentAtDesk, joeInEmacs, type Participant, scriptedJoe } from '../../src/cli/world/story-participants.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -54,7 +54,7 @@ async function people(root: string, env: { readonly [name: string]: string }) {
   const helper = await openSession({ root, agent: 'helper', store, specs });
   await helper.start('desk');
   const knows = `The ${hint}.`;
-  const joe: Somebody =
+  const joe: Participant =
     findProgram('emacs', process.env['PATH']) !== null
       ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, tell: () => {} }, knows)
       : await scriptedJoe(store, knows);

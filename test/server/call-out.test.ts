@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { ownCommand } from '../../src/cli/world/story-people.ts';
+import { ownCommand } from '../../src/cli/world/story-participants.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import type { Served } from './kit.ts';
 import { midGame } from './mid-game.ts';

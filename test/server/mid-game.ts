@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { ownCommand } from '../../src/cli/world/story-people.ts';
+import { ownCommand } from '../../src/cli/world/story-participants.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { acceptConfig } from '../../src/project/trust.ts';
 import { serveWorld as serveHouse } from '../../src/world/serve/server.ts';

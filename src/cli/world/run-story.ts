@@ -18,10 +18,10 @@ import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
 import type { Io } from '../io.ts';
-import { overCommandLine, overRest } from './bare-connections.ts';
-import { bareSession } from './bare-session.ts';
-import { liveStory, type StoryEnd } from './story-life.ts';
-import { agentAtDesk, joeInEmacs, ownCommand, type Somebody, scriptedJoe } from './story-people.ts';
+import { overCommandLine, overRest } from './data-connections.ts';
+import { dataSession } from './data-session.ts';
+import { playStory, type StoryEnd } from './story-agent.ts';
+import { agentAtDesk, joeInEmacs, ownCommand, type Participant, scriptedJoe } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
@@ -60,7 +60,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
   const folder = ensureStateDir(root, env);
   const store = openEvidenceFile(evidenceFileIn(folder), 'create');
   const knows = `The ${hint}.`;
-  const others: Somebody[] = [];
+  const others: Participant[] = [];
   try {
     const specs = await specsFor(
       server
@@ -83,7 +83,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
       await opened.detach();
       wired = await overStdio(recorded, { root, env });
     }
-    const end = await liveStory(wired.session, {
+    const end = await playStory(wired.session, {
       tell,
       async asked() {
         if (server) {
@@ -139,7 +139,7 @@ async function sessionFor(
   if (agent !== 'rest' && agent !== 'cli') return here;
   await opened.detach();
   const place = { session: opened.id, root, env };
-  return bareSession(here, agent === 'rest' ? await overRest(place) : await overCommandLine(place));
+  return dataSession(here, agent === 'rest' ? await overRest(place) : await overCommandLine(place));
 }
 
 interface Wired {

@@ -11,14 +11,14 @@ import type { Session } from '../../session/session.ts';
 type Environment = { readonly [name: string]: string | undefined };
 
 /** A participant that answers messages until the story ends. */
-export interface Somebody {
+export interface Participant {
   readonly ended: () => Promise<void>;
 }
 
 const LOOK_MS = 25;
 
 /** Joe, played by a script: he answers each message with his knowledge, over the inbox that Emacs also uses. */
-export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Somebody> {
+export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Participant> {
   await messages!.addPerson('joe');
   return looking(async () => {
     for (const { id, from } of await messages!.inbox('person:joe', { unread: true })) {
@@ -30,7 +30,7 @@ export async function scriptedJoe({ messages }: EvidenceStore, knows: string): P
 }
 
 /** An agent with its own session, which answers whistles by its tool `bell`. */
-export const agentAtDesk = (session: Session, knows: string): Somebody =>
+export const agentAtDesk = (session: Session, knows: string): Participant =>
   looking(async () => {
     const inbox = await session.inbox();
     if (!inbox.ok) return;
@@ -41,7 +41,7 @@ export const agentAtDesk = (session: Session, knows: string): Somebody =>
     }
   });
 
-function looking(look: () => Promise<void>): Somebody {
+function looking(look: () => Promise<void>): Participant {
   let ended = false;
   const work = (async () => {
     while (!ended) {
@@ -67,7 +67,7 @@ export function ownCommand(): readonly string[] {
 export async function joeInEmacs(
   { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
   knows: string,
-): Promise<Somebody> {
+): Promise<Participant> {
   await store.messages!.addPerson('joe');
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
   const script = join(folder, 'joe.el');

@@ -19,7 +19,7 @@ export interface StoryEnd {
  * A scripted agent: it enters a house whose goal only a person knows, looks around, asks another agent by a whistle and
  * the person by a bell, hops out, gets the answer in chat, comes back to the same game, wins, and reflects.
  */
-export async function liveStory(session: RecordedSession, { tell, asked }: StoryHooks): Promise<StoryEnd> {
+export async function playStory(session: RecordedSession, { tell, asked }: StoryHooks): Promise<StoryEnd> {
   const turns = textTurns(session, { record: session });
   let commands = 0;
   /** All answers to the agent: the person's answer may arrive with any of them. */

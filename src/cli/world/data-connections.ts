@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { quote } from '../../adapters/text-turns.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Io } from '../io.ts';
-import type { BareAnswer, BareConnection } from './bare-session.ts';
-import { ownCommand } from './story-people.ts';
+import type { DataAnswer, DataConnection } from './data-session.ts';
+import { ownCommand } from './story-participants.ts';
 
 interface Place {
   readonly session: string;
@@ -14,7 +14,7 @@ interface Place {
 }
 
 /** The session over the HTTP API, with the token of its agent. The server ends with the connection. */
-export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>): Promise<BareConnection> {
+export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>): Promise<DataConnection> {
   const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
     import('../../daemon/session-host.ts'),
     import('../../server/http-server.ts'),
@@ -47,7 +47,7 @@ export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>)
 }
 
 /** The session in a separate process, `hopgate shell --json`: reads lines, and writes one JSON object per line. */
-export async function overCommandLine({ session, root, env }: Place): Promise<BareConnection> {
+export async function overCommandLine({ session, root, env }: Place): Promise<DataConnection> {
   const [command = '', ...args] = ownCommand();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
     env: env as NodeJS.ProcessEnv,
@@ -70,9 +70,9 @@ export async function overCommandLine({ session, root, env }: Place): Promise<Ba
   await answer();
   return {
     step: (tool, given) =>
-      type<BareAnswer>([tool, ...Object.entries(given).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
+      type<DataAnswer>([tool, ...Object.entries(given).map(([name, value]) => `${name}=${word(value)}`)].join(' ')),
     hop: ({ hop, exit, reason }) =>
-      type<BareAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
+      type<DataAnswer>(`hop ${hop}${exit === undefined ? '' : ` --exit ${exit}`} --reason ${word(reason)}`),
     status: () => type('status'),
     inbox: async () => (await type<{ messages: never[] }>('inbox')).messages,
     // The shell acknowledges the messages that it prints.

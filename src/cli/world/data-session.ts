@@ -7,7 +7,7 @@ import type { Message } from '../../ports/message-store.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The answer to a step or a hop, as the HTTP API and `hopgate shell --json` send it. */
-export type BareAnswer =
+export type DataAnswer =
   | { readonly ok: false; readonly denial: Denial }
   | {
       readonly ok: true;
@@ -17,9 +17,9 @@ export type BareAnswer =
     };
 
 /** A connection that returns only data, without texts for a model. */
-export interface BareConnection {
-  step(tool: string, args: { readonly [name: string]: Json }): Promise<BareAnswer>;
-  hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<BareAnswer>;
+export interface DataConnection {
+  step(tool: string, args: { readonly [name: string]: Json }): Promise<DataAnswer>;
+  hop(hop: { readonly hop: string; readonly exit?: string; readonly reason: string }): Promise<DataAnswer>;
   status(): ReturnType<AgentSession['status']>;
   /** The messages that are not acknowledged. */
   inbox(): Promise<readonly Message[]>;
@@ -27,10 +27,10 @@ export interface BareConnection {
   close(): Promise<void>;
 }
 
-/** A session over a {@link BareConnection}: the agent's program itself builds the texts from the data. */
-export function bareSession(
+/** A session over a {@link DataConnection}: the agent's program itself builds the texts from the data. */
+export function dataSession(
   { id, allTools }: Pick<AgentSession, 'id' | 'allTools'>,
-  connection: BareConnection,
+  connection: DataConnection,
 ): AgentSession {
   let shown: readonly string[] = [];
   const place = async (): Promise<string> => JSON.stringify(await connection.status(), null, 2);
@@ -42,7 +42,7 @@ export function bareSession(
     if (name === 'status') return arrived();
     const answer =
       name === 'hop'
-        ? await connection.hop(input as Parameters<BareConnection['hop']>[0])
+        ? await connection.hop(input as Parameters<DataConnection['hop']>[0])
         : await connection.step(name, input as { [name: string]: Json });
     if (!answer.ok) {
       const { denial } = answer;

@@ -9,7 +9,7 @@ import { EVENT_ROUTES } from './routes/events.ts';
 import { EVIDENCE_ROUTES } from './routes/evidence.ts';
 import { GRANT_ROUTES } from './routes/grants.ts';
 import { MESSAGE_ROUTES } from './routes/messages.ts';
-import { MOVE_ROUTES } from './routes/moves.ts';
+import { CALL_ROUTES } from './routes/session-calls.ts';
 import { PAGE_ROUTES } from './routes/page.ts';
 import { SESSION_MESSAGE_ROUTES } from './routes/session-messages.ts';
 import { SESSION_ROUTES } from './routes/sessions.ts';
@@ -20,7 +20,7 @@ import { VIEW_ROUTES } from './routes/view.ts';
 export const ROUTES: readonly HttpRoute[] = [
   ...ABOUT_ROUTES,
   ...SESSION_ROUTES,
-  ...MOVE_ROUTES,
+  ...CALL_ROUTES,
   ...EVIDENCE_ROUTES,
   ...APPROVAL_ROUTES,
   ...GRANT_ROUTES,

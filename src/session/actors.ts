@@ -5,7 +5,7 @@ import type { Entry } from '../evidence/entry.ts';
 import type { RequirementFacts } from '../gate/requirements/requirement.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { type MachineMove, movesOf } from './state/moves.ts';
+import { type MachineEvent, machineEventsOf } from './state/machine-events.ts';
 import type { SessionState } from './state/state.ts';
 
 /** Called with each entry that became durable, and the states before and after it. */
@@ -48,7 +48,7 @@ export function startActors(
     hopGraph: start(hopGraph, state.hopGraph),
     visit: visited && state.lifecycle ? start(visited, state.lifecycle) : null,
   };
-  const send = ({ machine, type, facts }: MachineMove, entry: Entry): void => {
+  const send = ({ machine, type, facts }: MachineEvent, entry: Entry): void => {
     const actor = actors[ROLES[machine]];
     const event = { type, ...(facts ? { facts: facts as unknown as RequirementFacts } : {}), entry: entry.id };
     if (!actor) return;
@@ -61,7 +61,7 @@ export function startActors(
     if (!body) return;
     const entered = body.event === 'start' ? lifecycle[body.peripheral] : undefined;
     if (entered) actors.visit = start(entered, 'idle');
-    const moves = movesOf(body, before);
+    const moves = machineEventsOf(body, before);
     for (const move of moves) send(move, entry);
     for (const { machine } of moves) {
       const value = actors[ROLES[machine]]?.getSnapshot().value ?? after[machine];

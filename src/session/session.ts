@@ -13,7 +13,7 @@ import type { SessionActors } from './actors.ts';
 import { changeMode } from './calls/change-mode.ts';
 import { close } from './calls/close.ts';
 import { type DelegateOptions, delegate } from './calls/delegate.ts';
-import { type ModeOptions, type StepCall, stepRequest } from './calls/move-requests.ts';
+import { type ModeOptions, type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { operatorActs, recordNote } from './calls/operator-acts.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';

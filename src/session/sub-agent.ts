@@ -3,7 +3,7 @@ import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.
 import type { Denial } from '../gate/denial.ts';
 import { own } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
-import { type StepCall, stepRequest } from './calls/move-requests.ts';
+import { type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { internalsOf, type Session } from './session.ts';
 import type { Delegation } from './state/state.ts';
 

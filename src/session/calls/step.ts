@@ -13,7 +13,7 @@ import { trustedReportOf } from '../state/observe.ts';
 import { onOneTree } from '../state/test-tree.ts';
 import type { GivenApproval } from './approve.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
-import { type StepCall, stepRequest } from './move-requests.ts';
+import { type StepCall, stepRequest } from './gate-requests.ts';
 import { keepOutcome, runTool } from './run-tool.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { releaseFor, workingTree } from './working-tree.ts';

@@ -7,8 +7,8 @@ import type { HopResult, StartResult, StopResult } from '../results.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { statusOf } from '../status.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
-import { hopBodies, startBody, stopBody } from './move-bodies.ts';
-import { asFruit, hopRequest } from './move-requests.ts';
+import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
+import { asFruit, hopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { treeFor } from './working-tree.ts';
 

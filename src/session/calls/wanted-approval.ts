@@ -5,7 +5,7 @@ import type { Mode } from '../../spec/types.ts';
 import { asText } from '../as-json.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { type DelegateOptions, delegateRequest } from './delegate.ts';
-import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './move-requests.ts';
+import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopRequestFor } from './visit.ts';
 import { treeFor } from './working-tree.ts';

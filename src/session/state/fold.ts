@@ -14,7 +14,7 @@ import { own } from '../../spec/names.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { countFiles } from './count-files.ts';
-import { movesOf } from './moves.ts';
+import { machineEventsOf } from './machine-events.ts';
 import { changedPaths, NOTHING_OBSERVED, observeStep, testRuns, trustedReportOf } from './observe.ts';
 import type { SessionFacts, SessionState, VisitState } from './state.ts';
 
@@ -65,7 +65,7 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
     throw new FoldError(`entry ${entry.seq} starts "${body.peripheral}", which its spec does not have`);
   const moved = { mode: state.mode, hopGraph: state.hopGraph, lifecycle: state.lifecycle };
   if (body.event === 'start') moved.lifecycle = visit!.initial;
-  for (const { machine, type, facts } of movesOf(body, state)) {
+  for (const { machine, type, facts } of machineEventsOf(body, state)) {
     const table = machine === 'mode' ? tables.modeGate : machine === 'hopGraph' ? tables.hopGraph : visit;
     const at = moved[machine];
     const event = facts ? { type, facts: facts as unknown as RequirementFacts } : { type };

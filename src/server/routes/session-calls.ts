@@ -178,4 +178,4 @@ const reflect = route('POST /v1/sessions/{session}/reflect', {
   },
 });
 
-export const MOVE_ROUTES: readonly HttpRoute[] = [start, step, hop, mode, stop, note, close, resume, reflect];
+export const CALL_ROUTES: readonly HttpRoute[] = [start, step, hop, mode, stop, note, close, resume, reflect];

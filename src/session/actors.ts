@@ -5,7 +5,7 @@ import type { Entry } from '../evidence/entry.ts';
 import type { RequirementFacts } from '../gate/requirements/requirement.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { type MachineEvent, machineEventsOf } from './state/machine-events.ts';
+import { type AddressedEvent, machineEventsOf } from './state/machine-events.ts';
 import type { SessionState } from './state/state.ts';
 
 /** Called with each entry that became durable, and the states before and after it. */
@@ -48,7 +48,7 @@ export function startActors(
     hopGraph: start(hopGraph, state.hopGraph),
     visit: visited && state.lifecycle ? start(visited, state.lifecycle) : null,
   };
-  const send = ({ machine, type, facts }: MachineEvent, entry: Entry): void => {
+  const send = ({ machine, type, facts }: AddressedEvent, entry: Entry): void => {
     const actor = actors[ROLES[machine]];
     const event = { type, ...(facts ? { facts: facts as unknown as RequirementFacts } : {}), entry: entry.id };
     if (!actor) return;

@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { own } from '../../spec/names.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type CelFacts, celText, celTree, celValue } from '../rules/cel.ts';
+import { type CelValues, celText, celTree, celValue } from '../rules/cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
 export interface Known {
@@ -78,7 +78,7 @@ interface Comparison {
 class Rule {
   readonly #rule: ASTNode;
   readonly #place: PeripheralSpec | undefined;
-  readonly #fixed: CelFacts;
+  readonly #fixed: CelValues;
   /** The values to try of each term, by its text. */
   readonly #domains = new Map<string, readonly unknown[]>();
   readonly #values = new Map<string, unknown>();
@@ -125,7 +125,7 @@ class Rule {
 
   #isFixed(node: ASTNode): boolean {
     const fact = factOf(node);
-    if (fact) return fact.name in (this.#fixed[fact.root as keyof CelFacts] ?? {});
+    if (fact) return fact.name in (this.#fixed[fact.root as keyof CelValues] ?? {});
     return node.op !== 'id' && partsOf(node).every((part) => this.#isFixed(part));
   }
 

@@ -20,7 +20,7 @@ const environment = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits',
 const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 
 /** The facts of a rule by name; an absent one cannot be read. */
-export type CelFacts = { readonly [root in keyof CelVariables]?: Fields };
+export type CelValues = { readonly [root in keyof CelVariables]?: Fields };
 
 function parse(rule: string): ReturnType<typeof environment.parse> {
   const known = parsed.get(rule) ?? environment.parse(rule);
@@ -32,7 +32,7 @@ function parse(rule: string): ReturnType<typeof environment.parse> {
 export const celHolds = (rule: string, variables: CelVariables): boolean => celValue(rule, variables) === true;
 
 /** The value of an expression in CEL; undefined if it cannot be evaluated. */
-export function celValue(expression: string, facts: CelFacts): unknown {
+export function celValue(expression: string, facts: CelValues): unknown {
   try {
     return parse(expression)(asCel({ ...facts } as unknown as Json) as object);
   } catch {

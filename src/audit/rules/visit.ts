@@ -154,7 +154,12 @@ function impliedExit(judged: JudgedState, opening: readonly Exit[], request: Req
   return first ?? (left.length === 1 ? left[0] : undefined);
 }
 
-function addExitProblems(judged: JudgedState, exit: Exit, { reason, by, to }: RequestOf<'hop'>, found: RuleProblem[]): void {
+function addExitProblems(
+  judged: JudgedState,
+  exit: Exit,
+  { reason, by, to }: RequestOf<'hop'>,
+  found: RuleProblem[],
+): void {
   const { name, implies, opens } = exit;
   const unmet = (constraint: string, message: string, about = {}) =>
     found.push(problem('exit-not-met', 'exit', constraint, message, about));

@@ -13,7 +13,10 @@ interface Decided {
 }
 
 /** The facts that an entry must hold if it is judged by this state. */
-function factsOf(judged: JudgedState, { conditions = [], when = [], approved = false, summary = null }: Decided): Fields {
+function factsOf(
+  judged: JudgedState,
+  { conditions = [], when = [], approved = false, summary = null }: Decided,
+): Fields {
   const { state, by, visit, fruit } = judged;
   return {
     by,

@@ -3,21 +3,21 @@ import type { Json } from '../../spec/types.ts';
 import type { SessionState } from './state.ts';
 
 /** An event for one of a session's machines, derived from an entry. */
-export interface MachineEvent {
+export interface AddressedEvent {
   readonly machine: 'mode' | 'hopGraph' | 'lifecycle';
   readonly type: string;
   readonly facts?: Json | null;
 }
 
 /** The machine events of an entry, in order; none if the entry causes no transition. Pure. */
-export function machineEventsOf(body: Body, { lifecycle }: Pick<SessionState, 'lifecycle'>): readonly MachineEvent[] {
+export function machineEventsOf(body: Body, { lifecycle }: Pick<SessionState, 'lifecycle'>): readonly AddressedEvent[] {
   switch (body.event) {
     case 'mode':
       return [{ machine: 'mode', type: body.how === 'transition' ? `to.${body.to}` : body.how, facts: body.facts }];
     case 'hop':
       return [{ machine: 'hopGraph', type: `${body.exit}.${body.to}`, facts: body.facts }];
     case 'start': {
-      const entered: MachineEvent = { machine: 'hopGraph', type: `start.${body.peripheral}`, facts: body.facts };
+      const entered: AddressedEvent = { machine: 'hopGraph', type: `start.${body.peripheral}`, facts: body.facts };
       return [...(body.facts === null ? [] : [entered]), { machine: 'lifecycle', type: 'start' }];
     }
     case 'stop': {
@@ -30,7 +30,7 @@ export function machineEventsOf(body: Body, { lifecycle }: Pick<SessionState, 'l
     }
     case 'step':
     case 'intent': {
-      const step: MachineEvent = { machine: 'lifecycle', type: 'step' };
+      const step: AddressedEvent = { machine: 'lifecycle', type: 'step' };
       return lifecycle === 'interrupted' ? [{ machine: 'lifecycle', type: 'resume' }, step] : [step];
     }
     case 'interrupted':

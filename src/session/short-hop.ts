@@ -10,11 +10,12 @@ export interface HopOptions {
   readonly by?: Principal;
 }
 
-/** The short form, for agents that can only write JSON: `{"hop": "edit", "reason": "found target file"}`. */
-export interface ShortHop {
+/**
+ * The short form, for agents that can only write JSON: `{"hop": "edit", "reason": "found target file"}`. It has no
+ * `by`, because an agent writes it.
+ */
+export interface ShortHop extends Omit<HopOptions, 'to' | 'by'> {
   readonly hop: string;
-  readonly reason: string;
-  readonly exit?: string;
   /** Summary of the work. Becomes the stated fruit field `summary`, if the peripheral yields one. */
   readonly summary?: string;
 }
@@ -26,10 +27,6 @@ export interface ShortHop {
 export function readHop(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
   if (!('hop' in hop)) return hop;
   const { hop: to, reason, exit, summary } = hop;
-  return {
-    to,
-    reason,
-    ...(exit === undefined ? {} : { exit }),
-    ...(summary !== undefined && fields.includes('summary') ? { fruit: { summary } } : {}),
-  };
+  const fruit = summary === undefined || !fields.includes('summary') ? hop.fruit : { summary, ...hop.fruit };
+  return { to, reason, ...(exit === undefined ? {} : { exit }), ...(fruit === undefined ? {} : { fruit }) };
 }

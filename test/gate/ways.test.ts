@@ -4,6 +4,7 @@ import { available } from '../../src/gate/available.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { WayLeg } from '../../src/gate/denial.ts';
 import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { IDS, specs } from '../compile/random-specs.ts';
 import { contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
@@ -60,6 +61,20 @@ describe('shortestWay', () => {
         const ways = allWays(fixtureSpecs, from, to);
         expect(way?.length ?? 0).toBe(Math.min(...ways.map(({ length }) => length)));
       }
+  });
+
+  it('takes the exit that a passed check opens, where others could never open the target', async () => {
+    for (const [folder, before] of [
+      ['001', 'edit'],
+      ['002', 'test'],
+    ] as const) {
+      const set = await loadSpecs(`test/fixtures/specs/${folder}`);
+      const edges = set.edges.filter(({ exit }) => exit !== 'hop-deploy').toReversed();
+      for (const order of [edges, edges.toReversed()]) {
+        const way = shortestWay({ ...set, edges: order }, at(before), (peripheral) => peripheral === 'deploy');
+        expect(way?.at(-1)).toMatchObject({ exit: 'pass', to: 'deploy' });
+      }
+    }
   });
 
   it('says where the operator must act', () => {

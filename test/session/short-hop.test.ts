@@ -117,3 +117,13 @@ test('an exit by name, and the summary that the peripheral yields', async () => 
   const hop = { hop: 'edit', exit: 'found-target', reason: 'found target file', summary: 'it is in src/a.ts' };
   expect(await session.hop(hop)).toMatchObject({ ok: true, fruit: { summary: 'it is in src/a.ts' } });
 });
+
+test('the short form carries a stated fruit, and never the word of the operator', async () => {
+  const { session } = await stage();
+  await lead(session, 'explore');
+  const summary = 'it is in src/a.ts';
+  const asked = { hop: 'edit', reason: 'found target file', fruit: { summary }, by: 'operator' } as const;
+  expect(await session.hop(asked)).toMatchObject({ ok: true, fruit: { summary } });
+  const [hop] = (await session.evidence()).filter(({ body }) => (body as { event: string }).event === 'hop');
+  expect(hop?.body).toMatchObject({ by: 'agent' });
+});

@@ -39,6 +39,13 @@ describe('the check of the built-in properties', () => {
     ]);
   });
 
+  it('accepts a single peripheral without exits: there is no other to hop to', () => {
+    const desk = place('desk', `${LOOK}entry: [default]\nexit: []\n`);
+    expect(broken(specsOf(desk))).toEqual([]);
+    const other = place('other', `${LOOK}entry: [default]\nexit: []\n`);
+    expect(broken(specsOf({ ...desk, ...other })).map(({ property }) => property)).toEqual(['way-back']);
+  });
+
   it('finds a gate that can never open', () => {
     const specs = (cel: string) =>
       specsOf({

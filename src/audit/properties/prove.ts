@@ -71,9 +71,14 @@ function blockedEdges({ edges }: SpecSet, space: Space, places: readonly string[
   return `${blocked.slice(0, SHOWN).join(', ')}${more}`;
 }
 
-/** Proves that a reflecting peripheral stays reachable from everywhere; without one, that every place can be left. */
+/**
+ * Proves that a reflecting peripheral stays reachable from everywhere; without one, that every place can be left. It
+ * holds for a single peripheral, because there is no other to hop to.
+ */
 function proveWayBack(specs: SpecSet, space: Space): Proof[] {
-  const reflecting = Object.values(specs.peripherals).filter(looksBack);
+  const peripherals = Object.values(specs.peripherals);
+  if (peripherals.length === 1) return [succeeded('way-back')];
+  const reflecting = peripherals.filter(looksBack);
   if (reflecting.length > 0) {
     const names = reflecting.map(({ id }) => id);
     const stuck = space.firstUnableToReach(({ place }) => place !== null && names.includes(place));

@@ -1,5 +1,6 @@
 import { edgesFrom } from '../../spec/edges-from.ts';
 import { effectsIn, type ModeLeg } from '../../spec/mode-way.ts';
+import { PASS } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { legOf, startable, startLeg } from '../available.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
@@ -32,7 +33,8 @@ interface Way {
 
 /**
  * The shortest path from the present peripheral to one that `wanted` accepts, through hops and mode changes: the fewest
- * moves; among equals those with fewer needs, then those that change the mode first. null if there is none. Pure: the
+ * moves; among equals those with fewer needs, then those that change the mode first, then those without an exit for a
+ * check that did not pass. null if there is none. Pure: the
  * needs along the path are named, not judged. If there is no other path, the operator's resets count too.
  *
  * @param effect the effect of the tool to call at the end: the last mode allows it
@@ -51,6 +53,9 @@ export function shortestWay(
   const way = search(specs, view, wanted, effect, legs);
   return way || resets.length === 0 ? way : search(specs, view, wanted, effect, [...legs, ...resets]);
 }
+
+/** True for an exit such as `fail`. A target that demands a passed check never opens to it. */
+const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== PASS;
 
 function search(
   specs: SpecSet,
@@ -75,6 +80,7 @@ function search(
       ...changes.map((change) => ({ to: stateOf(place, change.to), by: { change } })),
       ...edges
         .filter(({ to }) => to !== here && admits(specs, mode, to))
+        .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
         .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
       ...(place === null ? first : [])
         .filter((start) => admits(specs, mode, start))

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { examineSpecs, type Proof } from '../../../audit/properties/prove.ts';
-import { shellWord, visible } from '../../../base/text.ts';
+import { plural, shellWord, visible } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
 import { maskMatcher } from '../../../gate/scope/masks.ts';
@@ -86,7 +86,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   const gate = specs.modeGate === null ? 'no mode gate' : 'a mode gate';
   print(
     io,
-    `${broken.length === 0 ? paint(io, 'green', 'ok') : paint(io, 'red', 'broken')}  ${peripherals} peripherals, ${tools} tools, ${edges} edges, ${gate} (${folder})`,
+    `${broken.length === 0 ? paint(io, 'green', 'ok') : paint(io, 'red', 'broken')}  ${plural(peripherals, 'peripheral')}, ${plural(tools, 'tool')}, ${plural(edges, 'edge')}, ${gate} (${folder})`,
   );
   printProofs(io, proofs, broken);
   for (const warning of warnings) print(io, warningLine(io, warning));

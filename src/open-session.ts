@@ -20,6 +20,7 @@ import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { processHolder } from './stores/process-holder.ts';
 import { timeOrderedId } from './stores/time-ordered.ts';
 import type { SessionSpans } from './telemetry/index.ts';
+import { judgePlaces } from './tools/judge-places.ts';
 
 /** Answers an approval request in this process: true or a name approves it, anything else does not. */
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
@@ -211,8 +212,10 @@ async function pinOf(options: OpenOptions, root: string): Promise<Pin> {
 }
 
 function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBackend[]): readonly ToolBackend[] {
-  if (chosen === undefined) return real();
-  return typeof chosen === 'function' ? chosen(real()) : chosen;
+  const ours = chosen === undefined || typeof chosen === 'function' ? real() : [];
+  if (chosen === undefined) return ours;
+  const all = typeof chosen === 'function' ? chosen(ours) : chosen;
+  return all.map((backend) => (ours.includes(backend) ? backend : judgePlaces(backend)));
 }
 
 async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {

@@ -22,7 +22,7 @@ type Fields = { readonly [field: string]: Json };
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {
   /** Gives the approvals that are needed on the path to `mode` and to the peripheral. */
   readonly approver?: SessionParts['approver'];
-  /** Overrides parts of the config of a made-up repository with a test and a deploy command and a remote. */
+  /** Overrides parts of the config of a made-up repository: test command `run tests`, deploy command `ship staging`. */
   readonly config?: Partial<ProjectConfig>;
   /** Absolute real path of the repository; default: a made-up one. */
   readonly root?: string;

@@ -12,6 +12,7 @@ import { fieldsOf, textOf } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
+import { withMethod } from '../base/with-method.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
@@ -47,13 +48,12 @@ export class SessionSpans {
 
   /** Wraps backends, so that the time of each call becomes the start of its span. */
   timed(backends: readonly ToolBackend[]): readonly ToolBackend[] {
-    return backends.map((backend) => {
-      const run: ToolBackend['run'] = (call) => {
+    return backends.map((backend) =>
+      withMethod(backend, 'run', (call) => {
         this.#began = Date.now();
         return backend.run(call);
-      };
-      return new Proxy(backend, { get: (of, name) => (name === 'run' ? run : Reflect.get(of, name)) });
-    });
+      }),
+    );
   }
 
   /** Adds an entry once it is durable. */

@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { excerpt, visible } from '../../src/base/text.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
@@ -160,5 +160,13 @@ it('specs inferred from a full session pass check, and replay shows no differenc
   expect(await here.run('replay', '--specs', 'tight', '--root', root)).toMatchObject({
     code: 0,
     out: expect.stringMatching(/^same .*, 0 would change$/m),
+  });
+  expect((await here.run('replay', '--root', root)).err).toContain('--specs DIR, or --config DIR');
+  const folder = join(dirname(root), 'config');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'hopgate.yaml'), 'mask: ["*"]\n');
+  expect(await here.run('replay', '--config', folder, '--root', root)).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/^changed .*, [1-9]\d* would change$/m),
   });
 });

@@ -22,7 +22,10 @@ export function register(command: Command, io: Io): void {
       'Decides every request of old sessions again under another spec set, and shows each decision that would change. Runs nothing. Exit code 1 if a decision changes: with stored sessions, CI can notice a policy change that breaks them.',
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
-    .option('--specs <dir>', 'the spec set that decides (with --trajectories, default: the shipped one)')
+    .option(
+      '--specs <dir>',
+      'the spec set that decides (default: the pinned one of each session; with --trajectories: the shipped one)',
+    )
     .option(
       '--config <dir>',
       'the folder of the hopgate.yaml that decides (default: the pinned config of each session)',
@@ -51,9 +54,9 @@ export function register(command: Command, io: Io): void {
 
 async function replayAll(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
-  if (options.specs === undefined)
-    throw usageError('replay needs the spec set that decides', 'Name it with --specs DIR.', 'no-specs');
-  const specs = await loadSpecs(namedSpecs(io, options.specs));
+  if (options.specs === undefined && options.config === undefined)
+    throw usageError('replay needs what decides', 'Name a spec set with --specs DIR, or --config DIR.', 'no-specs');
+  const specs = options.specs === undefined ? null : await loadSpecs(namedSpecs(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const replayed = await withStore(root, io.env, null, async (store) => {
@@ -61,7 +64,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
     for (const session of await chosenSessions(store, ids)) {
       const pin = await pinOf(store, session);
       const entries = store.entries(session.sessionId);
-      const other = { specs, config: config ?? pin.config };
+      const other = { specs: specs ?? pin.specs, config: config ?? pin.config };
       all.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
     }
     return all;

@@ -225,8 +225,8 @@ function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pu
     ...deployed.map((name) => `ran ${visible(name)}`),
   ];
   const before = [
-    tested === null ? 'not tested' : `tested ${short(tested)}`,
-    approved === null ? 'not approved' : `approved ${short(approved)}`,
+    tested === null ? 'no tested tree' : `tested ${short(tested)}`,
+    approved === null ? 'no approved tree' : `approved ${short(approved)}`,
   ];
   const all = [...before, ...(shipped.length > 0 ? shipped : ['nothing shipped'])];
   return `at ${seq}, in ${visible(peripheral)}: ${all.join('; ')}`;

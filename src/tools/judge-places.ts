@@ -1,0 +1,34 @@
+import { withMethod } from '../base/with-method.ts';
+import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
+import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
+import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
+import { locate } from './workspace/locate.ts';
+import { isStop } from './workspace/outcome.ts';
+
+/**
+ * A user's backend behind the walk of the file tools: a call with a path that leaves the grant by a link is refused and
+ * does not reach it. The backend itself must judge what is in a folder that a call names, and a link that is swapped
+ * after the walk.
+ */
+export function judgePlaces(backend: ToolBackend): ToolBackend {
+  const anchors = defaultAnchors();
+  return withMethod(backend, 'run', async (call) => {
+    const refused = refusedPlace(call, anchors);
+    return refused ? { outcome: refused, effects: [] } : backend.run(call);
+  });
+}
+
+/** A path that does not exist is not refused: a tool's files may be those of another machine. */
+function refusedPlace(call: ToolCall, anchors: Anchors): ToolRefusal | null {
+  for (const { name, role } of call.tool.parameters) {
+    if (role !== 'path:read' && role !== 'path:write') continue;
+    const value = call.args[name] ?? (ROLE_FACTS[role].absentMeansRoot ? '.' : []);
+    for (const path of Array.isArray(value) ? value : [value]) {
+      const access = role === 'path:read' ? 'read' : 'write';
+      const place = locate({ ...call, args: { [name]: path } }, name, access, anchors);
+      if (!isStop(place)) place.close();
+      else if (place.stop.status === 'refused') return place.stop;
+    }
+  }
+  return null;
+}

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
+import { processHolder } from './base/process-holder.ts';
 import { defaultBackends } from './default-backends.ts';
 import type { Entry } from './evidence/entry.ts';
 import { openEvidenceFile } from './open-evidence.ts';
@@ -17,7 +18,6 @@ import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import { suggest } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
-import { processHolder } from './stores/process-holder.ts';
 import { timeOrderedId } from './stores/time-ordered.ts';
 import type { SessionSpans } from './telemetry/index.ts';
 import { judgePlaces } from './tools/judge-places.ts';

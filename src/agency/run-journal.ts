@@ -1,5 +1,5 @@
+import { holderRuns, processHolder } from '../base/process-holder.ts';
 import { nodeSqlite } from '../stores/node-sqlite.ts';
-import { holderRuns, processHolder } from '../stores/process-holder.ts';
 import { RunFailure, type RunReply } from './reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fieldsOf } from '../base/json.ts';
+import { isInUse } from '../base/process-holder.ts';
 import type { Env } from '../base/user-folders.ts';
 import { compileTables } from '../compile/tables.ts';
 import { pendingItems } from '../operator/pending-items.ts';
@@ -12,7 +13,6 @@ import { applyEntry } from '../session/state/fold.ts';
 import { keptState } from '../session/state/kept-state.ts';
 import { initialState, type SessionState } from '../session/state/state.ts';
 import type { Json } from '../spec/types.ts';
-import { isInUse } from '../stores/process-holder.ts';
 import { type LineStatus, lineStatus, statusLine } from '../view/status-line.ts';
 import { ConversationFiles } from './conversation-files.ts';
 import { isRunning } from './hook/client-process.ts';

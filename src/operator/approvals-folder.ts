@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { isGone } from '../base/process-holder.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './answer.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 
@@ -30,7 +31,7 @@ export interface ApprovalsFolder {
   /** The folders of requests and of answers; created, so that they can be watched. */
   readonly pendingFolder: string;
   readonly answersFolder: string;
-  /** The pending requests, the oldest first. */
+  /** The pending requests, the oldest first, but none whose process has ended. */
   pending(): readonly PendingRequest[];
   pendingOf(hash: string): PendingRequest | null;
   /** Stores a request and returns it; or the same one from another process. Null if it is too large. */
@@ -44,7 +45,7 @@ export interface ApprovalsFolder {
   /** Takes an answer: true only for the first caller among all processes. */
   claim(answer: SignedAnswer): boolean;
   isUsed(answer: SignedAnswer): boolean;
-  /** Removes expired requests and answers. */
+  /** Removes expired answers, and requests that are expired or whose process has ended. */
   sweep(now: number): void;
 }
 
@@ -59,7 +60,7 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
   const answerFile = (hash: string): string => join(answersFolder, `${checked(hash)}.json`);
   const pendingOf = (hash: string): PendingRequest | null => {
     const found = parsePending(readJson(pendingFile(hash)));
-    return found?.request.hash === hash ? found : null;
+    return found?.request.hash === hash && !isGone(found.holder ?? '') ? found : null;
   };
   const answer = (hash: string): SignedAnswer | null => parseAnswer(readJson(answerFile(hash)));
   const hashes = (path: string): readonly string[] =>

@@ -1,3 +1,4 @@
+import { processHolder } from '../base/process-holder.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import { answerProblem, type SignedAnswer } from './answer.ts';
@@ -15,6 +16,8 @@ export interface PendingOptions {
   /** Absolute real path of the repository, whose diff the operator sees. */
   readonly root: string;
   readonly clock?: Clock;
+  /** The process that alone can use the answer: the request ends with it. Undefined: whoever asks again can use it. */
+  readonly holder?: string;
   /** How long to wait for the answer, in milliseconds, while the session accepts no other call. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
@@ -40,7 +43,7 @@ export function pendingApprover(options: PendingOptions): Approver {
       const answered = take(folder, stateDir, request, now());
       if (answered) return outcomeOf(answered, now());
       folder.sweep(now());
-      const pending = keep(folder, request, root, now());
+      const pending = keep(folder, request, root, now(), options.holder);
       if (pending === null) return null;
       options.onPending?.(pending, request);
       const look = () => take(folder, stateDir, request, now());
@@ -68,7 +71,12 @@ export function hereOrElsewhere(
     },
     async approve(request) {
       const [asking, waiting] = [new AbortController(), new AbortController()];
-      const elsewhere = pendingApprover({ ...options, waitMs: REQUEST_LIFETIME, signal: waiting.signal });
+      const elsewhere = pendingApprover({
+        ...options,
+        holder: processHolder(''),
+        waitMs: REQUEST_LIFETIME,
+        signal: waiting.signal,
+      });
       const other = elsewhere.approve(request).then((answer) => {
         const given = answer && !('pending' in answer) ? answer : null;
         if (given) asking.abort();
@@ -111,7 +119,13 @@ function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalReques
   return answer;
 }
 
-function keep(folder: ApprovalsFolder, request: ApprovalRequest, root: string, now: number): string | null {
+function keep(
+  folder: ApprovalsFolder,
+  request: ApprovalRequest,
+  root: string,
+  now: number,
+  holder?: string,
+): string | null {
   const there = folder.pendingOf(request.hash);
   if (there) return there.id;
   const all = folder.pending();
@@ -126,6 +140,7 @@ function keep(folder: ApprovalsFolder, request: ApprovalRequest, root: string, n
     // Later than each waiting request, so that requests of one millisecond keep their order.
     askedAt: all.reduce((last, { askedAt }) => Math.max(last, askedAt + 1), now),
     expiresAt: now + REQUEST_LIFETIME,
+    ...(holder === undefined ? {} : { holder }),
     request: { sessionId, agent, action, reason, view, hash },
   });
   return kept?.id ?? null;

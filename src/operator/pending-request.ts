@@ -17,6 +17,8 @@ export interface PendingRequest {
   /** Epoch milliseconds; no two waiting requests of one repository have the same. */
   readonly askedAt: number;
   readonly expiresAt: number;
+  /** The process that alone can use the answer, see {@link processHolder}. Undefined: whoever asks again uses it. */
+  readonly holder?: string;
   readonly request: ApprovalRequest;
 }
 
@@ -37,9 +39,10 @@ export function shortId(taken: readonly string[]): string {
  */
 export function parsePending(value: unknown): PendingRequest | null {
   if (!isObject(value)) return null;
-  const { version, id, root, askedAt, expiresAt, request } = value;
+  const { version, id, root, askedAt, expiresAt, holder, request } = value;
   if (version !== 1 || typeof id !== 'string' || !/^[a-z2-9]{6}$/.test(id) || typeof root !== 'string') return null;
   if (!Number.isSafeInteger(askedAt) || !Number.isSafeInteger(expiresAt) || !isObject(request)) return null;
+  if (holder !== undefined && typeof holder !== 'string') return null;
   const { sessionId, agent, action, reason, view, hash } = request;
   if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
   if (!isObject(action) || !isObject(view) || !isAction(action)) return null;

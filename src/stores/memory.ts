@@ -1,4 +1,5 @@
 import { hash as digest } from 'node:crypto';
+import { isGone } from '../base/process-holder.ts';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
@@ -7,7 +8,6 @@ import { type EvidenceStore, type KeptFold, type OperatorNote, StoreError } from
 import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
 import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { memoryMessages } from './messages/memory.ts';
-import { isGone } from './process-holder.ts';
 import { chainOf, notFound } from './reply-chain.ts';
 import {
   isFromTheFuture,

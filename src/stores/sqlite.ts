@@ -1,4 +1,5 @@
 import { hash as digest } from 'node:crypto';
+import { isGone } from '../base/process-holder.ts';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
@@ -10,7 +11,6 @@ import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
 import { sqliteMessages } from './messages/sqlite.ts';
 import { isBusy } from './node-sqlite.ts';
-import { isGone } from './process-holder.ts';
 import { chainOf, notFound } from './reply-chain.ts';
 import {
   isFromTheFuture,

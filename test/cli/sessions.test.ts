@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { processHolder } from '../../src/base/process-holder.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { SessionSummary } from '../../src/ports/evidence-store.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
-import { processHolder } from '../../src/stores/process-holder.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { countingIds } from '../../src/testing/doubles/counting-ids.ts';
 import { conversation } from '../evidence/drafts.ts';

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -290,6 +292,29 @@ describe('a question here that can be answered elsewhere', () => {
     const late = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
     expect(answerOnce(stateDir, shown!.pending, late, ownToken(stateDir))).toBeNull();
     expect(answerFiles(stateDir)).toEqual([]);
+  });
+
+  it('ends with the process that asks, even one that is killed', async () => {
+    const stateDir = stateFolder();
+    const url = new URL('../../src/operator/pending-approver.ts', import.meta.url).href;
+    const script = `const { hereOrElsewhere } = await import(${JSON.stringify(url)});
+      const where = { stateDir: ${JSON.stringify(stateDir)}, root: '/repo', onPending: console.log };
+      await hereOrElsewhere('terminal', where, () => new Promise(() => {})).approve(${JSON.stringify(requestOf())});`;
+    const asking = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(asking.stdout, 'data');
+    const [asked] = pendingRequests(stateDir);
+    expect(asked?.pending.request).toEqual(requestOf());
+    asking.kill('SIGKILL');
+    await once(asking, 'close');
+    expect(pendingRequests(stateDir)).toEqual([]);
+    const yes = { verdict: 'yes', by: 'mary', minutes: 5 } as const;
+    expect(answerOnce(stateDir, asked!.pending, yes, ownToken(stateDir))).toBeNull();
+    // The same request again, by a process that waits for nothing: it stays.
+    const again = await pendingId(pendingApprover({ stateDir, root: '/repo' }).approve(requestOf()));
+    expect(again).not.toBe(asked!.pending.id);
+    expect(pendingRequests(stateDir)).toHaveLength(1);
   });
 
   it('keeps the first of many answers that come at once', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { processHolder } from '../../src/stores/process-holder.ts';
+import { processHolder } from '../../src/base/process-holder.ts';
 import { describeEvidenceStore } from '../contracts/evidence-store.ts';
 import { asynchronousStore } from './asynchronous-store.ts';
 

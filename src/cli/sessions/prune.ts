@@ -1,7 +1,7 @@
 import { confirm } from '@clack/prompts';
+import { isInUse } from '../../base/process-holder.ts';
 import { plural, visible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
-import { isInUse } from '../../stores/process-holder.ts';
 import { noSessions } from '../chosen-sessions.ts';
 import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';

@@ -1,6 +1,6 @@
+import { isInUse } from '../../base/process-holder.ts';
 import { visible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
-import { isInUse } from '../../stores/process-holder.ts';
 import type { Io } from '../io.ts';
 import { table } from '../table.ts';
 

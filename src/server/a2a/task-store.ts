@@ -5,7 +5,7 @@ import type { AgencyNode } from '../../agency/node.ts';
 import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Json } from '../../spec/types.ts';
-import { processHolder } from '../../stores/process-holder.ts';
+import { processHolder } from '../../base/process-holder.ts';
 import { runKey, type WorkingTasks, withReply } from './run-executor.ts';
 import type { A2aSdk } from './sdk.ts';
 

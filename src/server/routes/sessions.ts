@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isGone } from '../../stores/process-holder.ts';
+import { isInUse } from '../../base/process-holder.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../route.ts';
 import {
@@ -37,7 +37,7 @@ const Listed = z.object({
 
 /** A session in a list. The state is read only for open sessions; evidence that does not fold has none. */
 async function listed({ readers }: Services, { summary, root }: PlacedSession): Promise<z.output<typeof Listed>> {
-  const { sessionId, agent, openedAt, lastAt, entries, head, closed, lease } = summary;
+  const { sessionId, agent, openedAt, lastAt, entries, head, closed } = summary;
   const state = closed || root === null ? null : await readers.read(sessionId).catch(() => null);
   return {
     session: sessionId,
@@ -48,7 +48,7 @@ async function listed({ readers }: Services, { summary, root }: PlacedSession): 
     entries,
     seq: head.seq,
     closed,
-    inUse: lease !== null && lease.until > Date.now() && !isGone(lease.holder),
+    inUse: isInUse(summary),
     peripheral: state?.status.peripheral ?? null,
     mode: state?.status.mode ?? null,
     steps: state?.status.steps ?? null,

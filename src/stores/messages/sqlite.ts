@@ -1,8 +1,8 @@
+import { isGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { MailPlace, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Database } from '../node-sqlite.ts';
-import { isGone, processHolder } from '../process-holder.ts';
 import { statementsOf } from '../statements.ts';
 
 export const DDL_MESSAGES = `

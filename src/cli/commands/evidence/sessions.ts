@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { isInUse } from '../../../base/process-holder.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { isInUse } from '../../../stores/process-holder.ts';
 import { noSessions } from '../../chosen-sessions.ts';
 import { missingHooks } from '../../claude/missing-hooks.ts';
 import { CliError, type Io, note, print, printJson, printJsonLine, usageError } from '../../io.ts';

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { isGone, processHolder } from '../../src/base/process-holder.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { isGone, processHolder } from '../../src/stores/process-holder.ts';
 
 const linux = process.platform === 'linux';
 
 /** The holder's name of a process that lives until it is killed. */
 async function otherProcess() {
-  const url = new URL('../../src/stores/process-holder.ts', import.meta.url).href;
+  const url = new URL('../../src/base/process-holder.ts', import.meta.url).href;
   const script = `import(${JSON.stringify(url)}).then(({ processHolder }) => { console.log(processHolder('other')); setInterval(() => {}, 1000); });`;
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [data] = await once(child.stdout, 'data');

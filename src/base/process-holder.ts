@@ -1,6 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { isAlive } from '../base/process.ts';
-import type { SessionSummary } from '../ports/evidence-store.ts';
+import { isAlive } from './process.ts';
 
 /** Suffix that identifies a process: boot id, pid namespace, pid, start time. */
 const MARK = /@([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)$/;
@@ -62,6 +61,12 @@ export function holderRuns(holder: string): boolean {
   return boot === host.boot && namespace === host.namespace && startOf(pid) === start;
 }
 
+interface Lease {
+  readonly holder: string;
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
 /** True if a live writer holds the session with a valid lease. */
-export const isInUse = ({ lease }: Pick<SessionSummary, 'lease'>): boolean =>
+export const isInUse = ({ lease }: { readonly lease: Lease | null }): boolean =>
   lease !== null && lease.until > Date.now() && !isGone(lease.holder);

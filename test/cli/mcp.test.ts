@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { addressOf } from '../../src/cli/mcp/address.ts';
@@ -40,6 +41,28 @@ it('hopgate mcp reports an unreadable message in one line', async () => {
   const noted = err.split('\n').filter((line) => line.startsWith('hopgate: ignored input'));
   expect(noted).toHaveLength(2);
   expect(err).not.toContain('invalid_union');
+});
+
+it('hopgate mcp answers a request that is too large, wherever its id is, and serves on', async () => {
+  const here = await repository();
+  const child = spawn(process.execPath, [MAIN, 'mcp', '--root', here.root], { env: here.env, stdio: 'pipe' });
+  const params = { name: 'write', arguments: { path: 'src/a.js', content: 'x'.repeat(11 << 20) } };
+  const call = { method: 'tools/call', params };
+  const lines = [
+    { jsonrpc: '2.0', id: 1, ...call },
+    { ...call, jsonrpc: '2.0', id: 'two' },
+    { ...call, jsonrpc: '2.0', params: { ...params, id: 3 } }, // a notification
+    { jsonrpc: '2.0', id: 4, method: 'ping' },
+  ].map((message) => `${JSON.stringify(message)}\n`);
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+  child.stdin.write(lines.join(''));
+  const next = async () => JSON.parse((await answers.next()).value ?? 'null') as object;
+  const tooLarge = { code: -32600, message: expect.stringContaining('more than 10485760') };
+  expect(await next()).toMatchObject({ id: 1, error: tooLarge });
+  expect(await next()).toMatchObject({ id: 'two', error: tooLarge });
+  expect(await next()).toMatchObject({ id: 4 });
+  child.stdin.end();
+  expect(await text(child.stderr)).toMatch(/the message has 1\d+ bytes/);
 });
 
 describe.each(depth<readonly ('legacy' | 'auto')[]>(['auto'], ['legacy', 'auto']))(

@@ -1,5 +1,5 @@
-import type { Readable, Writable } from 'node:stream';
-import type { Transport } from '@modelcontextprotocol/server';
+import { finished, type Readable, Transform, type TransformCallback, type Writable } from 'node:stream';
+import { ProtocolErrorCode, type RequestId, type Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './server.ts';
@@ -22,13 +22,27 @@ class EndingTransport extends StdioServerTransport {
   }
 }
 
-/** Serves one client over two streams until it disconnects or `close` is called. */
+/**
+ * Serves one client over two streams until it disconnects or `close` is called. A request that is too large is answered
+ * with an error.
+ */
 export function serveOverStdio(
   host: McpHost,
   input: Readable,
   output: Writable,
 ): { readonly ended: Promise<void>; close(): Promise<void> } {
-  const transport = new EndingTransport(input, output);
+  const lines = new LimitedLines((size, id) => {
+    const message = `the message has ${size} bytes, more than ${LARGEST_MESSAGE}. Send a smaller one: for example, write the file in parts with edit.`;
+    if (id === null) host.report(new Error(message));
+    else
+      output.write(
+        `${JSON.stringify({ jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InvalidRequest, message } })}\n`,
+      );
+  });
+  const transport = new EndingTransport(lines, output);
+  input.pipe(lines);
+  finished(input, () => lines.end());
+  void transport.ended.then(() => input.unpipe(lines));
   return { ended: transport.ended, ...serveOverTransport(host, transport) };
 }
 
@@ -37,4 +51,61 @@ export function serveOverTransport(host: McpHost, transport: Transport): { close
   const peer = new Peer({ connected: true });
   const served = serveStdio(() => mcpServer(host, peer), { transport, onerror: (error) => host.report(error) });
   return { close: () => served.close() };
+}
+
+/** Maximum size of a message, in bytes. The SDK ends the connection at a larger one. */
+const LARGEST_MESSAGE = 10 * 2 ** 20;
+/** How much of each end of a larger message is searched for its id, in bytes. */
+const END = 1024;
+
+/** Passes on the lines of a client, but none that is too large; the others are counted and dropped. */
+class LimitedLines extends Transform {
+  readonly #onTooLarge: (size: number, id: RequestId | null) => void;
+  #parts: Buffer[] = [];
+  #size = 0;
+  #head = '';
+
+  /** @param onTooLarge called with the size of a line that is dropped, and with the id of the request in it */
+  constructor(onTooLarge: (size: number, id: RequestId | null) => void) {
+    super();
+    this.#onTooLarge = onTooLarge;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    let rest = chunk;
+    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
+      this.#add(rest.subarray(0, end + 1));
+      this.#endLine();
+      rest = rest.subarray(end + 1);
+    }
+    this.#add(rest);
+    done();
+  }
+
+  #add(part: Buffer): void {
+    this.#parts.push(part);
+    this.#size += part.length;
+    if (this.#size <= LARGEST_MESSAGE) return;
+    const all = Buffer.concat(this.#parts);
+    this.#head ||= all.toString('utf8', 0, END);
+    this.#parts = [all.subarray(-END)];
+  }
+
+  #endLine(): void {
+    const line = Buffer.concat(this.#parts);
+    if (this.#size <= LARGEST_MESSAGE) this.push(line);
+    else this.#onTooLarge(this.#size, idOf(this.#head, line.toString('utf8')));
+    [this.#parts, this.#size, this.#head] = [[], 0, ''];
+  }
+}
+
+const MEMBER = String.raw`"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"`;
+const ID = String.raw`"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,200}")`;
+const FIRST = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER}\s*,\s*)*${ID}\s*,`);
+const LAST = new RegExp(String.raw`,\s*${ID}\s*(?:,\s*${MEMBER}\s*)*\}\s*$`);
+
+/** The id of a request, which clients write before or after its parameters; null if neither end shows it. */
+function idOf(head: string, tail: string): RequestId | null {
+  const [, id] = FIRST.exec(head) ?? LAST.exec(tail) ?? [];
+  return id === undefined ? null : (JSON.parse(id) as RequestId);
 }

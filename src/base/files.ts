@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readRegularFile } from './read-file.ts';
 
 /** Maximum size of a settings file of git or hopgate. */
@@ -13,6 +13,9 @@ export function readIfAny(path: string): string {
     return '';
   }
 }
+
+/** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
+export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 export function realpathIfAny(path: string): string | null {
   try {

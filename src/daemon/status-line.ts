@@ -1,4 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
+import { isThere } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
 import { isInUse } from '../base/process-holder.ts';
 import type { Env } from '../base/user-folders.ts';
@@ -88,7 +89,7 @@ function chosen(all: readonly SessionSummary[], query: StatusQuery, env: Env): S
 /** True if a root has evidence. Creates nothing. A folder that contains the state folder cannot be a root. */
 export function hasEvidence(root: string, env: Env): boolean {
   try {
-    return existsSync(evidenceFile(root, env));
+    return isThere(evidenceFile(root, env));
   } catch (error) {
     if (error instanceof ProjectError && error.code === 'state-dir-inside-root') return false;
     throw error;

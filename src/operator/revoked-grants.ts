@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isThere } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
 
 /** The file that revokes a grant. Its presence revokes, whatever it contains: no process can undo it by damaging it. */
@@ -17,7 +18,7 @@ export function revokeGrant(stateDir: string, grant: string, by: string): void {
 /** The person who revoked a grant; null if nobody did. */
 export function revokedBy(stateDir: string, grant: string): string | null {
   const file = fileOf(stateDir, grant);
-  if (!existsSync(file)) return null;
+  if (!isThere(file)) return null;
   try {
     const { by } = fieldsOf(JSON.parse(readFileSync(file, 'utf8')));
     return typeof by === 'string' ? by : 'operator';

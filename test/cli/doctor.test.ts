@@ -121,6 +121,28 @@ describe('doctor', () => {
     });
   });
 
+  it('names a package manager that does not start in the version of package.json', async () => {
+    const { root, env } = machine({
+      'hopgate.yaml': 'test: [{ run: [pnpm, test] }]',
+      'package.json':
+        '{ "packageManager": "pnpm@99.1.2+sha512.b2fc7683b8a6525414e7d13e1ba28caaddde96bf66ec540bfaeb7e" }',
+    });
+    const { root: tools } = machine({
+      'bin/pnpm': '#!/bin/sh\ngrep -q packageManager package.json && exit 1\necho 10\n',
+    });
+    const pnpm = join(tools, 'bin/pnpm');
+    const world = { ...env, PATH: [join(tools, 'bin'), env['PATH']].join(':') };
+    await acceptConfig(root, world);
+    const found = async () => (await examine(root, io(world), works)).find(({ name }) => name === 'pnpm');
+    chmodSync(pnpm, 0o755);
+    expect(await found()).toMatchObject({
+      status: 'missing',
+      found: expect.stringMatching(/pnpm does not start as pnpm@99\.1\.2\+\S*…, which package\.json asks for/),
+    });
+    writeFileSync(join(root, 'package.json'), '{}');
+    expect(await found()).toMatchObject({ status: 'ok', found: expect.stringContaining('10 (') });
+  });
+
   it('runs each test command outside and in the sandbox with --tests, and names each difference', async () => {
     const tap = (tests: string) => `{ run: [sh, -c, '${tests}'], report: tap }`;
     const { root, env, run } = machine(

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ensureStateDir, stateDir } from '../../src/project/state-dir.ts';
@@ -24,6 +24,20 @@ async function withSession(): Promise<{ readonly here: Machine; readonly dir: st
   const here = machine({ 'src/a.js': 'a\n' });
   await here.feed(LINES, 'shell');
   return { here, dir: stateDir(here.root, here.env) };
+}
+
+/** Runs a command that has no rights of root, in a repository whose state folder nobody may open. */
+function withoutRights({ root, env }: Machine, ...argv: string[]) {
+  const dir = stateDir(root, env);
+  chmodSync(dir, 0);
+  const command = [process.execPath, resolve('src/cli/main.ts'), ...argv];
+  const { status, stdout, stderr } = spawnSync(
+    'bwrap',
+    ['--dev-bind', '/', '/', '--cap-drop', 'ALL', '--chdir', root, ...command],
+    { env: env as NodeJS.ProcessEnv, encoding: 'utf8' },
+  );
+  chmodSync(dir, 0o700);
+  return { code: status, out: stdout, err: stderr, dir };
 }
 
 /** Runs `then` while a process holds the evidence open, so that its write-ahead log and shared memory are there. */
@@ -73,5 +87,24 @@ describe('a read-only state folder', () => {
     const { code, err } = onReadOnlyState(here, 'erase', 's-', '--yes');
     expect(code).toBe(1);
     expect(err).toContain('cannot be written (EROFS)');
+  });
+});
+
+describe('a state folder that this user may not open', () => {
+  it.each([['sessions'], ['log', 's-'], ['verify'], ['status'], ['approve'], ['grants']])(
+    'is named by %s %s, and never passes for an empty one',
+    async (...argv) => {
+      const { here } = await withSession();
+      const { code, err, dir } = withoutRights(here, ...argv);
+      expect(err).toContain(`no permission to open ${dir}`);
+      expect(code).toBe(1);
+    },
+  );
+
+  it('is named by doctor', async () => {
+    const { here } = await withSession();
+    const { out, dir } = withoutRights(here, 'doctor');
+    expect(out).toMatch(new RegExp(`broken +evidence +no permission to open ${dir}`));
+    expect(out).not.toContain('damaged');
   });
 });

@@ -9,6 +9,7 @@ import type { Diagnosis } from '../doctor/finding.ts';
 import { testFindings } from '../doctor/tests.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
+import { watchWork } from '../run/watch-call.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -37,10 +38,10 @@ export function register(command: Command, io: Io): void {
 
 async function doctor(io: Io, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const examined = await examine(root, io);
+  const examined = await watchWork(io, 'checking this machine', () => examine(root, io));
   const tests = options.tests ? await compared(io, options, examined) : [];
   const findings = [...examined, ...tests];
-  const attempts = options.probe ? await probe() : null;
+  const attempts = options.probe ? await watchWork(io, 'trying to leave the sandbox', probe) : null;
   const held = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
   const ok =
     held && findings.every(({ status }) => status !== 'broken') && tests.every(({ status }) => status === 'ok');
@@ -57,7 +58,7 @@ async function doctor(io: Io, options: Options): Promise<void> {
 async function compared(io: Io, options: Options, examined: readonly Diagnosis[]): Promise<readonly Diagnosis[]> {
   if (examined.some(({ status }) => status === 'broken')) return [];
   const { root, config } = await openProject(rootOf(io, options), io.env);
-  return testFindings(root, config, io);
+  return watchWork(io, 'comparing the test commands', () => testFindings(root, config, io));
 }
 
 async function probe(): Promise<readonly ProbeResult[] | null> {

@@ -23,6 +23,7 @@ import { testFindings } from '../doctor/tests.ts';
 import { CliError, type Io, paint, print, printJson } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { examples, rootOption } from '../options.ts';
+import { watchWork } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
 
 interface Options {
@@ -95,9 +96,14 @@ async function init(io: Io, options: Options): Promise<void> {
   if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
   await acceptConfig(root, io.env);
   const { config } = await openProject(root, io.env);
-  const programs = (await programFindings(root, config, io, runProgram)).filter(({ status }) => status !== 'ok');
+  const asked = await watchWork(io, 'asking the programs for their versions', () =>
+    programFindings(root, config, io, runProgram),
+  );
+  const programs = asked.filter(({ status }) => status !== 'ok');
   const isCompared = config.test.length > 0 && (options.runTests ?? (await agrees(io, ABOUT_TESTS)));
-  const compared = isCompared ? await testFindings(root, config, io) : [];
+  const compared = isCompared
+    ? await watchWork(io, 'comparing the test commands', () => testFindings(root, config, io))
+    : [];
   io.exitCode = compared.every(({ status }) => status === 'ok') ? 0 : 1;
   if (io.json)
     printJson(io, {

@@ -1,8 +1,10 @@
-import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
+import { isThere } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { findProgram } from '../../base/process.ts';
+import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE } from '../../project/root.ts';
@@ -144,20 +146,21 @@ function stateFolder(root: string, io: Io, free: Examined['free']): Diagnosis {
 export function evidence(root: string, io: Io): readonly Diagnosis[] {
   try {
     const file = evidenceFile(root, io.env);
-    if (!existsSync(file)) return [];
+    if (!isThere(file)) return [];
     const { db, close } = openReadOnly('sqlite', file, 5000);
     const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
     close();
     if (found !== 'ok') throw new Error(found);
     return [{ name: 'evidence', status: 'ok', found: file }];
   } catch (error) {
+    const system = explainSystemError(error);
     return [
       {
         name: 'evidence',
         status: 'broken',
-        found: `damaged: ${(error as Error).message.replace(/^\*\*\*.*\n/, '')}`,
+        found: system?.message ?? `damaged: ${(error as Error).message.replace(/^\*\*\*.*\n/, '')}`,
         without: 'No session can start or be resumed here.',
-        fix: 'Restore the file from a backup, or move it away to begin with empty evidence.',
+        fix: system?.remedy ?? 'Restore the file from a backup, or move it away to begin with empty evidence.',
       },
     ];
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { excerpt } from '../../base/text.ts';
+import { excerpt, shorten } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import type { Programs } from '../../tools/programs/program-finder.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect.ts';
@@ -38,10 +38,12 @@ export async function programFindings(
   if (!sandbox?.availability.ok || !sandbox.availability.overlay) return [];
   const empty = mkdtempSync(join(tmpdir(), 'hopgate-doctor-'));
   try {
-    writeFileSync(join(empty, 'package.json'), manifestFor(root));
+    const packageManager = packageManagerOf(root);
+    writeFileSync(join(empty, 'package.json'), JSON.stringify(packageManager === null ? {} : { packageManager }));
     const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
     const findings: Diagnosis[] = [];
-    for (const name of names) findings.push(await compare(name, { root, config, io, run, sandbox, programs, empty }));
+    for (const name of names)
+      findings.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
     return findings;
   } catch (error) {
     if (!(error instanceof LayoutError)) throw error;
@@ -52,17 +54,17 @@ export async function programFindings(
 }
 
 /**
- * A package.json with the `packageManager` of the repository, by which corepack chooses pnpm's and yarn's version. Only
- * a plain version is copied: for a URL, corepack would run a downloaded file.
+ * The `packageManager` in the repository's package.json, by which pnpm and corepack choose a version; null if there is
+ * none. Only a plain version counts: for a URL, corepack would run a downloaded file.
  */
-function manifestFor(root: string): string {
+function packageManagerOf(root: string): string | null {
   try {
     const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
-    if (/^(?:npm|pnpm|yarn)@[\w.+-]+$/.test(String(packageManager))) return JSON.stringify({ packageManager });
+    if (/^(?:npm|pnpm|yarn)@[\w.+-]+$/.test(String(packageManager))) return String(packageManager);
   } catch {
     // no manifest, or one that cannot be read
   }
-  return '{}';
+  return null;
 }
 
 const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): readonly string[] => {
@@ -116,21 +118,34 @@ interface World {
   readonly sandbox: Sandbox;
   readonly programs: Programs;
   readonly empty: string;
+  readonly packageManager: string | null;
 }
 
 async function compare(name: string, world: World): Promise<Diagnosis> {
-  const { root, io, programs } = world;
+  const { root, io, programs, packageManager } = world;
   const without = NOT_THE_SAME;
   const outside = outsideOf(name, root, programs, io);
   if (outside === null) return missing(name);
   const hidden = programs.hidden.find(({ program }) => program === outside);
+  const isManager = packageManager?.startsWith(`${name}@`) === true;
+  const version = isWithin(root, outside)
+    ? null
+    : await versionOf(outside, world, isManager ? ['--version'] : QUESTIONS);
+  // Not asked in the sandbox, where it would try to download itself for more than a minute.
+  if (isManager && version === '' && !hidden)
+    return {
+      name,
+      status: 'missing',
+      found: `${outside} does not start as ${shorten(packageManager, 40)}, which package.json asks for`,
+      without,
+      fix: `Run "${name} --version" in the repository, and do as it says.`,
+    };
   const inside = await insideOf(name, world);
   const fix = hidden
     ? `${hidden.why.replace(/\.$/, '')}. Correct that, or name another program in hopgate.yaml.`
     : `Add the folder that ${name} is installed in to toolchains: in hopgate.yaml.`;
   if (inside.path === null || hidden)
     return { name, status: 'missing', found: `${outside} is not found in the sandbox`, without, fix };
-  const version = isWithin(root, outside) ? null : await versionOf(outside, world);
   const found = `${inside.version || 'no version reported'} (${inside.path})`;
   if (inside.path !== outside || (version !== null && version !== inside.version))
     return {
@@ -162,11 +177,16 @@ async function insideOf(name: string, { root, config, sandbox, programs, empty }
   return { path: path === '' ? null : path, version: firstLine(told.join('\n')) };
 }
 
-async function versionOf(program: string, { io, run, empty, programs }: World): Promise<string> {
+/** The version that a program prints outside of the sandbox; empty if it answers none of the questions. */
+async function versionOf(
+  program: string,
+  { io, run, empty, programs }: World,
+  questions: readonly string[],
+): Promise<string> {
   const PATH = [...programs.path, io.env['PATH'] ?? ''].join(delimiter);
   // Without a network, as in the sandbox.
   const env = { ...io.env, PATH, COREPACK_ENABLE_NETWORK: '0' };
-  for (const question of QUESTIONS) {
+  for (const question of questions) {
     const said = await run('/bin/sh', ['-c', '"$0" "$1" 2>&1', program, question], { cwd: empty, env });
     if (said !== null) return firstLine(said);
   }

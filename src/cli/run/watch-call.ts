@@ -17,6 +17,12 @@ const ELSEWHERE = { firstMs: 30_000, everyMs: 30_000 };
 const MOST_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
+/** Shows work of the command line itself in the same way. Ctrl-C ends the whole command. */
+export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
+  const watched = watchCall(io, what);
+  return work().finally(() => watched.end());
+}
+
 /**
  * Shows a call that takes more than two seconds: at a terminal its output line by line above a line with the time,
  * elsewhere a note every half minute. Everything goes to stderr.

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { isThere } from '../../../base/files.ts';
 import { excerpt } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
@@ -84,7 +85,7 @@ async function listed(io: Io, options: Options): Promise<readonly Listed[]> {
   const all: Listed[] = [];
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
-    if (!existsSync(file)) continue;
+    if (!isThere(file)) continue;
     for (const one of await closedAfter(openEvidenceFile(file, 'read'), grantsIn)) {
       const by = revokedBy(dir, one.grant.id);
       const over = grantOver(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
@@ -97,7 +98,7 @@ async function listed(io: Io, options: Options): Promise<readonly Listed[]> {
 function foldersOf(io: Io, options: Options): readonly string[] {
   if (!options.allRoots) return [stateDir(rootOf(io, options), io.env)];
   const home = stateHome(io.env);
-  return existsSync(home) ? readdirSync(home).map((name) => join(home, name)) : [];
+  return isThere(home) ? readdirSync(home).map((name) => join(home, name)) : [];
 }
 
 /** The `--json` form of a grant. Times are ISO 8601. */

@@ -17,6 +17,7 @@ import { isObserved, openContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modesTo } from './ways/way-modes.ts';
+import { wayToCommand } from './ways/way-to-command.ts';
 
 /** An allowed call, and the scope that its backend must enforce. */
 export interface StepPlan {
@@ -127,7 +128,12 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     unsafeNoSandbox: context.unsafeNoSandbox,
     message: view.visit.message ?? null,
   });
-  if (problem) return deny(context, problem.code, { tool: tool.id, peripheral, ...problem.about });
+  if (problem) {
+    const given = bound.args[String(problem.about['argument'])];
+    const other = wayToCommand(specs, view, { tool: tool.id, given, code: problem.code });
+    const about = { tool: tool.id, peripheral, ...problem.about, ...(other && { by: other.by }) };
+    return deny(context, problem.code, about, other?.way);
+  }
   if (mode && !allows(mode, 'act') && lendsTools(tool, bound.args, scope)) {
     const way = modesTo(context, (other) => allows(other, 'act'));
     return deny(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted, ...way });

@@ -48,6 +48,10 @@ const onward = (available: Available): string => {
 const throughWay = (way: readonly WayLeg[] | null, otherwise: string): string =>
   way && way.length > 0 ? `shortest path: ${describeWay(way)}` : otherwise;
 
+/** The remedy of an argument, and the path to the tool that runs a command that was refused here. */
+const withTool = ({ remedy, by }: About, way: readonly WayLeg[] | null, otherwise: string): string =>
+  `${remedy ?? otherwise}${way && by ? ` ${by} runs it: ${describeWay(way)}.` : ''}`;
+
 const modesIn = ({ mode, modes }: Available): string =>
   mode === null
     ? 'this spec set has no mode gate'
@@ -111,12 +115,12 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'invalid-action':
       return {
         message: `${tool ? `${tool}: ` : ''}${why}`,
-        remedy: typeof about['remedy'] === 'string' ? about['remedy'] : 'correct the arguments and call again',
+        remedy: withTool(about, way, 'correct the arguments and call again'),
       };
     case 'out-of-scope':
       return {
         message: `${tool}: ${argument ? `${argument} ` : ''}${value === undefined ? '' : `"${value}" `}is out of scope: ${why}`,
-        remedy: typeof about['remedy'] === 'string' ? about['remedy'] : `in scope here: ${list(about['scope'])}`,
+        remedy: withTool(about, way, `in scope here: ${list(about['scope'])}`),
       };
     case 'mode-forbids':
       return {

@@ -19,6 +19,9 @@ export interface GitPlace {
 /** Sub-commands that change a ref, or prepare such a change; only for scopes that ship. */
 const SHIPS: readonly string[] = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'];
 
+/** True for a sub-command that makes commits or branches, or pushes them. */
+export const isShipping = (sub: string): boolean => SHIPS.includes(sub) || sub === 'branch';
+
 const SET_GIT =
   'Ask the operator to set git: { remote: origin, branch: main } in hopgate.yaml, or, if it is set there, to accept the file (`hopgate trust`).';
 

@@ -1,0 +1,45 @@
+import { own } from '../../spec/names.ts';
+import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
+import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
+import { isShipping } from '../commands/git-command.ts';
+import type { DenialCode, WayLeg } from '../denial.ts';
+import type { SessionView } from '../view.ts';
+import { shortestWay } from './shortest-way.ts';
+
+/** Another tool that runs a refused command, and the shortest path to it. */
+export interface WayToCommand {
+  readonly by: string;
+  readonly way: readonly WayLeg[];
+}
+
+/**
+ * Finds the tool and the path for a command that a tool for configured commands refused: a command of git that ships is
+ * run by bash-git, any other by a shell. A line of several commands gets the path of git only. null if there is no
+ * path. The text is read for this advice only.
+ */
+export function wayToCommand(
+  specs: SpecSet,
+  view: SessionView,
+  refused: { readonly tool: string; readonly given: Json | undefined; readonly code: DenialCode },
+): WayToCommand | null {
+  const runs = own(COMMAND_TOOLS, refused.tool)?.runs;
+  if (runs === undefined || runs === 'a shell' || runs === 'git') return null;
+  const [program, sub = ''] = [refused.given].flat().join(' ').trim().split(/\s+/);
+  if (program === 'git' && isShipping(sub)) return wayTo(specs, view, 'git');
+  return refused.code === 'out-of-scope' ? wayTo(specs, view, 'a shell') : null;
+}
+
+function wayTo(specs: SpecSet, view: SessionView, wanted: CommandTool['runs']): WayToCommand | null {
+  const ways = Object.entries(COMMAND_TOOLS).flatMap(([by, { runs, worksIn }]) => {
+    const effect = own(specs.tools, by)?.effect;
+    if (runs !== wanted || effect === undefined || by === BACKGROUND_TOOL) return [];
+    const has = (id: string) => {
+      const { tools = [], scope } = specs.peripherals[id] ?? {};
+      return tools.includes(by) && scope !== undefined && worksIn.includes(scope.rule.command);
+    };
+    const way = shortestWay(specs, view, has, effect);
+    return way === null ? [] : [{ by, way }];
+  });
+  return ways.toSorted((a, b) => a.way.length - b.way.length)[0] ?? null;
+}

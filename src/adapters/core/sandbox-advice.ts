@@ -15,6 +15,15 @@ const GIT_READ_ONLY = /\.lock'?: (?:Read-only file system|Permission denied)|cou
 /** A debugger or tracer failed to attach. */
 const NO_TRACING = /ptrace|PTRACE_/i;
 
+/** A profiler found no performance counters. */
+const NO_COUNTERS = /perf_event_open|No permission to enable \S+ event/;
+
+/** Cargo found no such subcommand, or another toolchain was named. */
+const NO_CARGO_COMMAND = /error: no such command: `/;
+
+/** A manager of system packages could not install one. */
+const NO_PACKAGES = /dpkg frontend lock|dpkg\/lock|Unable to locate package/;
+
 /** Git reached no remote repository. */
 const NO_REMOTE = /does not appear to be a git repository|Could not read from remote repository|unable to access '/;
 
@@ -49,6 +58,11 @@ export function sandboxAdvice(session: Session, output: string): string | null {
   if (NO_BRANCH.test(output)) return wayToGit(session, 'push', 'hopgate: branches are pushed with bash-git: ') || null;
   if (NO_REMOTE.test(output))
     return `hopgate: commands reach no remote repository${wayToGit(session, 'push', '; branches are pushed with bash-git: ')}; ask the operator to fetch`;
+  if (NO_PACKAGES.test(output)) return 'hopgate: only the operator installs packages of the system; ask them to';
+  if (NO_CARGO_COMMAND.test(output))
+    return 'hopgate: commands use the toolchain that rustup chooses for the repository, without +toolchain; another one is named in rust-toolchain.toml, and only the operator installs toolchains, components and subcommands';
+  if (NO_COUNTERS.test(output))
+    return 'hopgate: commands reach no performance counters of the machine; measure with time, valgrind --tool=callgrind or the profiler of the language, or ask the operator to run perf';
   if (READ_ONLY.test(output)) {
     const { way, available } = session.why({ tool: 'write', args: { path: '.', content: '' } }) ?? {};
     if (way && way.length > 0)

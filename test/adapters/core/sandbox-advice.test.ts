@@ -11,6 +11,10 @@ test.each([
   ['hopgate: git-not-kept: Changes of files were kept, but not the branch x.', /^hopgate: commits .*: .*deploy/],
   ['error: src refspec x does not match any', /branches are pushed with bash-git: .*deploy/],
   ['strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted', /debuggers and tracers/],
+  ['No permission to enable cycles:u event.', /valgrind --tool=callgrind/],
+  ['perf_event_open(..., 0) failed unexpectedly with error 1 (Operation not permitted)', /no performance counters/],
+  ['E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?', /only the operator/],
+  ['error: no such command: `+nightly`', /rust-toolchain\.toml/],
   ['npm error code EAI_AGAIN', /has no network/],
 ])('advises after: %s', async (output, advice) => {
   const { session } = await stage();

@@ -11,7 +11,7 @@ import { LayoutError } from '../../tools/sandbox/layout-error.ts';
 import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
 import { testLayout } from '../../tools/sandbox/mounts/layouts.ts';
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts';
-import { programsOf } from '../../tools/shell/context.ts';
+import { programsOf, withoutNetwork } from '../../tools/shell/context.ts';
 import type { Io } from '../io.ts';
 import type { RunProgram } from '../run-program.ts';
 import type { Diagnosis } from './finding.ts';
@@ -161,11 +161,11 @@ async function compare(name: string, world: World): Promise<Diagnosis> {
 /** The path that the sandbox finds for a name, and the version that the program prints. */
 async function insideOf(name: string, { root, config, sandbox, programs, empty }: World) {
   const { mask: masks, toolchains } = config;
-  const layout = { ...testLayout({ root, masks, toolchains, programs, overlay: true }), chdir: '/tmp' };
+  const layout = testLayout({ root, masks, toolchains, programs, overlay: true });
   const target = name.includes('/') ? resolve(root, name) : name;
   const script = `command -v -- "$1" || exit 127; printf %s "$2" > package.json; for q in ${QUESTIONS.join(' ')}; do v=$("$1" $q 2>&1) && { printf '%s\\n' "$v"; exit; }; done`;
   const { stdout } = await sandbox.run(
-    layout,
+    { ...layout, ...withoutNetwork(layout), chdir: '/tmp' },
     ['sh', '-c', script, 'sh', target, readFileSync(join(empty, 'package.json'), 'utf8')],
     {
       seconds: 30,

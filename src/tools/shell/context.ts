@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { personConfig } from '../git/author.ts';
@@ -12,6 +13,7 @@ import {
   DEFAULT_LIMITS,
   fromHome,
   type LayoutLimits,
+  SANDBOX_HOME,
   type SandboxLayout,
   STATE_HOMES,
 } from '../sandbox/mounts/layout.ts';
@@ -79,9 +81,9 @@ export function shellContext(
         await options.inspect?.(view, exit);
       };
       const { seconds, outputBytes } = limits;
-      const env = { ...(layout.network || layout.proxy ? {} : NO_RETRIES), ...layout.env };
+      const { env, mounts } = layout.network || layout.proxy ? layout : withoutNetwork(layout);
       const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
-      const result = await run({ ...layout, env }, argv, limited);
+      const result = await run({ ...layout, env, mounts }, argv, limited);
       check();
       const { exit, stdout, stderr } = result;
       const read = [...isRead].flatMap(([path, was]) => (was ? [path] : []));
@@ -111,7 +113,23 @@ const lastNames = (path: string, count: number): string => path.split('/').slice
 /** Maximum number of masked files in a result. */
 const MOST_NAMED = 10;
 
-/** Without a network, package managers give up at their first failure instead of after minutes. */
+/**
+ * Without a network, package managers give up at their first failure instead of after minutes, and pnpm runs as it is
+ * instead of fetching the version that package.json names.
+ */
+export const withoutNetwork = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
+  env: { ...NO_RETRIES, ...env },
+  mounts: [...mounts, PNPM_SETTINGS],
+});
+
+/** pnpm 10 reads this setting from a file or a variable; npm would print a warning about the variable. */
+const PNPM_SETTINGS = {
+  kind: 'text-file',
+  target: join(SANDBOX_HOME, '.config/pnpm/rc'),
+  text: 'manage-package-manager-versions=false\n',
+  isOpen: true,
+} as const;
+
 const NO_RETRIES = {
   npm_config_fetch_retries: '0',
   // "pnpm run" replaces 0 by an empty value, for which npm retries without delay.
@@ -119,6 +137,7 @@ const NO_RETRIES = {
   npm_config_fetch_retry_maxtimeout: '1',
   npm_config_update_notifier: 'false',
   pnpm_config_fetch_retries: '0',
+  pnpm_config_pm_on_fail: 'ignore',
   YARN_HTTP_RETRY: '0',
   PIP_RETRIES: '0',
   PIP_DISABLE_PIP_VERSION_CHECK: '1',

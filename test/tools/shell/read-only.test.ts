@@ -106,6 +106,11 @@ describe('bash-readonly runs an ordinary command', () => {
     expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
   });
 
+  test('pnpm runs without a network as it is, whatever version package.json names', async () => {
+    const { result } = await shell(scratch(), 'cat ~/.config/pnpm/rc; echo "$pnpm_config_pm_on_fail"');
+    expect(result.stdout).toBe('manage-package-manager-versions=false\nignore\n');
+  });
+
   test('a home folder in which Java finds its preferences', async () => {
     const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });

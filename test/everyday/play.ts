@@ -16,21 +16,31 @@ const TOOLS = { explore: 'bash-readonly', edit: 'bash', test: 'bash-test' } as c
 /** Maximum number of steps of one session; test allows 100 in a visit. */
 const STEPS = 80;
 
+interface Choice {
+  readonly env: NodeJS.ProcessEnv;
+  readonly only: RegExp | null;
+  readonly place: string | undefined;
+  readonly onRow: (row: Row) => void;
+}
+
 /** Runs each command outside and, in the same repository, in a session. */
 export async function play(
   one: Ecosystem,
   repository: Repository,
-  { env, only, onRow }: { env: NodeJS.ProcessEnv; only: RegExp | null; onRow: (row: Row) => void },
+  { env, only, place: chosenPlace, onRow }: Choice,
 ): Promise<readonly Row[]> {
   const rows: Row[] = [];
   const outside = new Map<string, Run>();
-  const chosen = (lines: readonly CommandLine[]) => lines.filter(({ run }) => only === null || only.test(run));
+  const chosen = (place: Row['place'], lines: readonly CommandLine[]) =>
+    chosenPlace === undefined || chosenPlace === place
+      ? lines.filter(({ run }) => only === null || only.test(run))
+      : [];
   for (const [place, lines] of [
     ['explore', one.commands],
     ['edit', one.commands],
     ['test', one.tests],
   ] as const) {
-    const all = chosen(lines);
+    const all = chosen(place, lines);
     for (let at = 0; at < all.length; at += STEPS) {
       repository.restore();
       const session = await sessionIn(place, repository.root, env);

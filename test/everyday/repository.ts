@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parseDocument } from 'yaml';
@@ -22,6 +23,10 @@ export interface Repository {
 
 const SECONDS = 180;
 
+/** The exit status that a shell shows for a signal; SIGTERM comes from the time limit. */
+const exitOf = (signal: NodeJS.Signals | null): number =>
+  signal === null || signal === 'SIGTERM' ? 124 : 128 + constants.signals[signal];
+
 /**
  * Builds an ecosystem's repository with a commit and the hopgate.yaml that `hopgate init` proposes.
  *
@@ -34,8 +39,10 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   // The store of hopgate is not part of an ordinary environment.
   const { XDG_STATE_HOME: _, ...operator } = env;
   const PATH = [...one.path.map((path) => join(root, path)), env['PATH']].join(delimiter);
+  // Walking node_modules takes longer than most commands, so a tree is read once after each of them.
+  let last: Tree | null = null;
   const run = (line: string, more: { readonly [name: string]: string } = {}): Run => {
-    const { status, stdout, stderr } = spawnSync('bash', ['-c', line], {
+    const { status, signal, stdout, stderr } = spawnSync('bash', ['-c', line], {
       cwd: root,
       env: { ...operator, PATH, ...one.env, ...more },
       encoding: 'utf8',
@@ -44,7 +51,8 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
       maxBuffer: 64 << 20,
     });
     for (const left of fs.globSync(`${temp}*`)) fs.rmSync(left, { recursive: true, force: true });
-    return { exit: status ?? 124, stdout, stderr, tree: treeOf(root, env) };
+    last = treeOf(root, env);
+    return { exit: status ?? exitOf(signal), stdout, stderr, tree: last };
   };
   const mustRun = (line: string) => {
     const { exit, stdout, stderr } = run(line);
@@ -69,11 +77,13 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   return {
     root,
     run,
-    tree: () => treeOf(root, env),
+    tree: () => (last = treeOf(root, env)),
     withOwnTemp: (line) => line.replaceAll('/tmp/', temp),
     ignores: (path) => spawnSync('git', ['check-ignore', '-q', '--', path], { cwd: root, env }).status === 0,
     restore() {
-      if (isDeepStrictEqual(treeOf(root, env), first) && !fs.existsSync(join(root, 'target'))) return;
+      const same = isDeepStrictEqual(last, first);
+      last = first;
+      if (same && !fs.existsSync(join(root, 'target'))) return;
       for (const name of fs.readdirSync(root)) fs.rmSync(join(root, name), { recursive: true, force: true });
       execFileSync('cp', ['-a', `${kept}/.`, root]);
     },

@@ -1,6 +1,6 @@
 /**
  * Runs ordinary commands outside and in a session, and compares the results: `npm run test:everyday`. Words choose
- * ecosystems; `--only REGEX` chooses commands; `--verbose` prints every row; `--json` is for programs.
+ * ecosystems; `--only REGEX` chooses commands, `--place edit` one of explore, edit and test; `--verbose` prints every row; `--json` is for programs.
  */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,12 @@ import { buildRepository } from './repository.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { only: { type: 'string' }, json: { type: 'boolean' }, verbose: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    place: { type: 'string' },
+    json: { type: 'boolean' },
+    verbose: { type: 'boolean' },
+  },
 });
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-everyday-')));
 process.env['XDG_STATE_HOME'] = join(folder, 'state');
@@ -47,6 +52,7 @@ try {
     const rows = await play(one, repository, {
       env,
       only: values.only === undefined ? null : new RegExp(values.only),
+      place: values.place,
       onRow: ({ place, run, verdict: { kind, why } }) => {
         if (kind === 'differs' || values.verbose) say(`  ${name} ${place}: ${run}\n    ${kind}: ${why}`);
       },

@@ -70,6 +70,9 @@ export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : nouns}`;
 
+/** The words of a list that is written as text, without quotes and commas. */
+export const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
 /** A text as sentences: it begins with a capital letter and ends with a period, unless it has an end mark. */
 export const asSentences = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) || text === '' ? '' : '.'}`;

@@ -1,4 +1,6 @@
-import { findingsIn, runsLater, type TestSignals, testSignals, weakenedTests } from '../evidence/findings.ts';
+import { runsLater } from '../evidence/findings/executable-files.ts';
+import { findingsIn } from '../evidence/findings/findings.ts';
+import { type TestSignals, testSignals, weakenedTests } from '../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../ports/effects.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';

@@ -1,3 +1,4 @@
+import { words } from '../base/text.ts';
 import type { Fact } from './facts.ts';
 
 /** The six kinds of tasks, with the names of the ALFWorld data. */
@@ -50,20 +51,9 @@ export interface House {
 }
 
 /** The predicates that commands change. */
-export const FLUENTS: ReadonlySet<string> = new Set([
-  'atlocation',
-  'objectatlocation',
-  'opened',
-  'inreceptacle',
-  'holds',
-  'holdsany',
-  'isclean',
-  'ishot',
-  'iscool',
-  'ison',
-  'istoggled',
-  'issliced',
-]);
+export const FLUENTS: ReadonlySet<string> = new Set(
+  words('atlocation objectatlocation opened inreceptacle holds holdsany isclean ishot iscool ison istoggled issliced'),
+);
 
 /** The name of the agent in the facts. */
 export const AGENT = 'agent1';

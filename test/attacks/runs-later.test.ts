@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runsLater } from '../../src/evidence/findings.ts';
+import { runsLater } from '../../src/evidence/findings/executable-files.ts';
 import { sharedSandbox } from '../../src/tools/sandbox/detect.ts';
 import { shellBackend } from '../../src/tools/shell/backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';

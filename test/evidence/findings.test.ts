@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { runsLater, SessionFindings, testSignals, weakenedTests } from '../../src/evidence/findings.ts';
+import { runsLater } from '../../src/evidence/findings/executable-files.ts';
+import { SessionFindings } from '../../src/evidence/findings/findings.ts';
+import { testSignals, weakenedTests } from '../../src/evidence/findings/weakened-tests.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
 
 const PLAIN = { executable: false, deploy: {} };

@@ -1,7 +1,7 @@
 import { runningAfter } from '../../evidence/background.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { countFindings } from '../../evidence/findings.ts';
+import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { waitedMs } from '../../evidence/waited.ts';
 import { own } from '../../spec/names.ts';

@@ -1,5 +1,5 @@
 import type { HopBody } from '../../evidence/bodies.ts';
-import type { FindingsByPath } from '../../evidence/findings.ts';
+import type { FindingsByPath } from '../../evidence/findings/findings.ts';
 import { own } from '../../spec/names.ts';
 import type { Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
 import type { Fields } from './json.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
-import { type Finding, SessionFindings } from '../../evidence/findings.ts';
+import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';

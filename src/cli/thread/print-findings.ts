@@ -1,6 +1,6 @@
 import { visible } from '../../base/text.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { type Finding, SessionFindings } from '../../evidence/findings.ts';
+import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
 import { heading, type Io, paint, print } from '../io.ts';
 
 export function findingsOf(entries: Iterable<Entry>): readonly Finding[] {

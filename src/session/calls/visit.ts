@@ -7,9 +7,9 @@ import type { HopResult, StartResult, StopResult } from '../results.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { statusOf } from '../status.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
-import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
 import { asFruit, hopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
+import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
 import { treeFor } from './working-tree.ts';
 
 type Fields = { readonly [field: string]: Json };

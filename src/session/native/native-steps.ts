@@ -1,5 +1,5 @@
 import type { Body, EffectRecord } from '../../evidence/bodies.ts';
-import { findingsIn } from '../../evidence/findings.ts';
+import { findingsIn } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import { deny } from '../../gate/deny.ts';

@@ -1,5 +1,5 @@
 import type { Entry } from '../../evidence/entry.ts';
-import type { Finding } from '../../evidence/findings.ts';
+import type { Finding } from '../../evidence/findings/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';

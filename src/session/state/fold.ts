@@ -3,7 +3,7 @@ import { type SpecTables, stateAfter } from '../../compile/tables.ts';
 import { runningAfter } from '../../evidence/background.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
-import { countFindings } from '../../evidence/findings.ts';
+import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { waitedMs } from '../../evidence/waited.ts';
 import { type GrantLimits, type GrantView, outsideOf } from '../../gate/approvals/grant.ts';

@@ -1,58 +1,48 @@
+import { words } from '../../base/text.ts';
 /**
  * Files that no tool shows if `hopgate.yaml` has no `mask`. Patterns without `/` match at any depth; `!` excepts paths
  * from the patterns before it. Backups of such files are masked with them.
  */
 export const DEFAULT_MASKS: readonly string[] = [
   // settings of an application
-  ...['.env', '.env.*', '!.env.*{example,sample,template,dist}', '.envrc', '.dev.vars', '.dev.vars.*'],
-  ...['!.dev.vars.*{example,sample,template}', '{prod,production,staging,secret,secrets,local}.env', '.secrets'],
-  ...['local.settings.json', '**/.streamlit/secrets.toml'],
+  ...words(`
+    .env .env.* !.env.*{example,sample,template,dist} .envrc .dev.vars .dev.vars.*
+    !.dev.vars.*{example,sample,template} {prod,production,staging,secret,secrets,local}.env .secrets
+    local.settings.json **/.streamlit/secrets.toml
+  `),
   // tokens of package managers, registries and clouds
-  ...[
-    '.npmrc',
-    '.netrc',
-    '_netrc',
-    '.pypirc',
-    '.git-credentials',
-    '.gitcookies',
-    '.dockercfg',
-    '**/.docker/config.json',
-  ],
-  ...['**/.gem/credentials', '**/.cargo/credentials', '**/.cargo/credentials.toml', '**/.m2/settings*.xml'],
-  ...[
-    '**/.composer/auth.json',
-    '**/.aws/credentials',
-    '**/.aws/sso',
-    '**/.azure/*.json',
-    '**/.config/gcloud',
-    '.boto',
-    '.s3cfg',
-  ],
-  ...['rclone.conf', '.vault-token', '.vault_pass*', '.vault-pass*', '.clasprc.json', '.sentryclirc', '.databrickscfg'],
-  ...['**/.codex/auth.json', '**/.claude/.credentials.json', '.pgpass', '.my.cnf', '.mylogin.cnf', '.htpasswd'],
+  ...words(`
+    .npmrc .netrc _netrc .pypirc .git-credentials .gitcookies .dockercfg **/.docker/config.json **/.gem/credentials
+    **/.cargo/credentials **/.cargo/credentials.toml **/.m2/settings*.xml **/.composer/auth.json **/.aws/credentials
+    **/.aws/sso **/.azure/*.json **/.config/gcloud .boto .s3cfg rclone.conf .vault-token .vault_pass* .vault-pass*
+    .clasprc.json .sentryclirc .databrickscfg **/.codex/auth.json **/.claude/.credentials.json .pgpass .my.cnf
+    .mylogin.cnf .htpasswd
+  `),
   // service accounts
-  ...['*service{-,_,}account*.json', '*firebase-adminsdk*.json', 'client_secret*.json'],
-  ...['application_default_credentials.json'],
+  ...words(`
+    *service{-,_,}account*.json *firebase-adminsdk*.json client_secret*.json application_default_credentials.json
+  `),
   // infrastructure
-  ...['*.tfstate', '*.tfstate.*', '*.tfvars', '*.tfvars.json', '!*{example,sample,template}*.tfvars', '*.tfrc'],
-  ...[
-    'credentials.tfrc.json',
-    '.terraformrc',
-    '/kubeconfig',
-    'kubeconfig.{yaml,yml,conf}',
-    '*.kubeconfig',
-    '**/.kube/config',
-  ],
+  ...words(`
+    *.tfstate *.tfstate.* *.tfvars *.tfvars.json !*{example,sample,template}*.tfvars *.tfrc credentials.tfrc.json
+    .terraformrc /kubeconfig kubeconfig.{yaml,yml,conf} *.kubeconfig **/.kube/config
+  `),
   // keys
-  ...['*.pem', '*.key', '*.p8', '*.p12', '*.pfx', '*.pkcs12', '*.ppk', '*.jks', '*.jceks', '*.bks', '*.keystore'],
-  ...['*.kdb', '*.kdbx', '*.keychain', '*.keychain-db', '*.ovpn', '{key,keystore}.properties', '**/.ssh', '**/.gnupg'],
-  ...['id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}', 'ssh_host_*_key', 'deploy_{key,rsa,ed25519}'],
+  ...words(`
+    *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.ppk *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.keychain *.keychain-db
+    *.ovpn {key,keystore}.properties **/.ssh **/.gnupg id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}
+    ssh_host_*_key deploy_{key,rsa,ed25519}
+  `),
   // certificates that are public, and keys that are published with a package
-  ...['!{cacert,cacerts,ca-bundle,ca-certificates,roots}.pem', '!**/ssl_certs/**/*.pem'],
-  ...['!**/{node_modules,site-packages}/**/*.{pem,key}', '**/node_modules/.cache/**/*.{pem,key}'],
+  ...words(`
+    !{cacert,cacerts,ca-bundle,ca-certificates,roots}.pem !**/ssl_certs/**/*.pem
+    !**/{node_modules,site-packages}/**/*.{pem,key} **/node_modules/.cache/**/*.{pem,key}
+  `),
   // keys that test suites include
-  ...['!**/{testdata,fixtures,__fixtures__}/**/*.{pem,key,p12,pfx,jks,keystore}'],
-  ...['!**/{test,tests,spec}/{certs,keys,ssl,tls,resources}/**/*.{pem,key,p12,jks}'],
+  ...words(`
+    !**/{testdata,fixtures,__fixtures__}/**/*.{pem,key,p12,pfx,jks,keystore}
+    !**/{test,tests,spec}/{certs,keys,ssl,tls,resources}/**/*.{pem,key,p12,jks}
+  `),
 ];
 
 /** Prefixes and suffixes of the names of backups: `.env~`, `.server.pem.swp`, `#id_rsa#`. */

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
-import { type TestSignals, testSignals } from '../../evidence/findings.ts';
+import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';

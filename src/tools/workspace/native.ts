@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, readFileSync, readSync } from 'node:fs';
 import { isObject } from '../../base/json.ts';
-import { type TestSignals, testSignals } from '../../evidence/findings.ts';
+import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';

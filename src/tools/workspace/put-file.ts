@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
-import { testSignals } from '../../evidence/findings.ts';
+import { testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../effects.ts';

@@ -10,13 +10,13 @@ import { isStop } from '../../workspace/outcome.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
+import { cachedFolder, type SearchFindings, searchCached } from './cached-search.ts';
 import { certificateTest, fileStamp } from './certificates.ts';
 import { noticedCovers } from './covers.ts';
 import { withoutCredentials } from './git-format.ts';
 import { type LayerFile, maskLayer } from './mask-layer.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { openGit, type RepositoryFolders } from './open-git.ts';
-import { type SearchFindings, cachedFolder, searchCached } from './cached-search.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
 /** The paths of a repository that the sandbox treats specially, all root-relative. */

@@ -1,0 +1,102 @@
+import { posix } from 'node:path';
+import { compileGlob, type Glob } from '../../base/glob.ts';
+import { words } from '../../base/text.ts';
+import { INSTRUCTION_FILES } from '../../spec/policy/instruction-files.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import type { Finding } from './findings.ts';
+
+/**
+ * Programs that run certain files, and the names of these files: matched at any depth, ignoring letter case. Changing
+ * such a file is ordinary work, so it is not refused; but a person must know of the change before the file runs.
+ */
+const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
+  [
+    'a package manager runs its commands',
+    words(`
+      package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc
+    `),
+  ],
+  [
+    'a package manager runs its commands',
+    words(`
+      setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/**
+    `),
+  ],
+  [
+    'it selects packages, and installed packages run code',
+    words(`
+      package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock
+      Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements*.txt Gemfile.lock gems.locked composer.lock
+      go.mod go.sum
+    `),
+  ],
+  [
+    'a build tool runs it',
+    words(`
+      Makefile GNUmakefile makefile *.mk CMakeLists.txt *.cmake meson.build configure configure.ac Rakefile justfile
+      .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle
+      settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel
+      *.bzl SConstruct wscript flake.nix shell.nix default.nix Gruntfile.* gulpfile.* *.config.{js,cjs,mjs,ts,cts,mts}
+      .*rc.{js,cjs,mjs,ts} conftest.py sitecustomize.py usercustomize.py *.pth
+    `),
+  ],
+  [
+    'a CI server runs it',
+    words(`
+      .github/workflows/** .github/actions/** action.yml .gitlab-ci.yml .circleci/** Jenkinsfile azure-pipelines.yml
+      .travis.yml bitbucket-pipelines.yml .buildkite/** .drone.yml .woodpecker/** .woodpecker.yml appveyor.yml .ci/**
+    `),
+  ],
+  [
+    'a container is built or started by it',
+    words(`
+      Dockerfile Dockerfile.* *.Dockerfile Containerfile compose.yml compose.yaml docker-compose*.yml
+      docker-compose*.yaml Vagrantfile Procfile
+    `),
+  ],
+  [
+    'git may run programs by it',
+    words(`
+      .gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/** .lintstagedrc*
+      .overcommit.yml
+    `),
+  ],
+  ['agents read it as instructions', INSTRUCTION_FILES],
+  [
+    'a tool manager or an editor obeys it',
+    words(`
+      .tool-versions .mise.toml mise.toml .nvmrc *.code-workspace .vimrc .dir-locals.el .editorconfig
+    `),
+  ],
+  ['a shell runs it', words('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1')],
+];
+
+let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;
+
+/** Compiled when the first file is checked. */
+function rules() {
+  compiled ??= RUNS.map(([why, names]) => ({
+    why,
+    globs: names.map((name) => compileGlob(`**/${name.toLowerCase()}`)),
+  }));
+  return compiled;
+}
+
+/**
+ * Explains why a file that an agent wrote will run outside the sandbox: its name, its permissions, or a deploy command
+ * that names it; null if nothing shows this. Ordinary source code also runs later, but is not reported, because writing
+ * it is the agent's task.
+ * @param path root-relative
+ */
+export function runsLater(
+  path: string,
+  file: { readonly executable: boolean; readonly deploy: ProjectConfig['deploy'] },
+): Finding | null {
+  const deploy = Object.entries(file.deploy).find(([, { run }]) => run.some((word) => posix.normalize(word) === path));
+  const names = path.toLowerCase().split('/');
+  const why = deploy
+    ? `the deploy command "${deploy[0]}" names it`
+    : (rules().find(({ globs }) => globs.some((matches) => matches(names)))?.why ??
+      (file.executable ? 'it is executable' : null));
+  return why === null ? null : { path, why };
+}

@@ -1,0 +1,60 @@
+import { fieldsOf } from '../../base/json.ts';
+import type { Json } from '../../spec/types.ts';
+import { bodyOf, type EffectRecord } from '../bodies.ts';
+import type { Entry } from '../entry.ts';
+import { fewerTestsIn } from './weakened-tests.ts';
+
+/** Something that a person must know about a changed file before it ships, and that no rule forbids. */
+export interface Finding {
+  /** Root-relative; a test command for findings about its runs. */
+  readonly path: string;
+  readonly why: string;
+}
+
+export const findingsIn = (effects: readonly EffectRecord[]): readonly Finding[] =>
+  effects.flatMap(({ path, finding: why }) => (why === undefined ? [] : [{ path, why }]));
+
+/** Findings by path or test command. */
+export interface FindingsByPath {
+  [path: string]: string;
+}
+
+/** Adds a step's findings, and removes outdated ones. A forged body may lack effects and must not throw. */
+export function countFindings(
+  found: FindingsByPath,
+  effects: readonly EffectRecord[] | 'unobserved' | undefined,
+  result: Json | undefined,
+): void {
+  for (const { path, op, finding } of effects === 'unobserved' ? [] : (effects ?? [])) {
+    if (finding !== undefined) found[path] = finding;
+    // A file that is gone runs nowhere. Of others a finding stays: the change that it was about may still be there.
+    else if (op === 'delete') delete found[path];
+  }
+  for (const run of wholePassesIn(result)) {
+    const command = (run['command'] as Json[]).join(' ');
+    const why = fewerTestsIn(run);
+    if (why !== null) found[command] = why;
+    else delete found[command];
+  }
+}
+
+export class SessionFindings {
+  readonly #found: FindingsByPath = Object.create(null);
+
+  add({ body }: Pick<Entry, 'body'>): void {
+    const known = bodyOf(body);
+    if (known?.event === 'outcome' || known?.event === 'step')
+      countFindings(this.#found, known.effects, known.outcome?.status === 'ok' ? known.outcome.result : undefined);
+  }
+
+  list(): readonly Finding[] {
+    return Object.entries(this.#found).map(([path, why]) => ({ path, why }));
+  }
+}
+
+/** Full runs of test commands that passed. */
+function wholePassesIn(result: Json | undefined): { readonly [key: string]: Json }[] {
+  const { runs, verdict, command, narrowed } = fieldsOf(result);
+  if (Array.isArray(runs)) return runs.flatMap(wholePassesIn);
+  return verdict === 'pass' && narrowed !== true && Array.isArray(command) ? [fieldsOf(result)] : [];
+}

@@ -132,7 +132,7 @@ const note = route('POST /v1/sessions/{session}/note', {
 
 const close = route('POST /v1/sessions/{session}/close', {
   id: 'closeSession',
-  summary: 'Closes the session permanently. RefusedSchema in the middle of a visit: stop first.',
+  summary: 'Closes the session permanently. Refused in the middle of a visit: stop first.',
   for: WRITERS,
   path: SessionPath,
   body: z.strictObject({ reason: Text.optional(), by: By.optional() }),

@@ -1,9 +1,11 @@
+import { decide } from '../../gate/decide.ts';
 import { deny } from '../../gate/deny.ts';
-import type { Decision, GateContext } from '../../gate/request.ts';
+import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import { approveUnder, askApproval, type GivenApproval } from './approve.ts';
 import type { SessionCalls } from './session-calls.ts';
+import { treeFor } from './working-tree.ts';
 
 /** A request that may need an approval. */
 export interface Approvable<Plan> {
@@ -45,4 +47,30 @@ export async function decideWithApproval<Plan>(
     by,
   });
   return { decision: { ok: false, denial, wanted: null }, approval: null };
+}
+
+/**
+ * {@link decideWithApproval} for a hop or a delegation, which may depend on the working tree: it is observed again after
+ * an answer.
+ */
+export async function decideOnTree<R extends HopRequest | DelegateRequest>(
+  calls: SessionCalls,
+  request: R,
+  approver?: Approver | null,
+  review: Awaited<ReturnType<SessionCalls['review']>> = null,
+) {
+  let tree = await treeFor(calls, request);
+  const context = () => calls.contextWith(review, tree);
+  return decideWithApproval(
+    calls,
+    {
+      by: request.by,
+      context,
+      decide: (grant) => decide<R>(context(), grant ? { ...request, approval: grant } : request),
+      again: async () => {
+        tree = await treeFor(calls, request);
+      },
+    },
+    approver,
+  );
 }

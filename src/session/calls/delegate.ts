@@ -1,12 +1,10 @@
-import { decide } from '../../gate/decide.ts';
 import type { AgencyStart, Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import { asPrincipal, asText } from '../as-json.ts';
 import type { DelegateResult } from '../results.ts';
-import { decideWithApproval } from './decide-with-approval.ts';
+import { decideOnTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { treeFor } from './working-tree.ts';
 
 /** A start of a sub-agent in another peripheral. */
 export interface DelegateOptions {
@@ -38,20 +36,7 @@ export async function delegate(
   approver?: Approver | null,
 ): Promise<DelegateResult> {
   const request = delegateRequest(options);
-  let tree = await treeFor(calls, request);
-  const context = () => calls.context(tree);
-  const { decision, approval } = await decideWithApproval(
-    calls,
-    {
-      by: request.by,
-      context,
-      decide: (grant) => decide(context(), grant ? { ...request, approval: grant } : request),
-      again: async () => {
-        tree = await treeFor(calls, request);
-      },
-    },
-    approver,
-  );
+  const { decision, approval } = await decideOnTree(calls, request, approver);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, delegate, context: carried } = decision.plan;
   const { agency } = request;

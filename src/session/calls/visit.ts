@@ -6,7 +6,7 @@ import { asJson, asPrincipal, asText } from '../as-json.ts';
 import type { HopResult, StartResult, StopResult } from '../results.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { statusOf } from '../status.ts';
-import { decideWithApproval } from './decide-with-approval.ts';
+import { decideOnTree } from './decide-with-approval.ts';
 import { asFruit, hopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
@@ -65,20 +65,7 @@ export async function hop(
 ): Promise<HopResult> {
   const request = hopRequestFor(calls, to);
   const review = await calls.review(request.fruit);
-  let tree = await treeFor(calls, request);
-  const context = () => calls.contextWith(review, tree);
-  const { decision, approval } = await decideWithApproval(
-    calls,
-    {
-      by: request.by,
-      context,
-      decide: (grant) => decide(context(), grant ? { ...request, approval: grant } : request),
-      again: async () => {
-        tree = await treeFor(calls, request);
-      },
-    },
-    approver,
-  );
+  const { decision, approval } = await decideOnTree(calls, request, approver, review);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { plan } = decision;
   const { compiled, clock } = calls.parts;

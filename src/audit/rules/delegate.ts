@@ -1,20 +1,13 @@
 import { own } from '../../spec/names.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { filled } from './apply.ts';
+import { addContextProblems, addEntryProblems, addGateProblem, contextFor, gatesOn } from './entry.ts';
 import type { Fields } from './json.ts';
 import { type JudgedState, judgedNow } from './judged-state.ts';
 import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditState } from './state.ts';
-import {
-  addContextProblems,
-  addEntryProblems,
-  addGateProblem,
-  contextFor,
-  fruitNow,
-  gatesOn,
-  noPeripheral,
-} from './visit.ts';
+import { fruitNow, noPeripheral } from './visit.ts';
 
 /** A start of a sub-agent: the present peripheral delegates to the target, whose entry and gates hold as for a hop. */
 export function delegateProblems(state: AuditState, request: RequestOf<'delegate'>): readonly RuleProblem[] {

@@ -1,13 +1,13 @@
 import type { DenialBody } from '../../evidence/bodies.ts';
 import { own } from '../../spec/names.ts';
 import { type Json, PRINCIPALS, type Principal } from '../../spec/types.ts';
+import { gatesOn } from '../rules/entry.ts';
 import { type Fields, fieldsOf, isElsewhere, textOf } from '../rules/json.ts';
 import { looksBack } from '../rules/observations.ts';
 import { PROBLEM_CODES } from '../rules/problem.ts';
 import { problems } from '../rules/problems.ts';
 import type { AuditRequest } from '../rules/request.ts';
 import type { AuditState } from '../rules/state.ts';
-import { gatesOn } from '../rules/visit.ts';
 import { isObserving, openState } from './observe-only.ts';
 
 /** The codes with which a tool itself may refuse a call that the spec allows. */

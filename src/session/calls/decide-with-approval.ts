@@ -50,7 +50,7 @@ export async function decideWithApproval<Plan>(
 }
 
 /**
- * {@link decideWithApproval} for a hop or a delegation, which may depend on the working tree: it is observed again after
+ * {@link decideWithApproval} for a hop or a delegation. It may depend on the working tree, which is observed again after
  * an answer.
  */
 export async function decideOnTree<R extends HopRequest | DelegateRequest>(

@@ -1,99 +1,29 @@
 import { z } from 'zod';
-import { globProblem } from '../../base/glob.ts';
-import { MAX_BRANCHES, MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
+import { MAX_BRANCHES, MAX_MASKS } from '../policy/limits.ts';
 import { Name } from './name-schema.ts';
 import { RelativePath, WritePaths } from './path-schema.ts';
-
-const Argv = z.array(z.string().regex(/^[^\0]+$/, 'is not a word of a command: not empty, no NUL')).min(1);
-// Excludes names that git would read as an option, a range or a pattern.
-const Remote = z.string().regex(/^[^-\s\0][^\s\0]*$/, 'is not a remote: no blank, no - in front');
-const Branch = z
-  .string()
-  .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|@\{|\.lock$|\/$))(?:[\w./*-]+|[^\s\0~^:?*[\\]+)$/, 'is not the name of a branch');
-const Person = z
-  .string()
-  .regex(/^[^<>\p{Cc}]*[^<>\s\p{Cc}] <[^<>\s\p{Cc}@]+@[^<>\s\p{Cc}@]+>$/u, 'is not Name <address>');
-const Trailer = z
-  .string()
-  .regex(/^[A-Za-z][A-Za-z0-9-]*: [^\s\p{Cc}][^\p{Cc}]*$/u, 'is not a trailer: write Co-authored-by: Name <address>');
-const WebHost = z
-  .string()
-  .regex(
-    /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/,
-    'is not a host: write docs.example.com or *.example.com, without https:// and without a path',
-  );
-const Host = z
-  .string()
-  .regex(
-    /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?$/,
-    'is not a host: write registry.example.com, *.example.com, registry.example.com:8443, 10.0.0.5:22 or [::1]:8080',
-  );
-const Folder = z
-  .string()
-  .regex(/^(?:\/|~\/)[^\0]*$/, 'is not an absolute folder: begin with / or with ~/ for the home folder');
-const File = z
-  .string()
-  .regex(/^(?:\/|~\/)[^\0]+$/, 'is not the path of a file: begin with / or with ~/ for the home folder');
-// The path becomes part of an ssh command line, in which other characters are special.
-const SshFile = z
-  .string()
-  .regex(
-    /^(?:\/|~\/)[\p{L}\p{N}_./@+:,=~-]+$/u,
-    'is not the path of a file: begin with / or ~/; letters, digits and . _ - / only, no blanks',
-  );
-const RemoteUrl = z
-  .string()
-  .regex(
-    /^(?:https:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|ssh:\/\/(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?\/[^\s\0]+|(?:[\w.-]+@)?\w[\w.-]*:(?![:/]\/)[^\s\0:]+)$/i,
-    'is not an https:// or ssh address of a repository, or contains a user name or password before an https host',
-  );
-const ProgramName = z.string().regex(/^[\w+][\w.+-]*$/, 'is not the name of a program: no path, no blank');
-const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
-const Value = z.string().regex(/^[^\0\r\n]*$/, 'is not one line of text');
-const Env = z
-  .union([z.array(EnvName), z.record(EnvName, Value)])
-  .optional()
-  .describe(
-    'Additional environment variables: names to pass from hopgate’s own environment, or values; ${NAME} in a value is replaced by a variable of hopgate’s own.',
-  );
-const Hosts = z
-  .array(Host)
-  .optional()
-  .describe(
-    'The only hosts that it reaches, through hopgate’s proxy: ports 80 and 443, or the stated one. Hosts of the local network are listed by address as well.',
-  );
-const Secrets = z
-  .record(EnvName, Argv)
-  .optional()
-  .describe(
-    'Variables whose values a program of yours prints, such as { NPM_TOKEN: [pass, show, npm] }; it runs as you, outside the sandbox.',
-  );
-const Ssh = z
-  .strictObject({
-    key: SshFile.describe('A private key without a passphrase; outside the repository.'),
-    'known-hosts': SshFile.optional().describe('The file with the host’s key; ~/.ssh/known_hosts if left out.'),
-  })
-  .optional()
-  .describe('The key with which its ssh logs in; the command can read it.');
-const Minutes = z
-  .number()
-  .positive()
-  .max(24 * 60)
-  .optional();
-const CacheFolder = z
-  .string()
-  .regex(
-    /^(?:~\/)?(?!\/|~)(?!(?:.*\/)?\.{1,2}(?:\/|$))(?!(?:.*\/)?\.git(?:\/|$))[^\0\\]+$/,
-    'is not a folder of the home folder (~/…) or of the tree: no .., nothing in .git',
-  );
-const Mask = z
-  .string()
-  .max(MAX_MASK_LENGTH, `is longer than ${MAX_MASK_LENGTH} characters`)
-  .regex(/^(?:!\/?)?[^/\\\0!][^\\\0]*$/, 'is not a pattern inside the root: no leading /, no backslash, not empty')
-  .superRefine((pattern, context) => {
-    const problem = globProblem(pattern);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
+import {
+  Argv,
+  Branch,
+  CacheFolder,
+  EnvName,
+  EnvTable,
+  File,
+  Folder,
+  GitPerson,
+  Hosts,
+  Mask,
+  Minutes,
+  ProgramName,
+  Remote,
+  RemoteUrl,
+  Secrets,
+  Ssh,
+  SshFile,
+  Trailer,
+  Value,
+  WebHost,
+} from './project-values.ts';
 
 const Credential = z.strictObject({
   env: EnvName.optional().describe(
@@ -161,7 +91,7 @@ const InstallCommands = z.array(
       .optional()
       .describe('Whether package managers may run the scripts of packages; no if left out.'),
     approval: z.boolean().optional().describe('Whether a person must approve each run; yes if left out.'),
-    env: Env,
+    env: EnvTable,
     secrets: Secrets,
     ssh: Ssh,
     minutes: Minutes.describe('Time limit in minutes; the limit of install (15 minutes) if left out.'),
@@ -192,7 +122,7 @@ export const ProjectFile = z
             .union([z.enum(['tap', 'none']), z.strictObject({ junit: RelativePath.describe('The report’s path.') })])
             .optional()
             .describe('tap, { junit: path }, or none (exit status only: the count is unknown).'),
-          env: Env,
+          env: EnvTable,
           minutes: Minutes.describe('Time limit in minutes; the limit of bash-test (ten minutes) if left out.'),
           memory: z
             .union([z.number().positive().max(4096), z.literal('unlimited')])
@@ -229,7 +159,7 @@ export const ProjectFile = z
                 'True if it uses the network of this machine without being observed; default: false. Prefer hosts.',
               ),
             hosts: Hosts,
-            env: Env,
+            env: EnvTable,
             secrets: Secrets,
             ssh: Ssh,
           }),
@@ -251,7 +181,7 @@ export const ProjectFile = z
           'The credential for pushes to url: one of env, file and helper (https) or key and agent (ssh). Never the secret itself.',
         ),
         ca: File.optional().describe('For https: a file of certificates to trust instead of the system’s.'),
-        author: Person.optional().describe(
+        author: GitPerson.optional().describe(
           'Author and committer of commits, as Name <address>; by default the person that git’s configuration names.',
         ),
         trailer: z

@@ -50,8 +50,8 @@ export async function decideWithApproval<Plan>(
 }
 
 /**
- * {@link decideWithApproval} for a hop or a delegation, which may depend on the working tree. The tree is observed again
- * after an answer.
+ * {@link decideWithApproval} for a hop or a delegation, which may depend on the working tree. The tree is observed
+ * again after an answer.
  */
 export async function decideOnTree<R extends HopRequest | DelegateRequest>(
   calls: SessionCalls,

@@ -103,7 +103,7 @@ export interface ProjectConfig {
   readonly toolchains: readonly string[];
   /** Names of the operator's programs that commands need in addition to those that they begin with. */
   readonly programs?: readonly string[];
-  /** Size limit of the home folder of each command, in GiB, instead of the sandbox's default. */
+  /** Size limit of the home folder of each command and of its `/tmp`, in GiB, instead of the sandbox's default. */
   readonly home?: number;
   /** `read: true`: the operator's own folder, read-only. Otherwise a folder of the session's test runs. */
   readonly cache?: readonly { readonly folder: string; readonly read: boolean }[];

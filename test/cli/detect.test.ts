@@ -450,6 +450,9 @@ describe('the proposed hopgate.yaml', () => {
     ['PHPUnit', { 'phpunit.xml.dist': '' }, 'vendor/bin/phpunit --log-junit hopgate-junit.xml'],
     ['mix', { 'mix.exs': '' }, 'mix test'],
     ['bats', { 'lib/a.sh': '', 'tests/a.bats': '' }, 'bats --tap tests'],
+    ['a script', { 'tests/run.sh': '#!/usr/bin/env bash\n' }, 'bash tests/run.sh'],
+    ['a POSIX script', { test_runner: '#! /bin/sh\n', 'test.sh': 'no shell named\n' }, 'sh test_runner'],
+    ['a Makefile that runs a script', { Makefile: 'test:\n\t./test.sh\n', 'test.sh': '#!/bin/sh\n' }, 'make test'],
   ])('has the tests of %s', async (_name, files, run) => {
     expect((await tests(files as unknown as { [path: string]: string })).map((found) => found.run)).toEqual([run]);
   });

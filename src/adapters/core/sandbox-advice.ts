@@ -2,7 +2,8 @@ import { describeWay } from '../../gate/describe-denial.ts';
 import type { Session } from '../../session/session.ts';
 
 const READ_ONLY = /Read-only file system|EROFS/;
-const NOT_PERMITTED = /Operation not permitted|EPERM/;
+const NOT_PERMITTED = /Operation not permitted|EPERM|^su(?:do)?: /m;
+const NO_SPACE = /No space left on device|ENOSPC|File size limit exceeded|File too large|EFBIG/;
 const NO_NETWORK =
   /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|EAI_AGAIN|ENETUNREACH/;
 
@@ -69,12 +70,14 @@ export function sandboxAdvice(session: Session, output: string): string | null {
       return `hopgate: commands cannot change files in ${available?.peripheral}; the path to a peripheral in which they can: ${describeWay(way)}`;
     return 'hopgate: this command may write only within the scope of this peripheral, and in its own home and temporary folders';
   }
+  if (NO_SPACE.test(output))
+    return 'hopgate: the home folder and /tmp of a command, and each of its files, may have 1 GiB, or what `home:` in hopgate.yaml says; ask the operator to raise it';
   if (output.includes(NAMES_NO_NETWORK)) return null;
   if (NO_NETWORK.test(output))
     return 'hopgate: this command has no network; ask the operator to run what needs one, or to configure it in hopgate.yaml';
   if (NOT_PERMITTED.test(output) && NO_TRACING.test(output))
     return 'hopgate: debuggers and tracers (gdb, strace) cannot attach in the sandbox; print values instead, use a sanitizer, or ask the operator to run it';
   return NOT_PERMITTED.test(output)
-    ? 'hopgate: the sandbox permits no change of owners, mounts, devices or processes of others; ask the operator to run what needs one'
+    ? 'hopgate: the sandbox permits no change of users, owners, mounts, devices or processes of others; ask the operator to run what needs one'
     : null;
 }

@@ -98,6 +98,16 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
   ];
 }
 
+/** The first of the usual test scripts that is written for a shell. */
+export function scriptTest(tree: Tree): FoundTest | null {
+  const names = ['test.sh', 'tests.sh', 'run_tests.sh', 'run-tests.sh', 'test_runner'];
+  for (const path of [...names, 'test/run.sh', 'tests/run.sh']) {
+    const shell = /^#!.*?\b(bash|dash|ksh|zsh|sh)\b/.exec(tree.read(path) ?? '')?.[1];
+    if (shell !== undefined) return { run: [shell, path], report: 'none', because: path };
+  }
+  return null;
+}
+
 /** pytest, if a file mentions it; run by the environment manager whose lock file exists. */
 export function pytest(tree: Tree): FoundTest | null {
   const because = pytestSign(tree);

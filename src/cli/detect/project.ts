@@ -3,7 +3,7 @@ import { editScope, type GitFolders } from './folders.ts';
 import type { FoundDeploy, FoundTest } from './found.ts';
 import { type AskGit, detectGit } from './git.ts';
 import { makeTest } from './makefile.ts';
-import { cargoTest, goTests, otherTests, pytest, unittest } from './other-tests.ts';
+import { cargoTest, goTests, otherTests, pytest, scriptTest, unittest } from './other-tests.ts';
 import { packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
 import { workspaceTests } from './workspace-tests.ts';
@@ -18,7 +18,7 @@ export interface DetectedProject {
 
 /**
  * Reads files and asks git; runs none of the repository's programs. A Makefile counts for tests only if nothing else is
- * found, because it would run the same tests again.
+ * found, and a script only after that, because they would run the same tests again.
  */
 export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
   const script = packageTest(tree);
@@ -29,10 +29,10 @@ export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedPr
     script === null
       ? [...workspaceTests(tree), ...others]
       : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
-  const make = makeTest(tree);
+  const fallback = makeTest(tree) ?? scriptTest(tree);
   return {
     edit: editScope(tree, await gitFolders(tree, git)),
-    test: tests.length > 0 || make === null ? tests : [make],
+    test: tests.length > 0 || fallback === null ? tests : [fallback],
     deploy: deploys(tree),
     git: await detectGit(git),
   };

@@ -220,7 +220,9 @@ export const ProjectFile = z
       .positive()
       .max(1024)
       .optional()
-      .describe('Size limit of the home folder of each command in GiB; it is memory. 1 if left out.'),
+      .describe(
+        'Size limit of the home folder of each command in GiB, and of its `/tmp`; both are memory. 1 if left out.',
+      ),
     cache: z
       .array(z.union([CacheFolder, z.strictObject({ read: CacheFolder.describe('The folder, mounted read-only.') })]))
       .optional()

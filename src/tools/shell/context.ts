@@ -179,12 +179,13 @@ export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Pro
   return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...shown };
 }
 
-/** A larger home folder also raises the memory limit, because the home folder is in memory. */
+/** A larger home folder also raises the limits of `/tmp`, of a file, and of memory, which holds both folders. */
 function homeLimit({ home }: ProjectConfig): Partial<LayoutLimits> {
   if (home === undefined) return {};
   const homeBytes = Math.ceil(home * 2 ** 30);
-  const more = Math.max(0, homeBytes - DEFAULT_LIMITS.homeBytes);
-  return { homeBytes, memoryBytes: DEFAULT_LIMITS.memoryBytes + more };
+  const { homeBytes: usual, memoryBytes } = DEFAULT_LIMITS;
+  const tmpBytes = Math.max(usual, homeBytes);
+  return { homeBytes, tmpBytes, fileBytes: tmpBytes, memoryBytes: memoryBytes + 2 * (tmpBytes - usual) };
 }
 
 /** The operator's programs for the commands of a repository. */

@@ -209,7 +209,10 @@ describe('advice after an error of the sandbox', () => {
   it.each([
     ['touch: cannot touch x: Read-only file system', /commands cannot change files in explore; .* hop to edit/],
     ['curl: (6) Could not resolve host: x.org', /this command has no network; ask the operator/],
-    ["chown: changing ownership of 'a': Operation not permitted", /permits no change of owners.*ask the operator/],
+    [
+      "chown: changing ownership of 'a': Operation not permitted",
+      /permits no change of users, owners.*ask the operator/,
+    ],
   ])('follows: %s', async (stderr, advice) => {
     const { session } = await printing(stderr);
     await lead(session, 'explore');

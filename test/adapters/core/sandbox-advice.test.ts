@@ -16,6 +16,8 @@ test.each([
   ['E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?', /only the operator/],
   ['error: no such command: `+nightly`', /rust-toolchain\.toml/],
   ['npm error code EAI_AGAIN', /has no network/],
+  ["dd: error writing '/tmp/x': No space left on device", /may have 1 GiB.*`home:`.*raise it/],
+  ['su: Critical error - immediate abort', /no change of users/],
 ])('advises after: %s', async (output, advice) => {
   const { session } = await stage();
   await must(session.setMode({ to: 'diagnose' }));

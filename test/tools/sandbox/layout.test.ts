@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -88,8 +89,15 @@ describe('a command in the sandbox has', () => {
   test('only the system and what was mounted', async () => {
     const root = scratch({ a: 'x' });
     const { stdout } = await run(bare({ root, toolchains: [] }), 'ls -A / | tr "\\n" " "; ls -A /home /tmp');
-    expect(stdout).toMatch(/^bin dev etc home lib (lib32 )?(lib64 )?(libx32 )?proc sbin tmp usr /);
+    expect(stdout).toMatch(/^bin dev etc home lib (lib32 )?(lib64 )?(libx32 )?proc sbin (sys )?tmp usr /);
     expect(stdout).toContain('agent');
+  });
+
+  test('the facts of the processors, read-only', async () => {
+    const file = '/sys/devices/system/cpu/possible';
+    const command = `cat ${file}; ls /sys /sys/devices/system; grep -c ' /sys/devices/system/cpu sysfs ro,' /proc/self/mounts`;
+    const { stdout } = await run(bare({ root: scratch(), toolchains: [] }), command);
+    expect(stdout).toBe(`${readFileSync(file, 'utf8')}/sys:\ndevices\n\n/sys/devices/system:\ncpu\n1\n`);
   });
 
   test('a toolchain outside /usr, read-only and first on PATH, and only if it is configured', async () => {

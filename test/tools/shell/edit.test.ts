@@ -35,6 +35,15 @@ test.each(['.mcp.json', '.vscode', '.inputrc'])(
   },
 );
 
+test.each([
+  [{}, 1],
+  [{ home: 2 }, 2],
+])('bash with %j has a home folder, a /tmp and files of at most %i GiB', async (config, size) => {
+  const command = 'df --output=size -B1G ~ /tmp | tail -n +2; ulimit -f';
+  const { result } = await ok(scratch(), 'bash', { command }, { config });
+  expect(result.stdout.trim().split(/\s+/)).toEqual([size, size, size * 2 ** 20].map(String));
+});
+
 describe('bash with masked files in the tree', () => {
   test('can delete and recreate a folder of packages with masked files', async () => {
     const pem = 'node_modules/dep/test/key.pem';

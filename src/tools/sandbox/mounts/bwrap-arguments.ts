@@ -75,8 +75,8 @@ function systemArguments(supportFiles: SupportFiles): string[] {
     ),
     ...etcPaths().flatMap((path) => ['--ro-bind', path, path]),
     ...timezoneArguments(),
-    // The folder into which Debian's Ruby installs gems.
-    ...['--ro-bind-try', '/var/lib/gems', '/var/lib/gems'],
+    // The folder into which Debian's Ruby installs gems, and the number of processors for lscpu and GNU parallel.
+    ...['/var/lib/gems', '/sys/devices/system/cpu'].flatMap((path) => ['--ro-bind-try', path, path]),
     ...supportFiles.etc.flatMap(({ source, target }) => ['--ro-bind', source, target]),
     ...supportFiles.secrets.flatMap((mount) => mountArguments(mount, [], supportFiles)),
   ];

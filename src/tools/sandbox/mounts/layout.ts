@@ -52,7 +52,7 @@ export const DEFAULT_LIMITS: LayoutLimits = {
   openFiles: 4096,
   fileBytes: 1 << 30,
   memoryBytes: 4 * 2 ** 30,
-  tmpBytes: 256 << 20,
+  tmpBytes: 2 ** 30,
   homeBytes: 2 ** 30,
 };
 

@@ -38,6 +38,8 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ['test/seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // One second is too short for a sandboxed command on a busy machine.
+    expect: { poll: { timeout: 100_000 } },
     // One worker more than cores: for a third of the time a test waits for the programs that it started.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

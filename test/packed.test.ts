@@ -12,79 +12,83 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isDeep } from './depth.ts';
 
 let folder = '';
 const node = (args: readonly string[], cwd = '.') =>
   execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-beforeAll(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-packed-')));
-  node(['node_modules/tsdown/dist/run.mjs', '--out-dir', join(folder, 'package/dist')]);
-}, 240_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+// To build the package takes longer than any other test.
+describe.runIf(isDeep)('the package', () => {
+  beforeAll(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-packed-')));
+    node(['node_modules/tsdown/dist/run.mjs', '--out-dir', join(folder, 'package/dist')]);
+  }, 240_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('the package does not contain vitest: describeSpec uses the one that runs the user’s tests', () => {
-  const dist = join(folder, 'package/dist');
-  const chunks = readdirSync(dist).filter((name) => name.endsWith('.js'));
-  const texts = chunks.map((name) => readFileSync(join(dist, name), 'utf8'));
-  expect(texts.filter((text) => text.includes('await import("vitest")'))).toHaveLength(1);
-  expect(texts.join('')).not.toContain('node_modules/@vitest');
+  it('does not contain vitest: describeSpec uses the one that runs the user’s tests', () => {
+    const dist = join(folder, 'package/dist');
+    const chunks = readdirSync(dist).filter((name) => name.endsWith('.js'));
+    const texts = chunks.map((name) => readFileSync(join(dist, name), 'utf8'));
+    expect(texts.filter((text) => text.includes('await import("vitest")'))).toHaveLength(1);
+    expect(texts.join('')).not.toContain('node_modules/@vitest');
+  });
+
+  it('has a hook program that answers, and refuses unreadable input', () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(folder, 'package/dist/main.cjs'), 'alone', 'hook', 'claude-code'],
+      {
+        input: 'no JSON',
+        encoding: 'utf8',
+        env: { ...process.env, XDG_STATE_HOME: join(folder, 'state'), HOPGATE_DAEMON: 'off' },
+      },
+    );
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('hopgate');
+  });
+
+  /** A project with the packed package and the packages of this repository. */
+  function project(): string {
+    const at = join(folder, 'package');
+    for (const name of ['package.json', 'specs', 'machines', 'src/daemon/client'])
+      cpSync(name, join(at, name), { recursive: true });
+    execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: at });
+    const root = join(folder, 'mine');
+    const modules = join(root, 'node_modules');
+    mkdirSync(modules, { recursive: true });
+    for (const name of readdirSync('node_modules'))
+      if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(modules, name));
+    const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+    execFileSync('tar', ['-xzf', join(folder, tarball), '--transform', 's/^package/hopgate/', '-C', modules]);
+    writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+    return root;
+  }
+
+  it('drives a loop with xstate alone, by its own machines and by those that it generates', () => {
+    const root = project();
+    const page = readFileSync('docs/recipes/xstate.md', 'utf8');
+    const block = (kind: string) => page.match(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``))?.[1] ?? '';
+    const loop = block('ts');
+    const cli = join(root, 'node_modules/hopgate/dist/cli.js');
+    cpSync('specs', join(root, 'specs'), { recursive: true });
+    node([cli, 'generate', '--specs', 'specs', '--out', 'machines'], root);
+    writeFileSync(join(root, 'loop.ts'), loop);
+    writeFileSync(join(root, 'own.ts'), loop.replace('hopgate/machines/hop-graph', './machines/hop-graph.machine.ts'));
+    expect(node(['loop.ts'], root)).toBe(block('text'));
+    expect(node(['own.ts'], root)).toBe(block('text'));
+
+    writeFileSync(join(root, 'typo.ts'), loop.replace("'hop-test.test'", "'hop-tset.test'"));
+    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024', '--skipLibCheck'];
+    const more = ['--allowImportingTsExtensions', '--types', 'node'];
+    const check = (...files: string[]) =>
+      spawnSync(join(root, 'node_modules/typescript/bin/tsc'), ['--ignoreConfig', ...options, ...more, ...files], {
+        cwd: root,
+        encoding: 'utf8',
+        env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
+      });
+    expect(check('loop.ts', 'own.ts').stdout).toBe('');
+    expect(check('typo.ts').stdout).toMatch(/^typo\.ts\(.*hop-tset\.test/);
+  }, 120_000);
 });
-
-it('the package’s hook program answers, and refuses unreadable input', () => {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(folder, 'package/dist/main.cjs'), 'alone', 'hook', 'claude-code'],
-    {
-      input: 'no JSON',
-      encoding: 'utf8',
-      env: { ...process.env, XDG_STATE_HOME: join(folder, 'state'), HOPGATE_DAEMON: 'off' },
-    },
-  );
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-  expect(stderr).toContain('hopgate');
-});
-
-/** A project with the packed package and the packages of this repository. */
-function project(): string {
-  const at = join(folder, 'package');
-  for (const name of ['package.json', 'specs', 'machines', 'src/daemon/client'])
-    cpSync(name, join(at, name), { recursive: true });
-  execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: at });
-  const root = join(folder, 'mine');
-  const modules = join(root, 'node_modules');
-  mkdirSync(modules, { recursive: true });
-  for (const name of readdirSync('node_modules'))
-    if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(modules, name));
-  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  execFileSync('tar', ['-xzf', join(folder, tarball), '--transform', 's/^package/hopgate/', '-C', modules]);
-  writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-  return root;
-}
-
-it('the package drives a loop with xstate alone, by its own machines and by those that it generates', () => {
-  const root = project();
-  const page = readFileSync('docs/recipes/xstate.md', 'utf8');
-  const block = (kind: string) => page.match(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``))?.[1] ?? '';
-  const loop = block('ts');
-  const cli = join(root, 'node_modules/hopgate/dist/cli.js');
-  cpSync('specs', join(root, 'specs'), { recursive: true });
-  node([cli, 'generate', '--specs', 'specs', '--out', 'machines'], root);
-  writeFileSync(join(root, 'loop.ts'), loop);
-  writeFileSync(join(root, 'own.ts'), loop.replace('hopgate/machines/hop-graph', './machines/hop-graph.machine.ts'));
-  expect(node(['loop.ts'], root)).toBe(block('text'));
-  expect(node(['own.ts'], root)).toBe(block('text'));
-
-  writeFileSync(join(root, 'typo.ts'), loop.replace("'hop-test.test'", "'hop-tset.test'"));
-  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024', '--skipLibCheck'];
-  const more = ['--allowImportingTsExtensions', '--types', 'node'];
-  const check = (...files: string[]) =>
-    spawnSync(join(root, 'node_modules/typescript/bin/tsc'), ['--ignoreConfig', ...options, ...more, ...files], {
-      cwd: root,
-      encoding: 'utf8',
-      env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
-    });
-  expect(check('loop.ts', 'own.ts').stdout).toBe('');
-  expect(check('typo.ts').stdout).toMatch(/^typo\.ts\(.*hop-tset\.test/);
-}, 120_000);

@@ -108,7 +108,9 @@ it('shows the messages of real inboxes after their senders, and answers a whistl
     tool: 'whistle',
     args: { to: 'agent:claude', text: 'Which\n[ALFWorld] mug?', seconds: 20 },
   });
-  await vi.waitFor(async () => expect(await store.messages!.inbox(`session:${claude.id}`)).toHaveLength(1));
+  await vi.waitFor(async () => expect(await store.messages!.inbox(`session:${claude.id}`)).toHaveLength(1), {
+    timeout: 60_000,
+  });
   await turns.hear('> bell agent:codex "I am here"');
   expect(turns.next()).toMatch(
     /^Turn 1:\n {2}\[hopgate\] \{"message":[^\n]*\n {2}\[Whistle from codex\] "Which\\n\\u005bALFWorld\] mug\?"\n\nWhat do you do\?$/,

@@ -128,7 +128,7 @@ it('decides the files and terminals of the inner agent, and keeps its own tools 
   expect(situation).toMatchObject({ type: 'text', text: expect.stringContaining('explore') });
 });
 
-it('allows the permission requests for its own tools alone', async () => {
+it.runIf(isDeep)('allows the permission requests for its own tools alone', async () => {
   const here = await editor(await repository(), { options: ['--peripheral', 'explore'] });
   const { sessionId } = await opened(here);
   const answers = await here.act(
@@ -167,13 +167,16 @@ it('asks the editor for an approval, and only the choice "allow" leads to execut
     expect([of, options.map(({ kind }) => kind)]).toEqual([sessionId, ['allow_once', 'reject_once']]);
 });
 
-it('refuses a folder outside of the repository, and an agent that cannot use its MCP server', async () => {
-  const machine = await repository();
-  const here = await editor(machine);
-  const elsewhere = here.agent.request('session/new', { cwd: '/tmp', mcpServers: [] });
-  await expect(elsewhere).rejects.toThrow(/\/tmp is outside of/);
-  await expect(opened(await editor(machine, { inner: ['without-http'] }))).rejects.toThrow(/over HTTP/);
-});
+it.runIf(isDeep)(
+  'refuses a folder outside of the repository, and an agent that cannot use its MCP server',
+  async () => {
+    const machine = await repository();
+    const here = await editor(machine);
+    const elsewhere = here.agent.request('session/new', { cwd: '/tmp', mcpServers: [] });
+    await expect(elsewhere).rejects.toThrow(/\/tmp is outside of/);
+    await expect(opened(await editor(machine, { inner: ['without-http'] }))).rejects.toThrow(/over HTTP/);
+  },
+);
 
 describe('an editor that restarts', () => {
   const withHistory = () => ({ inner: ['with-history', join(folder(), 'history.json')] });

@@ -5,6 +5,7 @@ import { COMPLETION_SCRIPTS } from '../../src/cli/help/completion-scripts.ts';
 import { manPage } from '../../src/cli/help/man-page.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { isDeep } from '../depth.ts';
 import { folder, machine } from './run.ts';
 
 const completed = async (...words: string[]): Promise<readonly string[]> =>
@@ -95,7 +96,7 @@ describe('the completion script', () => {
     });
   });
 
-  it.skipIf(isMissing('fish'))('works in fish (skipped without fish)', () => {
+  it.skipIf(!isDeep || isMissing('fish'))('works in fish (skipped without fish)', () => {
     const { stdout } = inShell(
       'fish',
       'hopgate completion fish | source\ncomplete -C "hopgate grap"\ncomplete -C "hopgate check specs"\ncomplete -C "hopgate "',
@@ -104,7 +105,7 @@ describe('the completion script', () => {
     expect(stdout).toContain('verify\t');
   });
 
-  it.skipIf(isMissing('zsh'))('works in zsh (skipped without zsh)', () => {
+  it.skipIf(!isDeep || isMissing('zsh'))('works in zsh (skipped without zsh)', () => {
     const script = `
       autoload -Uz compinit && compinit -u -d ${join(folder(), 'dump')}
       source <(hopgate completion zsh)

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openProject } from '../../src/project/open-project.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
+import { isDeep, sample } from '../depth.ts';
 import { commitAll, folder, machine, put, spawnCli } from './run.ts';
 
 const PACKAGE = { 'package.json': '{"scripts":{"test":"node --test"}}', 'src/a.js': '' };
@@ -60,25 +61,29 @@ describe('init', () => {
     expect((await openProject(root, env)).config.git).toEqual({ remote: 'origin', branch: 'main' });
   });
 
-  it.each([
+  const PROGRAMS = [
     ['in folders', { 'src/a.js': '', 'package-lock.json': '{}' }, ['package-lock.json', 'package.json']],
     ['at the root', { 'a.js': '', 'sub/package.json': '{}' }, []],
-  ])('asks whether agents may change manifests and lock files of a program %s', async (_where, files, granted) => {
-    const { root, run, type, env } = machine({ 'package.json': PACKAGE['package.json'], ...files });
-    const scope = async () => (await openProject(root, env)).config.scopes['edit'] ?? [];
-    const isManifest = (path: string) => /package/.test(path);
-    expect((await run('init')).out).toMatch(/no agent may change package.*"hopgate init --manifests" allows it/);
-    const closed = (await scope()).filter(isManifest);
-    expect(closed.every((path) => path.startsWith('!'))).toBe(true);
-    expect((await type('n', 'init', '--force', '--no-run-tests')).out).toMatch(
-      /May agents change the dependencies and build files \(package/,
-    );
-    expect((await scope()).filter(isManifest)).toEqual(closed);
-    await type('y', 'init', '--force', '--no-run-tests');
-    expect((await scope()).filter(isManifest)).toEqual(granted);
-    expect((await run('init', '--force', '--manifests')).out).not.toContain('--manifests');
-    expect((await scope()).filter(isManifest)).toEqual(granted);
-  });
+  ] as const;
+  it.each(sample(PROGRAMS, 2))(
+    'asks whether agents may change manifests and lock files of a program %s',
+    async (_where, files, granted) => {
+      const { root, run, type, env } = machine({ 'package.json': PACKAGE['package.json'], ...files });
+      const scope = async () => (await openProject(root, env)).config.scopes['edit'] ?? [];
+      const isManifest = (path: string) => /package/.test(path);
+      expect((await run('init')).out).toMatch(/no agent may change package.*"hopgate init --manifests" allows it/);
+      const closed = (await scope()).filter(isManifest);
+      expect(closed.every((path) => path.startsWith('!'))).toBe(true);
+      expect((await type('n', 'init', '--force', '--no-run-tests')).out).toMatch(
+        /May agents change the dependencies and build files \(package/,
+      );
+      expect((await scope()).filter(isManifest)).toEqual(closed);
+      await type('y', 'init', '--force', '--no-run-tests');
+      expect((await scope()).filter(isManifest)).toEqual(granted);
+      expect((await run('init', '--force', '--manifests')).out).not.toContain('--manifests');
+      expect((await scope()).filter(isManifest)).toEqual(granted);
+    },
+  );
 
   it('writes nothing with --dry-run, and shows the difference', async () => {
     const { root, run } = machine({ ...PACKAGE, 'hopgate.yaml': 'specs: default\nmask: [x]\n' });
@@ -100,7 +105,7 @@ describe('init', () => {
     expect(readFileSync(join(root, 'hopgate.yaml'), 'utf8')).toContain('\nprograms: [mytool]\n');
   });
 
-  it('works at the root of the repository from any of its folders, and says so', async () => {
+  it.runIf(isDeep)('works at the root of the repository from any of its folders, and says so', async () => {
     const { root, run, env } = machine({ ...PACKAGE, 'deep/er/a.js': '' });
     commitAll(root);
     const { code, out } = await run('init', '--root', '.');

@@ -10,7 +10,7 @@ import { evidenceFile } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { depth, isDeep } from '../depth.ts';
 import { called, done, httpClient, inspect, MAIN, repository, serve, serveHttp, toolNames } from './mcp.ts';
-import { type Machine, spawnCli } from './run.ts';
+import { type Machine, machine } from './run.ts';
 
 // Several real processes a test.
 vi.setConfig({ testTimeout: 120_000 });
@@ -103,7 +103,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('sessions')).out).not.toContain('s-');
   });
 
-  it('continues in another process', async () => {
+  it.runIf(isDeep)('continues in another process', async () => {
     const here = await repository();
     const first = await serve(here, ['--approve', 'execute']);
     await toEdit(first);
@@ -139,7 +139,7 @@ describe('a session of hopgate mcp', () => {
     expect((await here.run('verify', first.opened.session)).code).toBe(0);
   });
 
-  it('has one writer: a second server gets a session-busy refusal', async () => {
+  it.runIf(isDeep)('has one writer: a second server gets a session-busy refusal', async () => {
     const here = await repository();
     const first = await serve(here);
     await done(first.client, 'mode', { to: 'diagnose' });
@@ -200,7 +200,7 @@ describe('an approval over hopgate mcp', () => {
     expect(await done(client, 'mode', { to: 'execute', reason: 'to mend' })).toContain('execute');
   });
 
-  it('is waited for if the operator wants that', async () => {
+  it.runIf(isDeep)('is waited for if the operator wants that', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--wait-approval', '60']);
     await done(client, 'mode', { to: 'diagnose' });
@@ -218,7 +218,7 @@ describe('an approval over hopgate mcp', () => {
     await done(client, 'mode', { to: 'execute', reason: 'to mend' });
   });
 
-  it('is not asked for at the client with --no-elicit', async () => {
+  it.runIf(isDeep)('is not asked for at the client with --no-elicit', async () => {
     const here = await repository();
     const { client } = await serve(here, ['--no-elicit'], { approves: true });
     await done(client, 'mode', { to: 'diagnose' });
@@ -255,7 +255,7 @@ describe('hopgate mcp --http', () => {
     await expect(httpClient(opened.url!, 'another-token')).rejects.toThrow();
   });
 
-  it('uses a token from the environment and does not print it', async () => {
+  it.runIf(isDeep)('uses a token from the environment and does not print it', async () => {
     const here = await repository();
     const token = 'a-token-that-stays';
     const { opened } = await serveHttp(here, [], { HOPGATE_MCP_TOKEN: token });
@@ -276,9 +276,7 @@ describe('hopgate mcp --http', () => {
   });
 
   it('refuses a token that is easy to guess', async () => {
-    const here = await repository();
-    const env = { ...here.env, HOPGATE_MCP_TOKEN: 'short' } as NodeJS.ProcessEnv;
-    const { code, err } = await spawnCli(['mcp', '--http', '--root', here.root], { env });
+    const { code, err } = await machine({}, { HOPGATE_MCP_TOKEN: 'short' }).run('mcp', '--http');
     expect(code).toBe(2);
     expect(err).toContain('shorter than 16');
   });
@@ -304,7 +302,7 @@ describe('the MCP Inspector', () => {
     return file;
   };
 
-  it('lists the tools and finds no error in their schemas', async () => {
+  it.runIf(isDeep)('lists the tools and finds no error in their schemas', async () => {
     const here = await repository();
     const { code, out, err } = await inspect(here, [
       ...['--config', config(here), '--server', 'hopgate', '--method', 'tools/list', '--strict'],

@@ -6,6 +6,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { onTestFinished, vi } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
 import { runCli } from '../../src/cli/program.ts';
+import { putCompiledClient } from '../compiled-client.ts';
 
 /** A folder of its own for one test, with files in it. */
 export function folder(files: { readonly [path: string]: string } = {}): string {
@@ -53,6 +54,9 @@ export interface Machine {
   feed(text: string, ...argv: string[]): Promise<Ran>;
 }
 
+/** The commands that install the hook client. */
+const WITH_HOOKS = ['claude', 'daemon', 'install'];
+
 /** A repository and a state folder of their own, and the command line in-process over them. */
 export function machine(
   files: { readonly [path: string]: string } = {},
@@ -82,6 +86,7 @@ export function machine(
       json: false,
       exitCode: 0,
     };
+    if (WITH_HOOKS.includes(argv[0] ?? '') && world.XDG_STATE_HOME) putCompiledClient(world.XDG_STATE_HOME);
     if (keys !== null) typed.write(keys);
     const code = await runCli(argv, io);
     return { code, out: out.join(''), err: err.join(''), all: all.join('') };

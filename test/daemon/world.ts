@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { Conversation } from '../../src/adapters/core/hook-context.ts';
 import type { Caller, HostOptions } from '../../src/daemon/conversations/session-host-options.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
+import { putCompiledClient } from '../compiled-client.ts';
 
 /** A repository and a state folder of its own; everything opened on it is closed and removed after the test. */
 export interface World {
@@ -46,6 +47,7 @@ export function makeWorld(files: { readonly [path: string]: string } = {}): Worl
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/hopgate-daemon-tests'),
   };
   mkdirSync(env.HOME);
+  putCompiledClient(env.XDG_STATE_HOME);
   // openSession looks for trust where the process keeps its state.
   process.env['XDG_STATE_HOME'] = env.XDG_STATE_HOME;
   return {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { putCompiledClient } from '../compiled-client.ts';
 import { blocksOf } from './blocks.ts';
 import { SOURCES } from './sources.ts';
 
@@ -98,6 +99,7 @@ export function machine(): Machine {
   mkdirSync(join(root, 'node_modules/@modelcontextprotocol'));
   const server = 'node_modules/@modelcontextprotocol/server-filesystem';
   symlinkSync(join(CHECKOUT, server), join(root, server));
+  putCompiledClient(state);
   const env = {
     PATH: `${tools}:${dirname(process.execPath)}:${process.env['PATH']}`,
     HOME: folder,

@@ -8,7 +8,7 @@ import { type Machine, machine, type Ran } from './machine.ts';
 const ELSEWHERE = ['docs/cli.md', 'docs/spec-reference.md', 'docs/extend/'];
 const shown = pages().filter((page) => !ELSEWHERE.some((path) => page.startsWith(path)) && blocksOf(page).some(runs));
 /** `npm test` executes what a newcomer reads first, `npm run test:deep` every page. */
-const FIRST = ['README.md', 'docs/quickstart.md'];
+const FIRST = ['README.md'];
 
 function runs(block: Block): boolean {
   return block.lang === 'sh' || block.lang === 'console' || isProgram(block);

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { isDeep } from '../depth.ts';
 import { blocksOf, pages } from './blocks.ts';
 import { SOURCES } from './sources.ts';
 
@@ -44,7 +45,7 @@ function folderOf(modules: { readonly [file: string]: string }): string {
 
 const named = (page: string, line: number): string => `${page.replaceAll(/[^\w]+/g, '-')}-line-${line}.ts`;
 
-it('every ts block of README.md and docs/ type-checks, and an error in one is found', async () => {
+it.runIf(isDeep)('every ts block of README.md and docs/ type-checks, and an error in one is found', async () => {
   const blocks = pages()
     .flatMap((page) => blocksOf(page))
     .filter(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { depth } from '../depth.ts';
+import { depth, sample } from '../depth.ts';
 import { specs } from './walk-model.ts';
 import { Tally, type Twist, walk } from './walks.ts';
 
@@ -86,7 +86,7 @@ describe(`random walks (seed ${seed}; HOPGATE_SEED=${seed} repeats them)`, () =>
     ],
     ['has two writers', { second: async () => ({ ok: true }) }],
   ];
-  it.each(BROKEN)('find an engine that %s', async (_name, twist) => {
+  it.each(sample(BROKEN, 3))('find an engine that %s', async (_name, twist) => {
     expect((await walk(twist, { numRuns: 300, seed: 7 })).failed).toBe(true);
   });
 });

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/session/session.ts';
 import { describeSpec } from '../../src/testing/describe-spec.ts';
 import { generateTests } from '../../src/testing/test-specs.ts';
+import { isDeep } from '../depth.ts';
 import { grid, REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';
 
-describe('the generated tests of a review pipeline', async () => describeSpec(specsOf(REVIEW)));
+describe.runIf(isDeep)('the generated tests of a review pipeline', async () => describeSpec(specsOf(REVIEW)));
 describe('the generated tests of an incident runbook', async () => describeSpec(specsOf(RUNBOOK), { deaths: false }));
 
 it('long walks cover 60 peripherals and 900 edges', async () => {

@@ -5,6 +5,7 @@ import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { formsOf } from '../../attacks/world.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
+import { sample } from '../../depth.ts';
 import { serveRepositories } from './https-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
@@ -41,10 +42,12 @@ function expectHidden(report: unknown, secret = PASSWORD): void {
 
 const env = { kind: 'env', name: 'PUSH_TOKEN', username: 'x-access-token' } as const;
 
-describe.each([
+const PLACES = [
   ['in the sandbox', sandbox],
   ['without one, opened by the operator', noSandbox],
-])('git push over https %s', (_, box) => {
+] as const;
+
+describe.each(sample(PLACES, 2))('git push over https %s', (_, box) => {
   test('shows the configured token to a private remote', async () => {
     const { root, remote, tip, push, arrived, server } = await ahead();
     vi.stubEnv('PUSH_TOKEN', PASSWORD);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { GitConfig, GitCredential } from '../../../src/spec/types.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sample } from '../../depth.ts';
 import { agentWith, newKey, noSshd, serveSsh } from './ssh-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 
@@ -30,11 +31,13 @@ async function ahead() {
   return { ...repo, server, url, tip, withKey, push, arrived };
 }
 
+const PLACES = [
+  ['in the sandbox', sandbox],
+  ['without one, opened by the operator', noSandbox],
+] as const;
+
 describe.skipIf(noSshd !== null)('git push over ssh', () => {
-  test.each([
-    ['in the sandbox', sandbox],
-    ['without one, opened by the operator', noSandbox],
-  ])('shows the configured key %s', async (_, box) => {
+  test.each(sample(PLACES, 2))('shows the configured key %s', async (_, box) => {
     const { root, server, tip, withKey, push, arrived } = await ahead();
     const report = await push(withKey, box);
     expect(resultOf(report)).toMatchObject({ pushed: true, sha: tip, network: true });
@@ -48,10 +51,7 @@ describe.skipIf(noSshd !== null)('git push over ssh', () => {
     expect(JSON.stringify(report)).not.toContain(secret);
   });
 
-  test.each([
-    ['in the sandbox', sandbox],
-    ['without one, opened by the operator', noSandbox],
-  ])('uses the operator’s ssh agent %s', async (_, box) => {
+  test.each(sample(PLACES, 2))('uses the operator’s ssh agent %s', async (_, box) => {
     const { server, push, arrived } = await ahead();
     const agent = { kind: 'agent', knownHosts: server.knownHosts } as const;
     vi.stubEnv('SSH_AUTH_SOCK', undefined);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Reach } from '../../../src/spec/types.ts';
 import { noSshd, serveSsh } from '../git/ssh-server.ts';
+import { sample } from '../../depth.ts';
 import { ok, run, scratch } from './support.ts';
 
 async function listening<T extends Server>(server: T, host = '127.0.0.1'): Promise<number> {
@@ -207,12 +208,13 @@ test('a program that prints no secret stops the deploy', async () => {
 
 describe.skipIf(noSshd !== null)('a deploy over ssh', () => {
   const files = { 'site/index.html': '<h1>Hello</h1>\n', 'site/a.txt': 'a\n' };
-  test.each([
+  const WAYS = [
     ['scp', 'scp -q -r -P PORT site USER@localhost:TARGET/'],
     ['sftp', 'printf "put -r site TARGET/site\\n" | sftp -q -b - -P PORT USER@localhost'],
     ['tar and ssh', 'tar c site | ssh -p PORT USER@localhost tar x -C TARGET'],
     ...(existsSync('/usr/bin/rsync') ? [['rsync', 'rsync -a -e "ssh -p PORT" site USER@localhost:TARGET/']] : []),
-  ])('by %s releases to a listed host with the configured key', async (_, line) => {
+  ];
+  test.each(sample(WAYS, 2))('by %s releases to a listed host with the configured key', async (_, line) => {
     const target = scratch();
     const { origin, key, knownHosts } = await serveSsh(scratch());
     const { port, username } = new URL(origin);

@@ -230,7 +230,7 @@ function refusalOf(id: string, { via }: Passage): RunFailure | null {
   return null;
 }
 
-/** The agent of a request at the location that its route names. @throws RunFailure */
+/** Finds the agent that a request names, at the location that its `route` names. @throws RunFailure */
 function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent {
   const agent = own(agents, id);
   if (route === undefined || route === 'local') {

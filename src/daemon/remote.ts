@@ -12,7 +12,7 @@ export interface RemoteOptions {
   readonly agent: string;
   /** `HOPGATE_SESSION` names the session; `HOPGATE_DAEMON=off` keeps everything in this process. */
   readonly env: Env;
-  /** The process from which the client program is searched; default: this one. */
+  /** The process whose ancestors are searched for the client program; default: this process. */
   readonly pid?: number;
 }
 

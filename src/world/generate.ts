@@ -242,7 +242,7 @@ const locationId = (random: Random): string =>
     `loc|${random.whole(-20, 20)}|${random.whole(-20, 20)}|${random.whole(0, 3)}|${random.pick([0, 30, 45, 60])}`,
   );
 
-/** Converts an id of ALFRED to a PDDL name. */
+/** Converts an object id of the ALFRED data set to a name that is valid in PDDL. */
 function mangled(id: string): string {
   const words: { readonly [character: string]: string } = { '-': '_minus_', '|': '_bar_', '+': '_plus_', '.': '_dot_' };
   return id.replaceAll(/[-|+.]/g, (character) => words[character]!).toLowerCase();

@@ -30,7 +30,7 @@ export interface McpOptions {
   readonly userRules?: (call: Pick<AgentCall, 'name' | 'input'>) => Promise<UserRuling | null>;
   /** The lines of the change that an approval would ship, to show to the person; null if there is none. */
   readonly diff?: (request: ApprovalRequest) => readonly string[] | null | Promise<readonly string[] | null>;
-  /** The terminal command that shows the full request and answers it, because forms cut long texts; null if none. */
+  /** The terminal command that shows the full request and answers it, for forms that cut long texts; null if none. */
   readonly readBy?: (request: ApprovalRequest) => string | null | Promise<string | null>;
   /** Parses the limits that a person wrote in a form (`3x`, `2h tests`). Left out: forms offer no grant. */
   readonly grantIn?: (text: string, request: ApprovalRequest) => GrantLimits | { readonly problem: string };

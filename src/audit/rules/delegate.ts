@@ -14,7 +14,8 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   const { pinned, visit } = state;
   const { to, by } = request;
   const here = visit?.spec;
-  if (!here) return [problem('no-peripheral', 'lifecycle', 'a delegation from a visit', 'outside of any peripheral')];
+  if (!here)
+    return [problem('no-peripheral', 'lifecycle', 'a delegation must begin in a visit', 'outside of any peripheral')];
   if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
   const target = own(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];

@@ -37,7 +37,8 @@ export function stepProblems(
     ];
   const found: RuleProblem[] = [];
   const tool = own(tools, id);
-  if (!tool) found.push(problem('unknown-tool', 'tool', 'the tools of the catalogue', `there is no tool ${id}`, about));
+  if (!tool)
+    found.push(problem('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about));
   const granted = visit.spec.tools;
   if (!granted.includes(id)) {
     const constraint = `tools of ${visit.peripheral}: ${granted.join(', ') || 'none'}`;

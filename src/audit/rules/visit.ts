@@ -26,12 +26,14 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
 }
 
 export const noPeripheral = (id: string): RuleProblem =>
-  problem('hop-not-allowed', 'edge', 'a peripheral of the spec', `there is no peripheral ${id}`);
+  problem('hop-not-allowed', 'edge', 'the target must be a peripheral of the spec set', `there is no peripheral ${id}`);
 
 /** A stop ends a visit with a fruit of the spec's shape. Nothing else can forbid it. */
 export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
   if (!visit?.spec)
-    return [problem('no-peripheral', 'lifecycle', 'a stop ends a visit', 'the session was outside of any peripheral')];
+    return [
+      problem('no-peripheral', 'lifecycle', 'a stop must end a visit', 'the session was outside of any peripheral'),
+    ];
   const found: RuleProblem[] = [];
   addFruitProblems(visit.spec, visit, fruit, found);
   return found;
@@ -77,7 +79,9 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   const visit = leaving?.visit ?? state.visit;
   const source = visit?.spec;
   if (!visit || !source)
-    return [problem('no-peripheral', 'lifecycle', 'a hop leaves a visit', 'the session was outside of any peripheral')];
+    return [
+      problem('no-peripheral', 'lifecycle', 'a hop must leave a visit', 'the session was outside of any peripheral'),
+    ];
   const target = own(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
   const found: RuleProblem[] = [];

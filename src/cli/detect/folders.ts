@@ -139,7 +139,7 @@ export function manifestsIn(tree: Tree): readonly string[] {
   return tree.list('').filter((name) => patterns.some((pattern) => matches(pattern, name)));
 }
 
-/** The scope with the manifests and lock files. */
+/** Adds the manifests and lock files of the repository to a scope. */
 export function withManifests(scope: readonly string[], tree: Tree): readonly string[] {
   const patterns = manifestPatterns(tree);
   return [

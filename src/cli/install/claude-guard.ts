@@ -24,7 +24,7 @@ export function withGuard(text: string | null, path: string, guard: Groups): str
 
 const listOf = (groups: unknown): readonly unknown[] => (Array.isArray(groups) ? groups : []);
 
-/** Removes our hooks, and an event that has only ours. */
+/** Removes hopgate's hooks, and each event that has no other hooks. */
 function withoutOurs(hooks: { readonly [event: string]: unknown }): { readonly [event: string]: unknown } {
   const left = Object.entries(hooks).flatMap(([event, groups]) => {
     if (!Array.isArray(groups) || !groups.some(isOurs)) return [[event, groups] as const];

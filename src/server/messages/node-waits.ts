@@ -16,7 +16,7 @@ export function outward(name: string, node: string): string {
   return name.includes('@') ? name : `${name}@`;
 }
 
-/** A name in mail of a node as this node stores it. */
+/** The name under which this node stores a name from the mail of `node`: one that ends with `@` is of that node. */
 export const inward = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<Wait, 'id'>): boolean => !id.includes('@');

@@ -74,7 +74,7 @@ const list = route('GET /v1/sessions', {
     );
     const from = after === undefined ? 0 : all.findIndex(({ summary }) => summary.sessionId === after) + 1;
     if (after !== undefined && from === 0)
-      throw new ApiError('invalid-request', 'after: there is no such session here', 'Start again.', 'query.after');
+      throw new ApiError('invalid-request', 'after names no session of this list', 'Start again.', 'query.after');
     const page = all.slice(from, from + limit);
     return {
       sessions: await Promise.all(page.map((session) => listed(services, session))),

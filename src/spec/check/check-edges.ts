@@ -7,7 +7,7 @@ import type { IssueReport } from './issues.ts';
 import type { KnownNames } from './known-names.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
-/** The report of each peripheral's own document. */
+/** Collects the issues of each peripheral's file, by the peripheral's id. */
 type Reports = { readonly [id: string]: IssueReport };
 
 /**

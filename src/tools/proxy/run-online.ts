@@ -54,7 +54,7 @@ export async function runOnline(
   }
 }
 
-/** The places that a command tried: connections as effects; refusals with the remedy as fields of the result. */
+/** Reports the hosts that a command tried to reach: connections as effects, refusals as fields of the result. */
 function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key: string): Omit<OnlineRun, 'result'> {
   const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, place: cleanPlace(each.place) }));
   const isReached = (each: Tried) => each.why === null;

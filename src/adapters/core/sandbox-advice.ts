@@ -29,7 +29,7 @@ const NO_PACKAGES = /dpkg frontend lock|dpkg\/lock|Unable to locate package/;
 const NO_REMOTE = /does not appear to be a git repository|Could not read from remote repository|unable to access '/;
 
 /** Git has no author for a commit here, or a commit or branch of the command was not kept. */
-const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|git-not-kept: /;
+const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|git-not-kept: .*bash-git/;
 
 /** Git found no branch to push, such as one that was not kept. */
 const NO_BRANCH = /src refspec \S+ does not match any/;

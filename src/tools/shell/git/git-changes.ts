@@ -6,6 +6,9 @@ import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import { readWritten } from '../written-file.ts';
 
+/** The words for a change of git's settings, such as its hooks or the author. */
+export const CONFIGURATION = 'the changed configuration of git';
+
 /** The effect of a command on the overlay of its git folders, all of which is discarded. */
 export interface GitChanges {
   /** The reason why the command's changes of files must be discarded too; null if they may be kept. */
@@ -59,7 +62,7 @@ export function gitChanges(
       ref === before.head ? `${commits} on ${shortName(ref)}` : kindOf(ref, after.values.has(ref)),
     ),
     ...(before.head !== after.head ? [`the switch to ${shortName(after.head)}`] : []),
-    ...(wrote('config') || wrote('config.worktree') ? ['the changed configuration of git'] : []),
+    ...(wrote('config') || wrote('config.worktree') ? [CONFIGURATION] : []),
   ];
   const staged = wrote('index') && isStagedDifferently(was, now);
   return spoils === null && lost.length === 0 && !staged ? null : { spoils, lost, staged };

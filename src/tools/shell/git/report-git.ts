@@ -6,7 +6,7 @@ import { modulesOf, ownGits, type RepositoryFolders } from '../../sandbox/mounts
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import type { CallTree } from '../context.ts';
 import type { Change } from '../overlay-changes.ts';
-import { type GitChanges, gitChanges } from './git-changes.ts';
+import { CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 
 /** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
 export function gitOf(
@@ -47,7 +47,16 @@ export const isOfGit = (path: string): boolean => path === '.git' || path.starts
 export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
   change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 
-const COMMITS = 'Commits, branches and tags are made with bash-git where the scope ships.';
+/** The next step after changes of git's folder that were not kept. */
+function nextStep(lost: readonly string[]): string {
+  const settings = lost.filter((what) => what.startsWith(CONFIGURATION));
+  return [
+    ...(settings.length < lost.length
+      ? ['Commits, branches and tags are made with bash-git where the scope ships.']
+      : []),
+    ...(settings.length > 0 ? ['Only the operator changes the configuration of git; ask them to.'] : []),
+  ].join(' ');
+}
 
 /**
  * The report of a command that changed the overlay of `.git`.
@@ -69,7 +78,7 @@ export function withGit(
   if (spoils !== null) return failed(`No change of this command was kept: ${spoils}.`);
   const files = kept === 'files';
   if (lost.length > 0)
-    return failed(`${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${namesOf(lost)}. ${COMMITS}`);
+    return failed(`${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${namesOf(lost)}. ${nextStep(lost)}`);
   if (!staged) return { outcome, effects };
   const note = `What was staged is not kept after the command${files ? '; changed files are. A commit stages them again' : ''}.`;
   return { outcome: { status: 'ok', result: { ...fieldsOf(result), git: note } }, effects };

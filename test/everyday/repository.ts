@@ -83,7 +83,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
     restore() {
       const same = isDeepStrictEqual(last, first);
       last = first;
-      if (same && !fs.existsSync(join(root, 'target'))) return;
+      if (same && ![root, kept].some((at) => fs.existsSync(join(at, 'target')))) return;
       for (const name of fs.readdirSync(root)) fs.rmSync(join(root, name), { recursive: true, force: true });
       execFileSync('cp', ['-a', `${kept}/.`, root]);
     },

@@ -67,7 +67,7 @@ function withRemote(root: string, folder: string): string {
 }
 
 const shipped = (remote: string): string =>
-  execFileSync('git', ['-C', remote, 'show', '--format=%s%n%an', '--stat', 'agent/price'], { encoding: 'utf8' });
+  execFileSync('git', ['-C', remote, 'show', '--format=%s%n%an%n%b', '--stat', 'agent/price'], { encoding: 'utf8' });
 
 /** Keeps what the screen showed, for a look. */
 function keep(name: string, text: string): void {
@@ -110,10 +110,11 @@ it.skipIf(!CLAUDE_BIN || !hasTmux)(
       const results = screen.model.requests.flatMap((request) => request.results);
       const seen = results.map(({ name, failed, text }) => `${name} ${failed}: ${text.slice(0, 300)}`).join('\n');
       keep('claude-results', seen);
-      expect(shipped(remote), seen).toMatch(/^Mend the price\nAnn\n\n src\/price\.js/);
+      expect(shipped(remote), seen).toMatch(/^Mend the price\nAnn\nAssisted-by: claude-code\n\n\n src\/price\.js/);
       expect(seen).toContain('released-1');
       const { code, stdout } = await world.hopgate('verify', '--inhabited');
       expect(code, stdout).toBe(0);
+      for (const demand of ['P-4', 'P-5']) expect(stdout).toMatch(new RegExp(`${demand} .*holds`));
     } finally {
       await screen.close();
       await world.close();
@@ -160,10 +161,11 @@ it.skipIf(!CODEX_BIN || !hasTmux)(
       const results = world.model.requests.flatMap((request) => request.results);
       const seen = results.map(({ name, text }) => `${name}: ${text.slice(0, 300)}`).join('\n');
       keep('codex-results', seen);
-      expect(shipped(remote), seen).toMatch(/^Mend the price\nAnn\n\n src\/price\.js/);
+      expect(shipped(remote), seen).toMatch(/^Mend the price\nAnn\nAssisted-by: codex\n\n\n src\/price\.js/);
       expect(seen).toContain('released-1');
       const { code, stdout } = await hopgate(world, root, ['verify', '--inhabited']);
       expect(code, stdout).toBe(0);
+      for (const demand of ['P-4', 'P-5']) expect(stdout).toMatch(new RegExp(`${demand} .*holds`));
     } finally {
       await screen.close();
       await world.close();

@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../base/files.ts';
 import { GENERATED_BY, type GeneratedFiles } from './generate-files.ts';
 
 /** Differences between a folder and the generated files; all lists are empty if it is up to date. */
@@ -19,7 +20,7 @@ const KINDS = ['.machine.ts', '.json', '.mmd'];
  */
 export async function writeGenerated(outDir: string, files: GeneratedFiles): Promise<readonly string[]> {
   const { missing, stale, extra } = await checkGenerated(outDir, files);
-  await mkdir(outDir, { recursive: true });
+  makeFolders(outDir);
   for (const name of [...missing, ...stale]) {
     const draft = join(outDir, `.${name}.${process.pid}`);
     await writeFile(draft, files[name] ?? '');

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { accessSync, chmodSync, constants, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../base/files.ts';
 import { isWithin } from '../base/paths.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
@@ -33,7 +34,7 @@ export function stateDir(root: string, env: Env): string {
 export function ensureStateDir(root: string, env: Env): string {
   const dir = stateDir(root, env);
   try {
-    makeFolders(dir);
+    makeFolders(dir, 0o700);
     accessSync(dir, constants.W_OK);
   } catch (cause) {
     throw new ProjectError(
@@ -60,18 +61,6 @@ export const evidenceFileIn = (dir: string): string => join(dir, 'evidence.db');
 
 /** The file with a repository's evidence; it may not exist yet. */
 export const evidenceFile = (root: string, env: Env): string => evidenceFileIn(stateDir(root, env));
-
-/** Works as `mkdir -p`. Node's own recursive mkdir never returns for a folder under `/proc` (24.21). */
-function makeFolders(dir: string): void {
-  if (existsSync(dir)) return;
-  const parent = dirname(dir);
-  if (parent !== dir) makeFolders(parent);
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-}
 
 /** The real path of the deepest existing part, with the rest appended. */
 function realEnough(path: string): string {

@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Inferred, inferSpecs } from '../../../audit/infer/infer.ts';
 import { authored } from '../../../audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../../audit/infer/usage.ts';
+import { makeFolders } from '../../../base/files.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
@@ -66,7 +67,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
 function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
   for (const [name, text] of files) {
     const file = join(folder, name);
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolders(dirname(file));
     try {
       writeFileSync(file, text, { flag: 'wx' });
     } catch (cause) {

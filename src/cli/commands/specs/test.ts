@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { makeFolders } from '../../../base/files.ts';
 import { plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
@@ -154,6 +155,6 @@ function emit(io: Io, { tests }: GeneratedTests, specs: string, folder: string):
 }
 
 function writeFile(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolders(dirname(file));
   writeFileSync(file, text);
 }

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { parseDocument } from 'yaml';
 import type { Run, Tree } from './compare.ts';
 import type { Ecosystem } from './ecosystem.ts';
@@ -21,7 +20,7 @@ export interface Repository {
   ignores(path: string): boolean;
 }
 
-const SECONDS = 180;
+const SECONDS = 600;
 
 /** The exit status that a shell shows for a signal; SIGTERM comes from the time limit. */
 const exitOf = (signal: NodeJS.Signals | null): number =>
@@ -81,11 +80,23 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
     withOwnTemp: (line) => line.replaceAll('/tmp/', temp),
     ignores: (path) => spawnSync('git', ['check-ignore', '-q', '--', path], { cwd: root, env }).status === 0,
     restore() {
-      const same = isDeepStrictEqual(last, first);
+      const now = last ?? first;
       last = first;
-      if (same && ![root, kept].some((at) => fs.existsSync(join(at, 'target')))) return;
-      for (const name of fs.readdirSync(root)) fs.rmSync(join(root, name), { recursive: true, force: true });
-      execFileSync('cp', ['-a', `${kept}/.`, root]);
+      const changed = [...new Set([...now.keys(), ...first.keys()])].filter(
+        (path) => now.get(path) !== first.get(path),
+      );
+      if (changed.length === 0 && ![root, kept].some((at) => fs.existsSync(join(at, 'target')))) return;
+      // Only what differs is copied: a virtual environment alone takes longer than most commands.
+      let above = '/';
+      for (const path of ['.git', 'target', ...changed.filter((each) => !each.startsWith('git: '))].sort()) {
+        if (path.startsWith(above)) continue;
+        const at = path.replace(/\/$/, '');
+        above = `${at}/`;
+        fs.rmSync(join(root, at), { recursive: true, force: true });
+        if (!fs.existsSync(join(kept, at))) continue;
+        fs.mkdirSync(dirname(join(root, at)), { recursive: true });
+        execFileSync('cp', ['-a', join(kept, at), join(root, at)]);
+      }
     },
   };
 }

@@ -97,7 +97,8 @@ describe.skipIf(CODEX_BIN === undefined)('hopgate codex (set CODEX_BIN to the re
     expect(told(1)).toMatch(/mode-forbids[\s\S]*What to do:/);
     expect(told(2)).toMatch(/What to do:/);
     expect(told(4)).toContain(`mcp__${SERVER}__bash_readonly`);
-    for (const turn of [5, 6]) expect(told(turn)).toMatch(/tool-not-allowed[\s\S]*What to do:[\s\S]*__hop\(\{"to":"edit"/);
+    for (const turn of [5, 6])
+      expect(told(turn)).toMatch(/tool-not-allowed[\s\S]*What to do:[\s\S]*__hop\(\{"to":"edit"/);
     expect([read('made.txt'), read('src/made.js'), read('src/b.js')]).toEqual([null, null, null]);
     expect(read('src/a.js')).toBe('one\n');
     expect(JSON.stringify(ended)).not.toContain('secret-value');

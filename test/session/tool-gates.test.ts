@@ -3,6 +3,7 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
+import type { ScriptedResult } from '../../src/testing/doubles/scripted.ts';
 import { CONFIG, specsOf, stage } from './sessions.ts';
 
 const TOOLS = `tools:
@@ -33,6 +34,10 @@ const specs: SpecSet = specsOf(files(TOOLS.replace(/.*fruit\.order.*\n/, '')));
 
 /** A desk whose operator gives each answer in turn, and the requests that the operator saw. */
 async function desk(...answers: boolean[]) {
+  return deskWith({ paid: true }, answers);
+}
+
+async function deskWith(result: ScriptedResult, answers: boolean[]) {
   const seen: ApprovalRequest[] = [];
   const approver: Approver = {
     via: 'approver',
@@ -41,7 +46,7 @@ async function desk(...answers: boolean[]) {
       return answers.shift() ? { by: 'ann' } : null;
     },
   };
-  const at = await stage({ specs, approver, results: { refund: { paid: true } } });
+  const at = await stage({ specs, approver, results: { refund: result } });
   await at.session.start('desk');
   const refund = async (args: Json) => {
     const result = await at.session.step({ tool: 'refund', args });
@@ -81,6 +86,22 @@ it('an approval is for the arguments that were shown, and for one call', async (
   }
   const { violations } = await verifyConstraints({ specs, config: CONFIG }, forged as never);
   expect(violations.map(({ rule }) => rule)).toContain('approval');
+});
+
+it('a tool may refuse a call that was approved, and the audit finds any other refusal of it', async () => {
+  const outcome = { status: 'refused', code: 'out-of-scope', message: 'no such till', remedy: 'name another' } as const;
+  const { refund, store, session, verdict } = await deskWith(() => ({ outcome, effects: [] }), [true]);
+  expect(await refund({ 'order-id': 'a', amount: 500 })).toBe('out-of-scope');
+  expect(await verdict()).toMatchObject({ ok: true, violations: [] });
+  for (const change of [{ code: 'invalid-action' }, { request: { kind: 'step', tool: 'other', args: [] } }]) {
+    const forged = [];
+    for await (const { entry } of store.entries(session.id)) {
+      const body = entry.body as { event: string };
+      forged.push(body.event === 'denial' ? { ...entry, body: { ...body, ...change } } : entry);
+    }
+    const { violations } = await verifyConstraints({ specs, config: CONFIG }, forged as never);
+    expect(violations.map(({ rule }) => rule)).toEqual(['refusal']);
+  }
 });
 
 it('the audit finds a call that broke its rule, and one that nobody approved', async () => {

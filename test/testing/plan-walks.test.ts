@@ -161,3 +161,19 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
   expect(await use()).toBeGreaterThan(0);
   expect(await use()).toBe(0);
 });
+
+it('a rule about arguments does not multiply the states of a small spec set', () => {
+  const pinned = (rule: string) => {
+    const specs = specsOf({
+      'tools.yaml': `tools:
+  pay: { purpose: P., effect: act, parameters: [{ name: n, role: text, description: N., schema: { type: integer } }], limits: { seconds: 5, output-bytes: 99 }, gates: [{ when: "${rule}" }] }
+`,
+      'peripherals/a.yaml':
+        'id: a\npurpose: P.\ntools: [pay]\nscope: conversation\nentry: [default, from-b]\nexit: { on: b }\ngates: { b: [{ when: visit.steps > 1 }] }\n',
+      'peripherals/b.yaml': 'id: b\npurpose: P.\ntools: []\nscope: conversation\nentry: [from-a]\nexit: { back: a }\n',
+    });
+    return { specs, config: trialConfig(specs) };
+  };
+  expect(planCases(pinned('args.n <= 500'), 'tester').large).toBe(false);
+  expect(planCases(pinned('args.n <= 500 + visit.steps'), 'tester').large).toBe(true);
+});

@@ -26,6 +26,11 @@ import { VerifiedThread } from './thread.ts';
 import type { AuditVerdict } from './verdict.ts';
 import { checkHop, checkStart, checkStop } from './visit.ts';
 
+interface ToolsRefusal {
+  readonly tool: string;
+  readonly code: string;
+}
+
 type BodyOf<Event extends Body['event']> = Extract<Body, { event: Event }>;
 
 /**
@@ -40,6 +45,7 @@ export class SessionAudit {
   readonly #grants = new Grants(this.#report);
   readonly #correspondence = new Correspondence(this.#report);
   readonly #shipping = new Shipping(this.#report);
+  #refusedByTool: ToolsRefusal | null = null;
   #state: AuditState;
   #counts = { entries: 0, hops: 0, approvals: 0, wouldRefuse: 0 };
 
@@ -190,6 +196,8 @@ export class SessionAudit {
   #checkClaims(body: Body, at: number): void {
     const state = this.#state;
     const report = this.#report;
+    const refused = this.#refusedByTool;
+    this.#refusedByTool = null;
     this.#grants.notice(body, state);
     this.#correspondence.add(body, at, state);
     switch (body.event) {
@@ -208,6 +216,7 @@ export class SessionAudit {
         return;
       case 'outcome':
         checkOutcome(this.#visiting(at), body);
+        this.#refusedByTool = body.outcome.status === 'refused' ? { tool: body.tool, code: body.outcome.code } : null;
         return;
       case 'interrupted': {
         const { tool } = body;
@@ -252,7 +261,7 @@ export class SessionAudit {
         return;
       }
       case 'denial':
-        this.#checkDenial(body, at);
+        this.#checkDenial(body, at, refused);
         if (body.enforced !== false) return;
         this.#counts.wouldRefuse += 1;
         if (!isObserving(state)) report.violation('pin', 'enforce: true', 'a refused call was carried out');
@@ -269,11 +278,13 @@ export class SessionAudit {
     }
   }
 
-  #checkDenial(body: BodyOf<'denial'>, at: number): void {
+  /** `refused`: the outcome directly before, if the tool itself refused an allowed call; the denial repeats it. */
+  #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
+    const tool = body.request['tool'];
+    if (refused !== null && refused.tool === tool && refused.code === body.code) return;
     const due = wrongRefusal(this.#state, body, at);
     if (due === null) return;
     const constraint = `by the spec the answer is ${due.join(' or ') || 'allowed'}`;
-    const tool = body.request['tool'];
     this.#report.violation('refusal', constraint, `the call was refused: ${body.code}`, {
       ...NEEDS_HISTORY,
       ...(typeof tool === 'string' ? { tool } : {}),

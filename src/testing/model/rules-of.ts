@@ -2,6 +2,9 @@ import type { SpecSet } from '../../spec/types.ts';
 
 const known = new WeakMap<SpecSet, string>();
 
+/** No rule contains it. */
+export const BETWEEN_RULES = '\0';
+
 /** The text of every CEL rule of a spec set. */
 export function rulesOf(specs: SpecSet): string {
   const rules = known.get(specs) ?? textOf(specs);
@@ -22,4 +25,4 @@ const textOf = ({ conditions, edges, tools, peripherals }: SpecSet): string =>
         ...gates.flatMap((gate) => (gate.kind === 'when' ? [gate.cel] : [])),
       ]),
     ),
-  ].join('\n');
+  ].join(BETWEEN_RULES);

@@ -3,7 +3,7 @@ import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.t
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
 import { fruitNow } from '../../audit/rules/visit.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import { rulesOf } from './rules-of.ts';
+import { BETWEEN_RULES, rulesOf } from './rules-of.ts';
 
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
@@ -30,8 +30,10 @@ export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
       ),
     ),
   ];
-  // Counters beyond the largest number in any rule are equal for all rules.
-  const far = Math.max(1, ...(rules.match(/\d+/g) ?? []).map(Number).filter((count) => count < 1000)) + 1;
+  // Counters beyond the largest number in any rule about one are equal for all rules.
+  const compared = rules.split(BETWEEN_RULES).filter((rule) => rule.match(COUNTED));
+  const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
+  const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;
   const cap = (count: number) => Math.min(count, far);
   const countedVisits = Object.keys(specs.peripherals).filter((id) => counts(`visits.${id.replaceAll('-', '_')}`));
   const readsFruit = [...counted].some((name) => name.startsWith('fruit.'));

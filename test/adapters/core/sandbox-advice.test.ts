@@ -8,7 +8,10 @@ test.each([
   ['touch: cannot touch x: Read-only file system', /the path to a peripheral in which they can: .*edit/],
   ["fatal: '../x.git' does not appear to be a git repository", /reach no remote.*bash-git: .*deploy.*fetch/],
   ["fatal: unable to auto-detect email address (got 'x')", /commits and branches are made with bash-git: .*deploy/],
-  ['hopgate: git-not-kept: Changes of files were kept, but not the branch x. … bash-git …', /^hopgate: commits .*: .*deploy/],
+  [
+    'hopgate: git-not-kept: Changes of files were kept, but not the branch x. … bash-git …',
+    /^hopgate: commits .*: .*deploy/,
+  ],
   ['error: src refspec x does not match any', /branches are pushed with bash-git: .*deploy/],
   ['strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted', /debuggers and tracers/],
   ['No permission to enable cycles:u event.', /valgrind --tool=callgrind/],

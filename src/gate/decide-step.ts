@@ -90,9 +90,9 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const allows = (mode: Mode, effect: ToolEffect) =>
     specs.modeGate ? effectsIn(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
-  const granted = spec.tools.filter((other) => isServed(view, other));
+  const granted = () => spec.tools.filter((other) => isServed(view, other));
   if (!spec.tools.includes(tool.id)) {
-    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted }, wayToTool());
+    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted() }, wayToTool());
   }
   if (!isServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;
@@ -101,7 +101,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const limit = limitReached(context, spec.limits);
   if (limit) return deny(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
   if (mode && !allows(mode, tool.effect)) {
-    const allowed = granted.filter((other) => {
+    const allowed = granted().filter((other) => {
       const effect = specs.tools[other]?.effect;
       return effect && allows(mode, effect);
     });
@@ -136,7 +136,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   }
   if (mode && !allows(mode, 'act') && lendsTools(tool, bound.args, scope)) {
     const way = modesTo(context, (other) => allows(other, 'act'));
-    return deny(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted, ...way });
+    return deny(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted(), ...way });
   }
   const gates = callGates(tool, spec);
   const rule = failedRule(context, gates, bound.args);

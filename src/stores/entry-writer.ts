@@ -7,8 +7,11 @@ import type { Database } from './node-sqlite.ts';
 import { statementsOf } from './statements.ts';
 import { eventOf, sessionFacts } from './summary.ts';
 
-/** Writes entries and their index columns. `late`: the entry is older than the one before it in its session. */
-export function entryWriter(db: Database): (stored: StoredEntry, late: boolean) => void {
+/**
+ * Writes entries and their index columns. `at`: the entry's time, in epoch milliseconds; `late`: it is older than the
+ * entry before it in its session.
+ */
+export function entryWriter(db: Database): (stored: StoredEntry, at: number, late: boolean) => void {
   const sql = statementsOf(db, {
     add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -16,13 +19,13 @@ export function entryWriter(db: Database): (stored: StoredEntry, late: boolean) 
     close: 'UPDATE sessions SET closed = 1 WHERE session_id = ?',
   });
   const refer = referrer(db);
-  return ({ entry, head, body }, late) => {
-    const { id, sessionId, seq, at, subject, patternId, forkOf, prev, hash } = entry;
+  return ({ entry, head, body }, at, late) => {
+    const { id, sessionId, seq, subject, patternId, forkOf, prev, hash } = entry;
     const { lastInsertRowid } = sql.add.run(
       id,
       sessionId,
       seq,
-      Date.parse(at),
+      at,
       late ? 1 : null,
       facetsOf(entry),
       subjectKey(subject, sessionId),

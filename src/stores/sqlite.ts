@@ -246,7 +246,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
         for (const stored of granted.fresh) {
           const { sessionId, id, seq, hash } = stored.entry;
           const at = Date.parse(stored.entry.at);
-          addEntry(stored, at < cache.head(sessionId, lastOf).at);
+          addEntry(stored, at, at < cache.head(sessionId, lastOf).at);
           cache.move(sessionId, id, { seq, hash, at });
         }
         if (granted.lease !== null) putLease(lease.sessionId, granted.lease);

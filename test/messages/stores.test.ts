@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,6 +37,28 @@ it('a store erases the messages of an erased session', async () => {
   await store.erase({ sessionId: session.id });
   expect(await store.messages!.find('m-1')).toMatchObject({ text: '' });
   await store.close();
+});
+
+it('an inbox has news as soon as another program or the same one has sent it a message', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'messages-')), 'evidence.db');
+  const [store, other] = [sqliteStore(file), sqliteStore(file)];
+  const draft = (id: string): MessageDraft => ({
+    ...{ id, kind: 'bell', act: 'query', from: 'person:operator', author: 'operator' },
+    ...{ to: 'agent:ann', text: id, ref: null },
+  });
+  const news = (seq: number) => store.messages!.hasNews('agent:ann', { seq, receipt: 0 });
+  expect([await news(0), await news(0)]).toEqual([false, false]);
+  await other.messages!.send(draft('m-1'));
+  expect([await news(0), await news(1)]).toEqual([true, false]);
+  await store.messages!.send(draft('m-2'));
+  expect([await news(1), await news(2)]).toEqual([true, false]);
+  // A program that runs while this one waits, without a return to the event loop in between.
+  const copy = `const db = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
+    db.exec("INSERT INTO messages (id, recipient, seq, kind, act, sender, author, text, sent_at, state) SELECT 'm-3', recipient, 3, kind, act, sender, author, text, sent_at, state FROM messages WHERE id = 'm-1'")`;
+  execFileSync(process.execPath, ['-e', copy, file], { stdio: 'pipe' });
+  expect(await news(2)).toBe(true);
+  await store.close();
+  await other.close();
 });
 
 it.skipIf(process.platform !== 'linux')('the wait of a killed session is over, and its resume removes it', async () => {

@@ -102,6 +102,7 @@ export async function keepArguments(
   args: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
   const unjudged = parametersApart(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
+  if (unjudged.length === 0) return { ...args };
   const kept = await keepFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
   return { ...args, ...kept };
 }

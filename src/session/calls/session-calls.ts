@@ -124,13 +124,17 @@ export class SessionCalls {
   }
 
   view(tree?: TreeNow): SessionView {
-    const seen = viewOf(this.parts.compiled, this.writer.state, this.parts.clock.now(), tree);
     // Changed in place: a copy would iterate over all changes.
-    return Object.assign(seen, {
-      ...(seen.grants ? { grants: seen.grants.map((grant) => this.#asRevoked(grant)) } : {}),
-      ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
-      ...(isObserved(this.parts) ? { observeOnly: true } : {}),
-    });
+    const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOf(
+      this.parts.compiled,
+      this.writer.state,
+      this.parts.clock.now(),
+      tree,
+    );
+    if (seen.grants) seen.grants = seen.grants.map((grant) => this.#asRevoked(grant));
+    if (this.#unserved.size > 0) seen.unserved = this.#unserved;
+    if (isObserved(this.parts)) seen.observeOnly = true;
+    return seen;
   }
 
   #asRevoked(grant: GrantView): GrantView {

@@ -26,8 +26,10 @@ interface Unsettled {
  */
 export async function settle(session: Unsettled): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
-  await recordInterruption(session);
-  await recordRevokedGrants(session);
+  const { pending, grants } = session.writer.state.facts;
+  if (pending) await recordInterruption(session, pending.tool);
+  session.clearHeldBack();
+  if (grants.length > 0) await recordRevokedGrants(session);
   // A passed deadline does not count as activity, so the mode's timeout is measured from the entry before it.
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
@@ -35,13 +37,9 @@ export async function settle(session: Unsettled): Promise<void> {
   if (session.parts.store.messages) await recordMessages(session);
 }
 
-async function recordInterruption(session: Unsettled): Promise<void> {
-  const { pending } = session.writer.state.facts;
-  if (pending) {
-    const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
-    await session.writer.append([{ event: 'interrupted', tool: pending.tool, reason }, ...session.heldBack]);
-  }
-  session.clearHeldBack();
+async function recordInterruption({ writer, heldBack }: Unsettled, tool: string): Promise<void> {
+  const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
+  await writer.append([{ event: 'interrupted', tool, reason }, ...heldBack]);
 }
 
 async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> {

@@ -2,7 +2,7 @@ import { isGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { MailPlace, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
-import type { Database } from '../node-sqlite.ts';
+import type { Database, Statement } from '../node-sqlite.ts';
 import { statementsOf } from '../statements.ts';
 
 export const DDL_MESSAGES = `
@@ -73,13 +73,71 @@ const SQL = {
   erase: "UPDATE messages SET text = '' WHERE sender = ?1 OR recipient = ?1",
 };
 
+/** How long sessions that continue together share one look at the file: less than a program takes to run. */
+const LOOK_MS = 1;
+const MAX_QUIET = 4096;
+
+type Place = Parameters<MessageStore['hasNews']>[1];
+
+/**
+ * Inboxes that had no news, so that the sessions that continue after a shared commit need not each ask the file. They
+ * also share one look at whether another connection has written.
+ */
+class QuietInboxes {
+  readonly #version: Statement;
+  #seen: unknown = null;
+  /** The time of the last look; null once the program has returned to the event loop. */
+  #lookedAt: number | null = null;
+  readonly #places = new Map<string, Place>();
+
+  constructor(db: Database) {
+    this.#version = db.prepare('PRAGMA data_version');
+  }
+
+  /** True if nothing has arrived after this place of an inbox. Otherwise `add` it if the file says so. */
+  knows(address: string, { seq, receipt }: Place): boolean {
+    this.#look();
+    const known = this.#places.get(address);
+    return known?.seq === seq && known.receipt === receipt;
+  }
+
+  add(address: string, place: Place): void {
+    if (this.#places.size >= MAX_QUIET) this.#places.clear();
+    this.#places.set(address, place);
+  }
+
+  /** Call it when this connection writes messages. */
+  clear(): void {
+    this.#places.clear();
+  }
+
+  #look(): void {
+    const now = performance.now();
+    if (this.#lookedAt !== null && now - this.#lookedAt < LOOK_MS) return;
+    if (this.#lookedAt === null)
+      process.nextTick(() => {
+        this.#lookedAt = null;
+      });
+    this.#lookedAt = now;
+    const version = this.#version.get()?.['data_version'];
+    if (version !== this.#seen) this.#places.clear();
+    this.#seen = version;
+  }
+}
+
 /** The inboxes in the SQLite file of an evidence store, which shares its connection and its transactions. */
 export function sqliteMessages(
   db: Database,
-  write: <T>(work: (now: number) => T) => Promise<T>,
+  commit: <T>(work: (now: number) => T) => Promise<T>,
   read: <T>(work: () => T) => T,
 ): MessageStore {
   const sql = statementsOf(db, SQL);
+  const quiet = new QuietInboxes(db);
+  const write: typeof commit = (work) =>
+    commit((now) => {
+      quiet.clear();
+      return work(now);
+    });
   const row = (found: unknown): Message | null => (found ? ({ ...(found as Message) } as Message) : null);
   const rows = (found: readonly unknown[]) => found.map((each) => row(each)!);
   /** The waits that have not ended; the wait of a process that has ended does not count. */
@@ -110,7 +168,13 @@ export function sqliteMessages(
       }),
     receipts: async (sender, after) =>
       read(() => sql.receipts.all(sender, after).map((each) => ({ ...each }) as unknown as Receipt)),
-    hasNews: async (address, { seq, receipt }) => read(() => sql.news.get(address, seq, receipt)?.['news'] === 1),
+    hasNews: async (address, after) =>
+      read(() => {
+        if (quiet.knows(address, after)) return false;
+        if (sql.news.get(address, after.seq, after.receipt)?.['news'] === 1) return true;
+        quiet.add(address, after);
+        return false;
+      }),
     wait: (wait) =>
       write((now) => {
         const circle = circleOfWaits(openWaits(now), wait, now);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { type Database, nodeSqlite } from '../../src/stores/node-sqlite.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -36,7 +37,8 @@ export function entryRows(rows: number, sessions: number): Promise<readonly Row[
 
 /**
  * The cost of the disk: plain INSERTs of the very rows that steps leave, `batch` a transaction, as durable as the
- * store (WAL, synchronous FULL). A shorter row would let the base write fewer bytes than the step.
+ * store (WAL, synchronous FULL). A shorter row would let the base write fewer bytes than the step. Each transaction is
+ * awaited, as a program does whose next call comes through the event loop.
  *
  * @param indexed false: into a table without any index, which can find nothing; true: into the store's own tables and
  *   indexes, which answer the same queries as the store
@@ -48,8 +50,8 @@ export function rawInserts(rows: readonly Row[], batch: number, indexed: boolean
     const values = rows.map((row) => columns.map((column) => row[column]!));
     const insert = db.prepare(`INSERT INTO entries (${columns}) VALUES (${columns.map(() => '?')})`);
     const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')];
-    const pace = await paceOf(rows.length, () => {
-      for (let written = 0; written < rows.length; ) {
+    const pace = await paceOf(rows.length, async () => {
+      for (let written = 0; written < rows.length; await setImmediate()) {
         begin.run();
         for (const end = Math.min(written + batch, rows.length); written < end; written++)
           insert.run(...values[written]!);

@@ -282,7 +282,7 @@ export function writePage(): string {
   });
   return `# What \`hopgate verify\` finds
 
-Participant who can write the file of the evidence can change anything in it. This page lists for each change what reports
+Somebody who can write the file of the evidence can change anything in it. This page lists for each change what reports
 it. A test makes each of these changes to a real store and compares; it also fails for a column without a row here.
 
 Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all computed again.

@@ -5,7 +5,7 @@ import type { Grant } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../effects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
-import { makeFolders } from '../workspace/replace-file.ts';
+import { makeParents } from '../workspace/replace-file.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 import {
   hashFile,
@@ -182,7 +182,7 @@ function inFolder<T>(
       if (place.kind !== 'folder') throw new Moved('its folder is not a folder any more');
       return work(place.anchor.path, false);
     }
-    const made = makeFolders(place.parent, place.names, anchors);
+    const made = makeParents(place.parent, place.names, anchors);
     try {
       return work(made.folder.path, true);
     } finally {

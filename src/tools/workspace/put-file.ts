@@ -9,7 +9,7 @@ import type { Anchors } from './anchors.ts';
 import { type Held, locate } from './locate.ts';
 import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
-import { makeFolders, replaceFile } from './replace-file.ts';
+import { makeParents, replaceFile } from './replace-file.ts';
 import type { Missing } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */
@@ -75,7 +75,7 @@ function create(
   if ('stop' in bytes) return bytes;
   const stop = importStop(call, path, bytes.toString('utf8'));
   if (stop) return stop;
-  const { folder, undo, close } = makeFolders(place.parent, place.names.slice(0, -1), anchors);
+  const { folder, undo, close } = makeParents(place.parent, place.names.slice(0, -1), anchors);
   try {
     replaceFile(folder, place.names.at(-1)!, bytes, null);
   } catch (error) {

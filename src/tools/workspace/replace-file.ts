@@ -87,7 +87,7 @@ function removeLeft(folder: Anchor): void {
  * Creates nested folders `names` in a held folder and holds the last one.
  * @returns the last folder; `undo` removes the created folders that are still empty; `close` releases the hold
  */
-export function makeFolders(
+export function makeParents(
   start: Anchor,
   names: readonly string[],
   anchors: Anchors,

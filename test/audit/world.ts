@@ -102,6 +102,7 @@ export interface WorldOptions {
   readonly root?: string;
   readonly approver?: Approver | null;
   readonly unsafeNoSandbox?: boolean;
+  readonly agent?: string;
 }
 
 /** Parts with a clock of their own, which advances one millisecond at each reading. */
@@ -130,7 +131,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
     {
       specs,
       config,
-      agent: 'agent-1',
+      agent: options.agent ?? 'agent-1',
       root: options.root ?? ROOT,
       unsafeNoSandbox: options.unsafeNoSandbox ?? false,
       version: '0',

@@ -1,12 +1,13 @@
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { isExclusion } from '../../spec/paths.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
-import type { ContextRule, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { fitsPattern } from '../rules/commands/branches.ts';
 import { isGrantedToWrite } from '../rules/paths.ts';
 import { globs, pathCover } from './path-cover.ts';
 import { sourceWord } from './print-specs.ts';
-import type { PeripheralUsage, Usage } from './usage.ts';
+import { PeripheralUsage, type Usage } from './usage.ts';
+import { needsOperator, wayBack } from './way-back.ts';
 
 /** A grant of a spec that no session used. */
 export interface Slack {
@@ -34,41 +35,43 @@ export interface Inferred {
 
 /**
  * Infers the tightest spec set that admits the recorded actions of sessions. It only removes grants from `specs`;
- * conditions, gates and fruits stay unchanged. The plain hop to a peripheral that reviews the session stays, because
- * without it `check` would report a dead end.
+ * conditions, gates and fruits stay unchanged. A way out of each peripheral stays ({@link wayBack}), with peripherals
+ * that no session used, because without it `check` would report a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   const slack: Slack[] = [];
-  const kept = Object.values(specs.peripherals).filter(({ id }) => {
-    const used = usage.peripherals.has(id);
-    if (!used) slack.push({ peripheral: id, what: 'peripheral', granted: id });
-    return used;
-  });
-  const ids = new Set(kept.map(({ id }) => id));
-  const reviewing = new Set(kept.filter(reviews).map(({ id }) => id));
+  const used = new Set(Object.keys(specs.peripherals).filter((id) => usage.peripherals.has(id)));
+  const { edges: back, whole } = wayBack(specs, used);
+  const ids = new Set([...used, ...back.map(({ to }) => to)]);
+  for (const id of Object.keys(specs.peripherals))
+    if (!ids.has(id)) slack.push({ peripheral: id, what: 'peripheral', granted: id });
+  const kept = Object.values(specs.peripherals).filter(({ id }) => ids.has(id));
+  const agents = new Set([...usage.peripherals.values()].flatMap((at) => [...at.agents]));
   const peripherals = Object.fromEntries(
-    kept.map((spec) => [spec.id, tighten(spec, usage.at(spec.id), { ids, reviewing }, slack)]),
+    kept.map((spec) => [
+      spec.id,
+      tighten(spec, usage.peripherals.get(spec.id) ?? null, { ids, agents, back, whole }, slack),
+    ]),
   );
-  const tools = Object.fromEntries(
-    Object.entries(specs.tools).filter(([id]) => kept.some((spec) => usage.at(spec.id).tools.has(id))),
-  );
+  const granted = new Set(Object.values(peripherals).flatMap((spec) => spec.tools));
+  const tools = Object.fromEntries(Object.entries(specs.tools).filter(([id]) => granted.has(id)));
   const named = new Set(Object.values(peripherals).flatMap(({ entry }) => entry.conditions));
   const conditions = Object.fromEntries(Object.entries(specs.conditions).filter(([name]) => named.has(name)));
   const scopes = Object.fromEntries(Object.values(peripherals).map(({ id, scope }) => [id, scope.rule]));
-  const gate = specs.modeGate && tightenGate(specs.modeGate, usage, ids, slack);
+  const gate = specs.modeGate && tightenGate(specs.modeGate, usage, { ids, isWhole: whole.size > 0 }, slack);
   const tight = { modeGate: gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
-  const seen = Object.fromEntries(kept.map(({ id }) => [id, seenIn(usage.at(id))]));
+  const seen = Object.fromEntries([...used].map((id) => [id, seenIn(usage.at(id))]));
   return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
 }
 
-/** The peripherals that the sessions used, and those of them that review a session. */
 interface Kept {
   readonly ids: ReadonlySet<string>;
-  readonly reviewing: ReadonlySet<string>;
+  /** Those of all sessions. */
+  readonly agents: ReadonlySet<string>;
+  readonly back: readonly Edge[];
+  /** Those that keep their tools. */
+  readonly whole: ReadonlySet<string>;
 }
-
-const reviews = ({ fruit }: PeripheralSpec): boolean =>
-  Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par');
 
 const seenIn = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): Seen => ({
   visits,
@@ -80,13 +83,29 @@ const seenIn = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): Se
 
 function tighten(
   spec: PeripheralSpec,
-  used: PeripheralUsage,
-  { ids, reviewing }: Kept,
+  used: PeripheralUsage | null,
+  { ids, agents, back, whole }: Kept,
   slack: Slack[],
 ): PeripheralSpec {
+  const into = back.filter(({ to }) => to === spec.id);
+  const within: Partial<PeripheralSpec> = {
+    context: Object.fromEntries(
+      Object.entries(spec.context).map(([field, context]) => [field, takenFrom(context, ids)]),
+    ),
+    gates: Object.fromEntries(Object.entries(spec.gates).filter(([to]) => ids.has(to))),
+    agents: [...(into.length > 0 ? agents : (used?.agents ?? []))]
+      .filter((agent) => spec.agents === null || spec.agents.includes(agent))
+      .sort(),
+    ...(spec.delegates && { delegates: spec.delegates.filter(({ to }) => ids.has(to)) }),
+  };
   const unused: Unused = (what, granted) => {
     slack.push({ peripheral: spec.id, what, granted });
   };
+  const ways = () => ({
+    entry: { ...spec.entry, sources: sourcesUsed(spec, used ?? new PeripheralUsage(), into, unused) },
+    exits: exitsUsed(spec, used ?? new PeripheralUsage(), back, unused),
+  });
+  if (!used || whole.has(spec.id)) return { ...spec, ...within, scope: { ...spec.scope, name: spec.id }, ...ways() };
   const tools = spec.tools.filter((tool) => used.tools.has(tool));
   for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
   const { rule } = spec.scope;
@@ -120,11 +139,8 @@ function tighten(
     tools,
     scope,
     limits,
-    entry: { ...spec.entry, sources: sourcesUsed(spec, used, reviewing.has(spec.id) ? ids : new Set(), unused) },
-    exits: exitsUsed(spec, used, reviewing, unused),
-    context: Object.fromEntries(Object.entries(spec.context).map(([field, context]) => [field, within(context, ids)])),
-    gates: Object.fromEntries(Object.entries(spec.gates).filter(([to]) => ids.has(to))),
-    agents: [...used.agents].sort(),
+    ...ways(),
+    ...within,
   };
 }
 
@@ -135,15 +151,17 @@ const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || t
 
 type Unused = (what: Slack['what'], granted: string) => void;
 
-/** @param always the peripherals from which this one stays open, even if no session came from there */
+/** @param into edges by which this one stays open, even if no session took them */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,
-  always: ReadonlySet<string>,
+  into: readonly Edge[],
   unused: Unused,
 ): readonly EntrySource[] {
   const { first, later, byOperator } = used.entered;
-  const from = [...new Set([...used.from, ...always])].filter((one): one is string => one !== null && one !== id);
+  const from = [...new Set([...used.from, ...into.map((edge) => edge.from)])].filter(
+    (one): one is string => one !== null && one !== id,
+  );
   const named = (peripheral: string) =>
     entry.sources.some((source) => source.kind === 'from' && source.peripheral === peripheral);
   const kept = entry.sources.flatMap((source): EntrySource[] => {
@@ -157,7 +175,7 @@ function sourcesUsed(
       case 'from-any':
         return from.filter((one) => !named(one)).map((peripheral) => ({ kind: 'from', peripheral }));
       case 'user-request':
-        return byOperator ? [source] : [];
+        return byOperator || into.some(needsOperator) ? [source] : [];
       case 'agent-request':
         // This source also implies the requirement of a natural close.
         return [source];
@@ -173,10 +191,11 @@ function sourcesUsed(
 function exitsUsed(
   { id, exits }: PeripheralSpec,
   used: PeripheralUsage,
-  reviewing: ReadonlySet<string>,
+  back: readonly Edge[],
   unused: Unused,
 ): readonly Exit[] {
-  const isWayBack = (exit: Exit, to: string): boolean => reviewing.has(to) && to !== id && exit.name === `hop-${to}`;
+  const isWayBack = ({ name }: Exit, to: string) =>
+    back.some((edge) => edge.from === id && edge.exit === name && edge.to === to);
   return exits.flatMap((exit) => {
     const opens = exit.opens.filter(({ to }) => used.exits.has(`${exit.name} → ${to}`) || isWayBack(exit, to));
     for (const one of exit.opens) if (!opens.includes(one)) unused('exit', `${exit.name} → ${one.to}`);
@@ -185,25 +204,34 @@ function exitsUsed(
 }
 
 /** If a field's peripheral was removed, the field can come only from the backpack. */
-const within = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
+const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
   rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
 
-function tightenGate(gate: GateSpec, usage: Usage, ids: ReadonlySet<string>, slack: Slack[]): GateSpec {
+/** @param isWhole true if it keeps what no session used, because a way out needs calls that the modes restrict */
+function tightenGate(
+  gate: GateSpec,
+  usage: Usage,
+  { ids, isWhole }: { readonly ids: ReadonlySet<string>; readonly isWhole: boolean },
+  slack: Slack[],
+): GateSpec {
   const usedOr = (used: boolean, granted: string): boolean => {
-    if (!used) slack.push({ peripheral: null, what: 'mode', granted });
-    return used;
+    if (!used && !isWhole) slack.push({ peripheral: null, what: 'mode', granted });
+    return used || isWhole;
   };
   const transitions = gate.transitions.filter(({ from, to }) => {
     const way = `${from} → ${to}`;
     return usedOr(usage.transitions.has(way), way);
   });
-  const effects = Object.entries(gate.effects).map(([mode, allowed]) => {
+  const reached = new Set([gate.initial, gate.reset]);
+  for (const mode of reached) for (const { from, to } of transitions) if (from === mode) reached.add(to);
+  const modes = Object.entries(gate.effects).filter(([mode]) => usedOr(reached.has(mode), mode));
+  const effects = modes.map(([mode, allowed]) => {
     const used = usage.effects.get(mode) ?? new Set();
     return [mode, allowed.filter((effect) => usedOr(used.has(effect), `${mode}: ${effect}`))] as const;
   });
-  const places = Object.entries(gate.peripherals).map(
-    ([mode, allowed]) => [mode, allowed?.filter((id) => ids.has(id)) ?? null] as const,
-  );
+  const places = modes
+    .map(([mode]) => [mode, gate.peripherals[mode]] as const)
+    .map(([mode, allowed]) => [mode, allowed?.filter((id) => ids.has(id)) ?? null] as const);
   return {
     ...gate,
     transitions,

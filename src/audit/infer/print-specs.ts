@@ -91,6 +91,10 @@ const boundTo = ({ server, tool, schemaHash, folders }: NonNullable<ToolSpec['up
 
 function peripheral(spec: PeripheralSpec): Plain {
   const { id, purpose, tools, entry, exits, context, fruit, calls, gates, limits, agents, config, output } = spec;
+  const delegates = [
+    ...(spec.delegates ?? []).map(({ to, within }): Json => (within === 'own' ? { to, within } : to)),
+    ...(spec.agencies ?? []).map(({ to: agency, within }): Json => ({ agency, within })),
+  ];
   const limited = {
     ...(limits.steps === null ? {} : { steps: limits.steps }),
     ...(limits.minutes === null ? {} : { minutes: limits.minutes }),
@@ -116,6 +120,7 @@ function peripheral(spec: PeripheralSpec): Plain {
     fruit: Object.fromEntries(Object.entries(fruit).map(([name, field]) => [name, fruitField(name, field)])),
     ...(calls === undefined ? {} : { calls: mapValues(calls, (rules) => rules.map(callGate)) }),
     ...(Object.keys(gates).length === 0 ? {} : { gates: mapValues(gates, (rules) => rules.map(gateRule)) }),
+    ...(spec.delegates || delegates.length > 0 ? { delegates } : {}),
     ...(Object.keys(limited).length === 0 ? {} : { limits: limited }),
     ...(agents === null ? {} : { agents: [...agents] }),
     ...(Object.keys(config).length === 0 ? {} : { config: { ...config } }),

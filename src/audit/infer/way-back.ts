@@ -1,0 +1,71 @@
+import { edgesFrom } from '../../spec/edges-from.ts';
+import type { Edge, SpecSet } from '../../spec/types.ts';
+import { looksBack } from '../rules/observations.ts';
+
+/**
+ * The edges that a spec set needs so that each used peripheral can be left: the ways with the fewest requirements to a
+ * peripheral that reviews the session, to a used one if there is one; in a set without a review, a hop to another
+ * place. `whole`: the peripherals that can be left only by exits with requirements. They need all exits and tools that
+ * they have: a test run that fails opens another exit than one that passes.
+ */
+export function wayBack(
+  specs: SpecSet,
+  used: ReadonlySet<string>,
+): { readonly edges: readonly Edge[]; readonly whole: ReadonlySet<string> } {
+  const homes = Object.values(specs.peripherals).flatMap((spec) => (looksBack(spec) ? [spec.id] : []));
+  const visited = homes.filter((id) => used.has(id));
+  const nearest = visited.length > 0 ? visited : homes;
+  const edges = new Set<Edge>();
+  const whole = new Set<string>();
+  const places = new Set(used);
+  for (const place of places) {
+    if (nearest.includes(place)) continue;
+    const way = shortest(specs, place, (to) => (homes.length === 0 ? to !== place : nearest.includes(to)), used);
+    const isBound = way.some((edge) => edge.from === place && costOf(edge) > MOST_PLAIN);
+    if (isBound) whole.add(place);
+    for (const edge of isBound ? [...way, ...edgesFrom(specs, place)] : way) {
+      edges.add(edge);
+      places.add(edge.to);
+    }
+  }
+  return { edges: [...edges], whole };
+}
+
+/** The edges of a way from a place to an end; empty if there is none. */
+function shortest(
+  specs: SpecSet,
+  from: string,
+  isEnd: (place: string) => boolean,
+  used: ReadonlySet<string>,
+): readonly Edge[] {
+  const costs = new Map<string, { readonly cost: number; readonly way: readonly Edge[] }>([
+    [from, { cost: 0, way: [] }],
+  ]);
+  const open = new Set([from]);
+  while (open.size > 0) {
+    const place = [...open].reduce((a, b) => (costs.get(b)!.cost < costs.get(a)!.cost ? b : a));
+    const { cost, way } = costs.get(place)!;
+    if (place !== from && isEnd(place)) return way;
+    open.delete(place);
+    for (const edge of edgesFrom(specs, place)) {
+      const next = cost + costOf(edge) + (used.has(edge.to) ? 0 : 0.5);
+      if (next >= (costs.get(edge.to)?.cost ?? Number.POSITIVE_INFINITY)) continue;
+      costs.set(edge.to, { cost: next, way: [...way, edge] });
+      open.add(edge.to);
+    }
+  }
+  return [];
+}
+
+/** The most that a hop without a requirement costs. */
+const MOST_PLAIN = 2;
+
+/** One for the hop, more for each requirement; a plain `hop-…` first. */
+const costOf = ({ exit, to, when, conditions, gates, implies, sources }: Edge): number =>
+  1 +
+  10 * ((when === null ? 0 : 1) + (implies === null ? 0 : 1) + conditions.length + gates.length) +
+  (needsOperator({ exit, sources }) ? 10 : 0) +
+  (exit === `hop-${to}` ? 0 : 0.1);
+
+export const needsOperator = ({ exit, sources }: Pick<Edge, 'exit' | 'sources'>): boolean =>
+  exit === 'user-request' || sources.every(({ kind }) => kind === 'user-request');

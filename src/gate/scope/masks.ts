@@ -8,12 +8,26 @@ const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 interface Mask {
   readonly excepts: boolean;
   readonly glob: string;
-  /** The compiled glob, once a path has needed it. */
+  /** The compiled glob, once a path has needed it, and the test of its last name. */
   matches?: Glob;
+  mayEndWith?: (name: string) => boolean;
 }
 
-/** Size of the cache of paths: a walk asks about each file of a folder, and an agent names the same files again. */
+/** Size of a cache: a walk asks about each file of a folder, and a repository's history about the same names again. */
 const REMEMBERED = 4096;
+
+/** Caches the answers of a function until there are too many. */
+function remembered<T>(answer: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const now = answer(text);
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(text, now);
+    return now;
+  };
+}
 
 /**
  * Compiles `mask` patterns into a test of root-relative paths (`/` between segments). A pattern without a slash matches
@@ -32,19 +46,18 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
     return glob === null ? [] : [{ excepts, glob }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
-  const known = new Map<string, boolean>();
-  const isMaskedPath = (path: string): boolean => {
-    const before = known.get(path);
-    if (before !== undefined) return before;
+  /** The forms of a name, and the exceptions and masks that can match it; null if no mask can. */
+  const maskable = remembered((name) => {
+    const spellings = spellingsOf(name);
+    if (!spellings.some(mayBeMasked)) return null;
+    return { spellings, masks: masks.filter((mask) => mask.excepts || spellings.some(lastNameOf(mask))) };
+  });
+  const isMaskedPath: (path: string) => boolean = remembered((path) => {
     const slash = path.lastIndexOf('/');
-    const spellings = spellingsOf(path.slice(slash + 1));
-    const is =
-      (slash > 0 && isMaskedPath(path.slice(0, slash))) ||
-      (spellings.some(mayBeMasked) && hides(masks, path, spellings));
-    if (known.size >= REMEMBERED) known.clear();
-    known.set(path, is);
-    return is;
-  };
+    if (slash > 0 && isMaskedPath(path.slice(0, slash))) return true;
+    const found = maskable(path.slice(slash + 1));
+    return found !== null && hides(found.masks, path, found.spellings);
+  });
   return (relPath) => relPath !== '' && (isCredential(relPath) || isMaskedPath(relPath));
 }
 
@@ -61,6 +74,11 @@ function hides(masks: readonly Mask[], path: string, spellings: readonly string[
     masked = excepts ? !written.some((_, at) => matches(written.slice(0, at + 1))) : forms.some(matches);
   }
   return masked;
+}
+
+function lastNameOf(mask: Mask): (name: string) => boolean {
+  mask.mayEndWith ??= lastNameTest(expandPattern(mask.glob));
+  return mask.mayEndWith;
 }
 
 /** A quick pre-check: true if a name can be the last segment of a path that a glob matches. Most cannot. */

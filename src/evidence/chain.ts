@@ -88,6 +88,13 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
 export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
+/** True if an entry is the next one after `before` in its chain. An erased body is not checked. */
+export const isNext = ({ entry, head, body }: StoredEntry, before: ChainHead): boolean =>
+  entry.seq === before.seq + 1 &&
+  entry.prev === before.hash &&
+  sha256(entry.prev + head) === entry.hash &&
+  (body === null || sha256(body) === entry.bodyHash);
+
 export interface ChainProblem {
   readonly seq: number;
   readonly id: string;

@@ -1,5 +1,6 @@
 import type { SpecTables } from '../compile/tables.ts';
 import type { Body } from '../evidence/bodies.ts';
+import { isNext } from '../evidence/chain.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
@@ -62,10 +63,16 @@ export class Writer {
     this.#observers.push(observer);
   }
 
-  /** Folds the stored entries after the writer's head. */
+  /** Folds the stored entries after the writer's head. Throws StoreError `store-failed` if they do not continue it. */
   async catchUp(): Promise<void> {
+    const { sessionId } = this.#state.facts;
     const from = this.#state.head.seq + 1;
-    for await (const stored of this.#parts.store.entries(this.#state.facts.sessionId, { from })) {
+    for await (const stored of this.#parts.store.entries(sessionId, { from })) {
+      if (!isNext(stored, this.#state.head))
+        throw new StoreError(
+          'store-failed',
+          `an entry at or before seq ${stored.entry.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,
+        );
       this.#become(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
     }
   }

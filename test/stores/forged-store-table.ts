@@ -289,6 +289,7 @@ Some changes are consistent in themselves: entries cut off at the end, or a chai
 Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
 A kept state, from which a session is resumed faster, and a writer's lease are authenticated with a key outside of the
 store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
+A lease that has ended is not judged, because it gives nobody a right. A session whose chain was changed is not resumed.
 
 ## Whole rows and the file
 

@@ -8,6 +8,7 @@ import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/ch
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
+import { resumeSession } from '../../src/session/open.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
@@ -171,6 +172,25 @@ it('has a row in the table for each column of each table, and each change is fou
   }
   expect(listed).toEqual(Object.keys(COLUMNS).sort());
   expect(found).toEqual(Object.fromEntries(Object.entries(COLUMNS).map(([column, { found }]) => [column, found])));
+});
+
+it.each([
+  'DELETE FROM entries WHERE seq = 3',
+  'DELETE FROM entries WHERE seq = 0',
+  'UPDATE entries SET prev = hash WHERE seq = 3',
+  'UPDATE entries SET hash = prev WHERE seq = 3',
+  "UPDATE entries SET body = json_set(body, '$.added', 1) WHERE seq = 3",
+  "UPDATE entries SET head = json_set(head, '$.mode', 'EXECUTE', '$.at', '2026-01-01T00:00:00.001Z') WHERE seq = 3",
+  'UPDATE entries SET body = (SELECT body FROM entries AS other WHERE other.seq = 4) WHERE seq = 3',
+])('refuses to resume a session after %s', async (sql) => {
+  const file = forged(`resume-${sql}`, (db) => {
+    db.exec(`DELETE FROM folds; ${sql}`);
+    expect(db.prepare('SELECT changes() AS changed').get()).toEqual({ changed: 1 });
+  });
+  const store = open(file, true);
+  const parts = { store, clock, ids: { next: (kind: string) => `${kind}-again` }, backends: [], approver: null };
+  await expect(resumeSession(parts, id)).rejects.toMatchObject({ code: 'store-failed' });
+  await store.close();
 });
 
 it.each(FORGERIES)('$what: found by $found', async ({ what, found, sql, drafts, bytes }) => {

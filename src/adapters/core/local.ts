@@ -107,11 +107,18 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
 }
 
 /** Advice after an error of the sandbox or of git, as a line of its own; empty if there was none. */
-function adviceOn(session: Session, data: Json, error: { readonly code: string } | undefined): string {
+function adviceOn(
+  session: Session,
+  data: Json,
+  error: { readonly code: string; readonly message: string } | undefined,
+): string {
   const { exit, stderr, stdout, noNetwork } = fieldsOf(data);
   const kept = error?.code !== 'git-not-kept';
   if (kept && (typeof exit !== 'number' || exit === 0)) return '';
-  const advice = sandboxAdvice(session, `${kept ? '' : `${error.code}: `}\n${stderr}\n${stdout}\n${noNetwork}`);
+  const advice = sandboxAdvice(
+    session,
+    `${kept ? '' : `${error.code}: ${error.message}`}\n${stderr}\n${stdout}\n${noNetwork}`,
+  );
   return advice === null ? '' : `\n${advice}`;
 }
 

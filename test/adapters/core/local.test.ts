@@ -220,11 +220,12 @@ describe('advice after an error of the sandbox', () => {
     expect(text).toMatch(advice);
   });
   it('follows a commit or branch that was not kept', async () => {
-    const outcome = { status: 'failed' as const, code: 'git-not-kept', message: 'The branch x was not kept.' };
+    const message = 'Not kept: the branch x. Commits, branches and tags are made with bash-git where the scope ships.';
+    const outcome = { status: 'failed' as const, code: 'git-not-kept', message };
     const { session } = await stage({ results: { 'bash-readonly': { outcome, effects: [] } } });
     await lead(session, 'explore');
     const { text } = await agentSession(session).call({ name: 'bash-readonly', input: { command: 'git switch -c x' } });
-    expect(text).toMatch(/not kept\.\nhopgate: commits and branches are made with bash-git: .*hop to deploy/);
+    expect(text).toMatch(/ships\.\nhopgate: commits and branches are made with bash-git: .*hop to deploy/);
   });
 
   it('is omitted if the command succeeded', async () => {

@@ -180,7 +180,7 @@ describe('hopgate replay --trajectories', () => {
   it.each([
     ['a folder without trajectories', ['--trajectories', 'nothing'], 'no trajectory can be read'],
     ['results that are no JSON', ['--trajectories', 'runs', '--results', 'runs/broken.traj'], 'cannot be read'],
-    ['neither trajectories nor specs', [], 'Name it with --specs DIR'],
+    ['neither trajectories nor specs', [], 'Name a spec set with --specs DIR'],
   ])('fails on %s', async (_, args, said) => {
     const { code, err } = await here().run('replay', ...args);
     expect(code).not.toBe(0);

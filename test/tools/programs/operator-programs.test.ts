@@ -160,6 +160,8 @@ describe('a test command finds the operator’s programs', () => {
     ).toMatchObject({
       stdout: [
         './.cache/node/corepack/v1/pnpm/x',
+        // hopgate's own settings for pnpm.
+        './.config/pnpm/rc',
         './.gem/ruby/3.1.0/gems/x',
         './.local/lib/python3.9/site-packages/mine.py',
         'gem',

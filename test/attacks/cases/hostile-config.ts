@@ -143,7 +143,7 @@ export const hostileConfigCases: readonly Case[] = [
       { sub: command },
       {
         before: plant([
-          ['user.name', 'Participant'],
+          ['user.name', 'Somebody'],
           ['alias.st', 'status --short'],
           ['pull.rebase', 'true'],
           ['core.autocrlf', 'false'],

@@ -247,8 +247,13 @@ describe('the proposed write paths', () => {
     ],
     [
       'a monorepo',
-      'packages/a/package.json packages/a/src/x.ts packages/a/node_modules/y/i.js packages/b/dist/i.js package.json README.md',
+      'packages/a/package.json packages/a/src/x.ts packages/a/node_modules/y/test/i.js packages/b/dist/i.js package.json README.md',
       'docs/ packages/ test/ *.md !package.json !node_modules/ !dist/',
+    ],
+    [
+      'a monorepo whose packages have their tests',
+      'packages/a/package.json packages/a/src/__tests__/x.ts package.json README.md',
+      'docs/ packages/ *.md !package.json',
     ],
     [
       'a repository whose words for ways to ship name code and documents',

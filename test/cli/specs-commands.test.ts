@@ -82,7 +82,7 @@ describe('check', () => {
     expect(out).not.toContain('a.txt');
   });
 
-  it('warns of globs that match nothing, and of programs, toolchains and remotes that are missing', async () => {
+  it('warns of globs that match nothing, of masks that hide nothing, and of programs, toolchains and remotes that are missing', async () => {
     const config = (rest: string) => `scopes: { edit: [src/, "*.go", "src/**/*.js", "*.md", "!*.lock"] }\n${rest}`;
     const here = machine({
       'src/deep/a.js': '',
@@ -95,9 +95,14 @@ describe('check', () => {
       expect.stringContaining('no-such-program: your PATH does not have it. Install no-such-program'),
       expect.stringContaining('bin/none: the repository does not have it. Install the dependencies'),
     ]);
-    put(here.root, { 'hopgate.yaml': config('toolchains: [/no/where]\ngit: { remote: origin, branch: main }\n') });
+    put(here.root, {
+      'hopgate.yaml': config('toolchains: [/no/where]\ngit: { remote: origin, branch: main }\nmask: ["!**"]\n'),
+    });
     const { warnings, missing } = JSON.parse((await here.run('check', '--json')).out);
-    expect(warnings).toMatchObject([{ code: 'glob-matches-nothing', path: 'scopes.edit' }]);
+    expect(warnings).toMatchObject([
+      { code: 'glob-matches-nothing', path: 'scopes.edit' },
+      { code: 'masks-nothing', message: '"!**" matches every path, so no file is masked' },
+    ]);
     expect(missing).toMatchObject([
       { name: 'git remote', found: 'the repository has no remote "origin"' },
       { name: 'programs', found: expect.stringContaining('"/no/where" does not exist') },

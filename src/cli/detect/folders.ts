@@ -99,15 +99,15 @@ export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tr
   const files = names.filter((name) => !name.endsWith('/'));
   const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
   const program = folders.filter(
-    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFile(`${name}a`) && holds(tree, name, CODE),
+    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holds(tree, name, isCode),
   );
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
   if (isFlat || folders.length > MOST_NAMED) {
     const usual = kinds.flatMap(({ excludes }) => excludes);
     return ['.', ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existing(tree, names, folders), ...git.ignored])];
   }
-  const isMissing = (place: string) =>
-    isTestFile(`${place}a`) ? !folders.some((name) => isTestFile(`${name}a`)) : !names.includes(place);
+  const hasTests = folders.some(isTestFolder) || program.some((name) => holds(tree, name, isTestFolder));
+  const isMissing = (place: string) => (isTestFolder(place) ? !hasTests : !names.includes(place));
   const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
   const written = code.filter(
     (name) => ![...ALL_EXCLUDED, SETTINGS, ...SHIPPING].some((pattern) => matches(pattern, name)),
@@ -150,6 +150,8 @@ export function withManifests(scope: readonly string[], tree: Tree): readonly st
 
 /** True if this path of a scope contains only tests. */
 export const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
+const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPlace(name);
+const isCode = (name: string): boolean => CODE.test(name);
 
 const isWritten = (folder: string, { ignored, tracked }: GitFolders): boolean =>
   tracked.has(folder) && OUTPUT.test(folder.slice(0, -1))
@@ -211,19 +213,20 @@ const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}
 
 const ships = (tree: Tree, at: string, name: string): boolean =>
   name.endsWith('/')
-    ? at === '' || !holds(tree, `${at}${name}`, OWN_TEXT)
+    ? at === '' || !holds(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
     : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
 
 const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
 
-/** True if a file at any depth of a folder has such a name. */
-function holds(tree: Tree, folder: string, file: RegExp): boolean {
+/** True if a file or folder at any depth of a folder has such a name; generated folders are not opened. */
+function holds(tree: Tree, folder: string, isSuch: (name: string) => boolean): boolean {
   const open = [folder];
   for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
     const at = open.shift()!;
     const names = tree.list(at);
-    if (names.some((name) => file.test(name))) return true;
-    open.push(...names.filter((name) => name.endsWith('/') && !name.startsWith('.')).map((name) => `${at}${name}`));
+    if (names.some(isSuch)) return true;
+    const inner = names.filter((name) => name.endsWith('/') && !name.startsWith('.') && !matchesAny(name));
+    open.push(...inner.map((name) => `${at}${name}`));
   }
   return false;
 }

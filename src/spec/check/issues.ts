@@ -20,6 +20,7 @@ export interface SpecWarning {
     | 'hop-opens-nothing'
     | 'no-edge'
     | 'glob-matches-nothing'
+    | 'masks-nothing'
     | 'unused-source'
     | 'unreachable'
     | 'useless-delegate'

@@ -61,7 +61,7 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   ];
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));
-  if (path === undefined) warnings.push(...idleGlobs(specs, config, files.all));
+  if (path === undefined) warnings.push(...idleGlobs(specs, config, files.all), ...openMasks(config));
   const machine = path === undefined ? await missingHere(root, config, io) : [];
   const { proofs, notes } = examineSpecs(specs);
   warnings.push(...notes);
@@ -211,6 +211,27 @@ function idleGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string
       })),
   );
 }
+
+/** Warns of masks that hide no file: an empty list, or an exception that matches every path. */
+function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
+  const isAll = (pattern: string) => isExclusion(pattern) && !maskMatcher(['*', pattern])(UNUSUAL);
+  const last = mask.findLastIndex(isAll);
+  if (!mask.slice(last + 1).every(isExclusion)) return [];
+  return [
+    {
+      code: 'masks-nothing',
+      path: 'mask',
+      message:
+        last < 0
+          ? 'the list is empty, so no file is masked'
+          : `"${mask[last]}" matches every path, so no file is masked`,
+      suggestion: 'except only what holds no secret: mask: [default, "!test/fixtures/**"]',
+    },
+  ];
+}
+
+/** A path that only a pattern for every path matches. */
+const UNUSUAL = '\u{1}/\u{2}.\u{3}';
 
 /** "hopgate init" proposes README.md even if it does not exist yet. */
 const USUAL = '*.md';

@@ -73,6 +73,14 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   for (const line of one.afterwards) mustRun(line);
   execFileSync('cp', ['-a', root, kept]);
   const first = treeOf(root, env);
+  // npm trusts node_modules/.package-lock.json only while no package is younger; it prints other counts otherwise.
+  const packages = fs.globSync(['node_modules', 'node_modules/*', 'node_modules/@*/*'], { cwd: kept });
+  const restoreTimes = () => {
+    for (const path of packages) {
+      const { atime, mtime } = fs.lstatSync(join(kept, path));
+      fs.lutimesSync(join(root, path), atime, mtime);
+    }
+  };
   return {
     root,
     run,
@@ -85,7 +93,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
       const changed = [...new Set([...now.keys(), ...first.keys()])].filter(
         (path) => now.get(path) !== first.get(path),
       );
-      if (changed.length === 0 && ![root, kept].some((at) => fs.existsSync(join(at, 'target')))) return;
+      if (changed.length === 0 && ![root, kept].some((at) => fs.existsSync(join(at, 'target')))) return restoreTimes();
       // Only what differs is copied: a virtual environment alone takes longer than most commands.
       let above = '/';
       for (const path of ['.git', 'target', ...changed.filter((each) => !each.startsWith('git: '))].sort()) {
@@ -97,6 +105,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
         fs.mkdirSync(dirname(join(root, at)), { recursive: true });
         execFileSync('cp', ['-a', join(kept, at), join(root, at)]);
       }
+      restoreTimes();
     },
   };
 }

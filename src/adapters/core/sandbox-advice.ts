@@ -3,6 +3,7 @@ import type { Session } from '../../session/session.ts';
 
 const READ_ONLY = /Read-only file system|EROFS/;
 const NOT_PERMITTED = /Operation not permitted|EPERM|^su(?:do)?: /m;
+const BUSY = /Device or resource busy|EBUSY/;
 const NO_SPACE = /No space left on device|ENOSPC|File size limit exceeded|File too large|EFBIG/;
 const NO_NETWORK =
   /Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|EAI_AGAIN|ENETUNREACH/;
@@ -70,6 +71,8 @@ export function sandboxAdvice(session: Session, output: string): string | null {
       return `hopgate: commands cannot change files in ${available?.peripheral}; the path to a peripheral in which they can: ${describeWay(way)}`;
     return 'hopgate: this command may write only within the scope of this peripheral, and in its own home and temporary folders';
   }
+  if (BUSY.test(output))
+    return 'hopgate: commands can neither remove nor replace hopgate.yaml, other protected files and masked files; leave them out, as in `git checkout -- PATH` for the files that you changed';
   if (NO_SPACE.test(output))
     return 'hopgate: the home folder and /tmp of a command, and each of its files, may have 1 GiB, or what `home:` in hopgate.yaml says; ask the operator to raise it';
   if (output.includes(NAMES_NO_NETWORK)) return null;

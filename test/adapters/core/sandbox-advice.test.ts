@@ -19,6 +19,10 @@ test.each([
   ['E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?', /only the operator/],
   ['error: no such command: `+nightly`', /rust-toolchain\.toml/],
   ['npm error code EAI_AGAIN', /has no network/],
+  [
+    "error: unable to unlink old 'hopgate.yaml': Device or resource busy",
+    /neither remove nor replace.*masked files; leave them out/,
+  ],
   ["dd: error writing '/tmp/x': No space left on device", /may have 1 GiB.*`home:`.*raise it/],
   ['su: Critical error - immediate abort', /no change of users/],
 ])('advises after: %s', async (output, advice) => {

@@ -67,7 +67,7 @@ export function startable(specs: SpecSet, view: SessionView): string[] {
     .map(({ id }) => id);
 }
 
-/** A leg from here with the mode changes that it needs; unchanged if no reachable mode admits its target. */
+/** A leg that starts here, with the mode changes that it needs; unchanged if no reachable mode admits its target. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
   const modes = modesAdmitting(specs, mode, leg.to);
   return modes.length > 0 ? { ...leg, modes } : leg;

@@ -53,7 +53,7 @@ function inferEdge(
   const pool = holding.length === 0 ? edges : holding;
   const said = wordsOf(reason);
   const named = pool.filter(({ exit }) => said.includes(wordsOf(exit)));
-  // "tests pass" names `tests-pass` and `pass`: the longer name counts.
+  // "tests pass" names `tests-pass` and `pass`; the longer name counts.
   const best = named.filter(({ exit }) => named.every((other) => wordsOf(exit).includes(wordsOf(other.exit))));
   const called = (name: string) => pool.find(({ exit }) => exit === name);
   if (best.length === 1) return best[0];

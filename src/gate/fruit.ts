@@ -27,7 +27,9 @@ export function hasType(value: Json, type: FruitType): boolean {
   }
 }
 
-/** The problem of one stated field; an observed field may only be repeated as it was observed. */
+/**
+ * The problem of one stated field; null if there is none. An observed field may be stated only with its observed value.
+ */
 function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed: Fruit): string | null {
   const rule = own(spec.fruit, field);
   if (!rule)

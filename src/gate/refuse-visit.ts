@@ -162,7 +162,10 @@ export function missingContext(
   });
 }
 
-/** @param from the peripheral whose fruit a field must come from, or the backpack, which takes the fruit of all */
+/**
+ * @param from the peripheral whose fruit must yield the field; any other value means the backpack, which takes every
+ *   fruit
+ */
 function wayToState({ specs: { peripherals }, view }: GateContext, field: string, from: string): string {
   const stated = Object.values(peripherals).filter(({ fruit }) => own(fruit, field)?.kind === 'stated');
   const yielding = own(peripherals, from) ? [from] : stated.map(({ id }) => id);

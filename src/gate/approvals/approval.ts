@@ -31,7 +31,10 @@ export interface ApprovalGrant {
   readonly grant?: string;
 }
 
-/** Version of the hashed form: 2 since it includes the tested and the shipped tree; 1 is never named. */
+/**
+ * The version of the hashed form. Version 2 includes the tested and the shipped tree; hashes of version 1 contain no
+ * version.
+ */
 export const APPROVAL_VERSION = 2;
 
 /** sha256 (hex) of the RFC 8785 form of the subject and the version. */

@@ -82,7 +82,7 @@ export function judgeGit(words: readonly string[], place: GitPlace): { readonly 
 
 export const makesBranch = ({ sub, operands }: ParsedGit): boolean => sub === 'branch' && operands.length > 0;
 
-/** The branch, and its start, that a command creates or switches to. */
+/** The branch that a command creates or switches to, and the commit at which a new branch starts. */
 export function branchWords({ options, operands }: ParsedGit): readonly string[] {
   const stated = options.find(({ option }) => ['create', 'b'].includes(option.long ?? option.short ?? ''));
   return [...(stated ? [stated.value ?? ''] : []), ...operands];

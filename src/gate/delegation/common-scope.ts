@@ -2,13 +2,16 @@ import { isExclusion } from '../../spec/paths.ts';
 import type { ScopeRule } from '../../spec/types.ts';
 import { within } from '../scope/paths.ts';
 
-/** Ordered from the least to the most. `deploy` shares nothing with the others. */
+/**
+ * The rules for commands, from the narrowest to the widest. `deploy` is not in this order, because it allows other
+ * commands than the rest.
+ */
 const COMMANDS: readonly ScopeRule['command'][] = ['none', 'test', 'read-only', 'contained'];
 const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
 
 /**
- * A scope that grants nothing that one of the two does not grant. Of two patterns that overlap without one containing
- * the other, it grants nothing.
+ * The scope that grants only what both scopes grant. If two patterns overlap and neither contains the other, the scope
+ * grants neither of them.
  *
  * @example commonScope({ ...rule, write: ['src/'] }, { ...rule, write: ['src/a/', 'docs/'] }).write // ['src/a/']
  */

@@ -22,7 +22,7 @@ const naturalCloseOf = (peripheral: PeripheralSpec): Requirement[] =>
 const agentsOf = (peripheral: PeripheralSpec): Requirement[] =>
   peripheral.agents === null ? [] : [{ kind: 'agent', any: peripheral.agents }];
 
-/** The requirements of an exit, wherever it leads: the fruit that it implies, and who may use it. */
+/** The requirements of an exit, the same for all its destinations: the fruit that it implies, and who may use it. */
 export const exitRequirements = (exit: string, implies: Edge['implies']): readonly Requirement[] => [
   ...(implies ? [{ kind: 'fruit' as const, ...implies }] : []),
   ...(exit === USER_REQUEST ? [{ kind: 'principal' as const, is: 'operator' as const }] : []),

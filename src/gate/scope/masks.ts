@@ -8,7 +8,7 @@ const protectedNames: ReadonlySet<string> = new Set(PROTECTED_NAMES);
 interface Mask {
   readonly excepts: boolean;
   readonly glob: string;
-  /** The compiled glob, once a path has needed it, and the test of its last name. */
+  /** The compiled glob, and the test of the last name that it can match; both absent until a path needs them. */
   matches?: Glob;
   mayEndWith?: (name: string) => boolean;
 }
@@ -46,7 +46,7 @@ export function maskMatcher(patterns: readonly string[]): (relPath: string) => b
     return glob === null ? [] : [{ excepts, glob }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
-  /** The forms of a name, and the exceptions and masks that can match it; null if no mask can. */
+  /** Returns the forms of a name with the masks and exceptions that can match it; null if no mask can match it. */
   const maskable = remembered((name) => {
     const spellings = spellingsOf(name);
     if (!spellings.some(mayBeMasked)) return null;

@@ -54,7 +54,10 @@ export function shortestWay(
   return way || resets.length === 0 ? way : search(specs, view, wanted, effect, [...legs, ...resets]);
 }
 
-/** True for an exit such as `fail`. A target that demands a passed check never opens to it. */
+/**
+ * True for an exit that implies a failed check, such as `fail`. Such an exit never opens a target that demands the
+ * passed check.
+ */
 const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies.value !== PASS;
 
 function search(

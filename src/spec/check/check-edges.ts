@@ -12,7 +12,7 @@ type Reports = { readonly [id: string]: IssueReport };
 
 /**
  * Checks that need the edges: hops without a destination, gates on destinations that no exit opens.
- * @param isSound whether that key of that peripheral had no problem so far: one problem is not reported twice
+ * @param isSound true if this key of the peripheral had no problem so far; avoids a second report of one problem
  */
 export function checkEdges(
   peripherals: Peripherals,

@@ -85,7 +85,10 @@ async function readSet(path: string): Promise<SetOnDisk> {
 
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
-/** A folder with a name similar to that of a spec set's folder: nothing in it would be read. */
+/**
+ * The name of a folder whose name is similar to that of a folder of spec sets, probably a typo; its files would not be
+ * read.
+ */
 function strayFolder(file: string, name: string): SpecIssue[] {
   const meant = FOLDERS.includes(name) ? null : nearest(name, FOLDERS);
   if (meant === null) return [];

@@ -7,7 +7,7 @@ interface RoleFacts {
   readonly namesHost: boolean;
   /** A missing argument means the root of the tree, so the scope must grant reading it. */
   readonly absentMeansRoot: boolean;
-  /** null may be a value, if the schema allows it; for other roles null means that the argument is left out. */
+  /** null is a possible value, if the schema allows it. For other roles null means that the argument is left out. */
   readonly takesNull: boolean;
   /** The call starts an agent elsewhere, so it is recorded before it runs. */
   readonly startsAgent: boolean;

@@ -4,7 +4,7 @@ interface OpFacts {
   readonly isFile: boolean;
 }
 
-/** The facts of each kind of observed effect. */
+/** The properties of each kind of observed effect. */
 const OP_FACTS = {
   read: { changesFile: false, isFile: true },
   create: { changesFile: true, isFile: true },

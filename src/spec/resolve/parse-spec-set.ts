@@ -118,7 +118,7 @@ export function parseSpecSet(
 const listIn = ({ properties }: { readonly [key: string]: unknown }): readonly unknown[] =>
   Array.isArray(properties) ? properties : [];
 
-/** The values of every observed fruit field that has a list of values, read from the authored form. */
+/** The values that observed fruit fields may take, where the YAML lists them; read before the YAML is checked. */
 function observedValues(fruit: unknown): readonly string[] {
   const fields = typeof fruit === 'object' && fruit !== null ? Object.values(fruit) : [];
   return fields.flatMap((field: unknown) => {

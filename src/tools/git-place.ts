@@ -50,7 +50,10 @@ function entryIfAny(path: string): Stats | undefined {
 export interface GitPlaces {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
-  /** True if the root-relative path is such a folder or inside one. Of the root itself, only git's own names count. */
+  /**
+   * True if the root-relative path is a git folder or lies in one. If the root itself is a git folder, only git's own
+   * names in it count.
+   */
   holds(path: string): boolean;
 }
 

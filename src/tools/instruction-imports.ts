@@ -42,7 +42,7 @@ export function importProblem(grant: Place, path: string, text: string): string 
   return null;
 }
 
-/** Returns the target of an import, by its names and by its real path; that is null if there is no file. */
+/** Returns the target of an import by its name and by its real path; the real path is null if there is no such file. */
 function targetOf(
   root: string,
   path: string,
@@ -70,7 +70,7 @@ function placeProblem({ root, config: { mask, imports = [] } }: Place, places: r
   return asked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
 }
 
-/** Claude Code expands imports, and reads more instruction files than it names; Codex only follows links. */
+/** Claude Code expands imports and reads further instruction files. Codex only follows links. */
 export type InstructedClient = 'claude-code' | 'codex';
 
 /** A file whose content a client program shows its model without a call of the session. */

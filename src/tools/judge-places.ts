@@ -6,9 +6,9 @@ import { locate } from './workspace/locate.ts';
 import { isStop } from './workspace/outcome.ts';
 
 /**
- * A user's backend behind the walk of the file tools: a call with a path that leaves the grant by a link is refused and
- * does not reach it. The backend itself must judge what is in a folder that a call names, and a link that is swapped
- * after the walk.
+ * Puts a user's backend behind the walk of the file tools: a call with a path that leaves the grant by a link is
+ * refused and does not reach the backend. Two cases remain for the backend itself: files in a folder that the call
+ * names, and a link that is swapped after the walk.
  */
 export function judgePlaces(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();

@@ -83,7 +83,7 @@ function requestOf({ args, grant }: ToolCall): { readonly request: RunRequest; r
   };
 }
 
-/** The key of the run that the session's last call is part of. */
+/** The key of the agency run that the session's last intent belongs to. */
 async function runOf(store: EvidenceStore, sessionId: string): Promise<string> {
   const runs = new AgencyRuns();
   for await (const { entry } of store.entries(sessionId)) {

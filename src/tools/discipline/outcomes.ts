@@ -16,7 +16,7 @@ export const invalidPatternCall = (argument: string, message: string, remedy: st
   remedy,
 });
 
-/** A text that was given and is not blank. */
+/** The trimmed text; null if it is missing or blank. */
 export const trimmedText = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 

@@ -151,7 +151,10 @@ function* stagedIn(text: string): Generator<Placed> {
   }
 }
 
-/** Parses the new entries of `diff-tree --raw -z`: a header that ends with the new names, then the path. */
+/**
+ * Parses the output of `diff-tree --raw -z`: for each change a header that ends with the new object names, then the
+ * path.
+ */
 function* changesIn(text: string): Generator<Placed> {
   const words = text.split('\0');
   for (const [at, path] of words.entries()) {

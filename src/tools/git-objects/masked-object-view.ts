@@ -25,7 +25,7 @@ export interface ObjectView {
   readonly mounts: readonly Mount[];
   /** Names the rewritten packs and their removed objects; null if all objects were rewritten. */
   readonly repacked: string | null;
-  /** State of the view's folders when it was complete. */
+  /** The state of the view's folders at the time when the view was complete. */
   readonly stamp: string;
 }
 
@@ -106,7 +106,7 @@ export async function buildView(request: ViewRequest): Promise<ObjectView | GitF
 interface Pack {
   readonly name: string;
   readonly has: (object: string) => boolean;
-  /** The masked and unreachable objects in it. */
+  /** The masked and the unreachable objects in the pack. */
   readonly covered: readonly string[];
 }
 

@@ -161,7 +161,7 @@ export async function unstageGit(session: GitSession, call: ToolCall, parsed: Pa
   return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
 }
 
-/** False for a name that is not UTF-8, because it is decoded to a different name. */
+/** False for a name that is not UTF-8: decoding it gives the name of another file. */
 const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
   !path.includes('\ufffd') || lstatSync(join(rules.root, path), { throwIfNoEntry: false }) !== undefined;
 

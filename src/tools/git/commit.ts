@@ -92,7 +92,7 @@ export async function commitGit(
     branch: before.ref.replace('refs/heads/', ''),
   };
   const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
-  // An operation of git in progress, such as a merge, is completed by git's own commit.
+  // Git's own commit ends an operation in progress, such as a merge.
   const result = goesOn
     ? await session.run(words, { access: COMMIT, env, stdin: message })
     : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });

@@ -30,7 +30,7 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
   const options = optionWords(parsed.options);
   switch (sub) {
     case 'branch':
-      // git takes only one of the two.
+      // git accepts only one of these two options.
       return { words: ['branch', ...(options.includes('--show-current') ? [] : ['--list']), ...options] };
     case 'rev-parse':
       return { words: ['rev-parse', ...options, ...operands, ...paths] };

@@ -56,7 +56,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | S
     env: { CI: '1', NO_COLOR: '1', ...(chosen.scripts ? {} : NO_SCRIPTS) },
     ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
     inspect: async (view, exit) => {
-      // These changes are not the command's own, which are still in the overlay: another program made them.
+      // Another program changed these files: the command's own changes are still in the overlay.
       changed = differing(before, readLocks(root));
       if (exit === 0 && changed.length === 0) kept = await keep(context, tree, view);
     },

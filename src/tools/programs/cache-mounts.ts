@@ -67,7 +67,7 @@ function ownFolders(root: string, sessionId: string): string {
   return folder;
 }
 
-/** A folder for the user that runs the command; if hopgate runs as root, that is the repository's owner. */
+/** Makes a folder for the user that runs the command. If hopgate runs as root, that user is the repository's owner. */
 function made(folder: string, root: string): string {
   if (existsSync(folder)) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

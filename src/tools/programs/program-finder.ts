@@ -99,7 +99,7 @@ export class ProgramFinder {
 
   #variables(): { readonly [name: string]: string } {
     const shown = shownVariables(this.#request, [...this.#mounts.keys()]);
-    // Its version manager would search the sandbox's home folder instead of the operator's.
+    // The version manager of the environment would search the sandbox's home folder instead of the operator's.
     return this.#venv?.isOutside ? { ...shown, VIRTUAL_ENV: this.#venv.folder } : shown;
   }
 
@@ -124,7 +124,10 @@ export class ProgramFinder {
     else this.#show(file);
   }
 
-  /** @param onlyBinaries true if a file of the repository requests it; then no script of the operator is shown */
+  /**
+   * @param onlyBinaries true if a file of the repository requests the program; then no script of the operator is shown
+   * @param onlyBinaries true if a file of the repository requests it; then no script of the operator is shown
+   */
   #named(name: string, onlyBinaries = false): void {
     const file = findProgram(name, this.#path.join(delimiter));
     if (file === null) return;

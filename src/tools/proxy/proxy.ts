@@ -13,7 +13,7 @@ export interface Tried {
   /** `host:port`. */
   readonly place: string;
   readonly tries: number;
-  /** The reason of the refusal; null if it was reached. */
+  /** The reason why the place was refused; null if it was reached. */
   readonly why: string | null;
 }
 

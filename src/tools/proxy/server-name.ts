@@ -8,7 +8,7 @@ const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const UNREADABLE = 'unreadable';
-/** A client hello fits into one TLS record, which has at most this many bytes. */
+/** Maximum size of a client hello: it must fit into one TLS record. */
 const MOST_BYTES = 5 + (1 << 14);
 
 /**
@@ -78,7 +78,8 @@ function nameIn(hello: Buffer): string | null {
   for (at += 2; at + 4 <= hello.length; ) {
     const [type, size] = [hello.readUInt16BE(at), hello.readUInt16BE(at + 2)];
     if (type === SERVER_NAME) {
-      // List length (2), type of the name (1), its length (2). Of several names, a server may take any.
+      // Length of the list (2 bytes), type of the name (1), length of the name (2). A list of several names counts as
+      // unreadable, because a server may use any of them.
       const length = hello.readUInt16BE(at + 7);
       if (name !== null || hello[at + 6] !== 0 || size !== length + 5) return UNREADABLE;
       name = hello.toString('latin1', at + 9, at + 9 + length);

@@ -44,7 +44,7 @@ export class BoundedRun {
     if (bounds.signal.aborted) this.#kill('aborted');
   }
 
-  /** Stops watching the clock and the caller's signal; after this call nothing kills the command. */
+  /** Stops the timer and ignores the caller's signal; after this call nothing kills the command. */
   settle(): void {
     clearTimeout(this.#timer);
     this.#bounds.signal.removeEventListener('abort', this.#onAbort);

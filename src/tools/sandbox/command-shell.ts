@@ -86,7 +86,7 @@ export class CommandShell {
   /**
    * Runs a command; the previous one must have ended.
    * @param layers for each overlay of the layout, the lowerdirs over its source in overlayfs syntax
-   * @param covers files of the first overlay, of which a read is noticed
+   * @param covers files of the first overlay; a read of them is detected
    */
   run(
     message: string,
@@ -132,7 +132,7 @@ export class CommandShell {
     });
   }
 
-  /** The stderr of the shell itself, without that of bubblewrap. */
+  /** The stderr of the shell itself; bubblewrap's is separate. */
   get complaint(): string {
     return this.#complaint.trim();
   }
@@ -208,15 +208,15 @@ export class CommandShell {
   }
 }
 
-/** The reading end; without a writer it stays open. */
+/** Opens the reading end of a pipe, which stays open when there is no writer. */
 function readFifo(path: string): Socket {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return new Socket({ fd, readable: true, writable: false });
 }
 
 /**
- * The writing end of a command's stdin: a pipe, so that a password never lies in a file. Opened for reading and
- * writing, so that opening does not block.
+ * Opens the writing end of a command's stdin. It is a pipe, so that a password never lies in a file. It is opened for
+ * reading and writing, so that opening does not block.
  */
 function writeFifo(path: string): Socket {
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);

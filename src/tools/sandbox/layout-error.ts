@@ -1,4 +1,4 @@
-/** Thrown if a layout cannot be built: `message` names the fault of the repository, and the remedy. */
+/** Thrown if a layout cannot be built. `message` names the fault in the repository and the remedy. */
 export class LayoutError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -37,6 +37,6 @@ export type Mount =
        * Empty files of the layer, relative to `source`; it is detected whether a command read one. See `readCovers`.
        */
       readonly covers?: readonly string[];
-      /** Mount the overlay read-only; only its `layer` is needed. */
+      /** Mount the overlay read-only, because only its `layer` is needed. */
       readonly readOnly?: boolean;
     };

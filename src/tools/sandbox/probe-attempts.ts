@@ -10,7 +10,7 @@ export interface Target {
   readonly outside: string;
   readonly port: number;
   readonly socket: string;
-  /** The name of an abstract socket. */
+  /** The name of an abstract unix socket. */
   readonly abstract: string;
 }
 
@@ -44,7 +44,7 @@ const OTHER_SOCKETS =
 const URING = '$p = "\\0" x 120; syscall(425, 1, $p) >= 0 or die "$!\\n"';
 const PERL = '/usr/bin/perl';
 
-/** An attempt that escapes changes only files in a folder of this probe. */
+/** In these layouts, an attempt that escapes changes only files in a folder of this probe. */
 const OFFLINE = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
 /** Layouts of commands that an agent writes or influences. */
 const COMMANDS = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];

@@ -20,7 +20,7 @@ const LIMITS = { seconds: 60, outputBytes: 8192 };
 const TOOL = { id: 'bash-git', purpose: '', effect: 'act', parameters: [], limits: LIMITS } as const;
 const own = (path: string) => path === 'src/a';
 
-/** A repository in which a session has changed src/a, with a remote. */
+/** A repository with a remote, in which a session has changed `src/a`. */
 class Shop {
   readonly root: string;
   readonly remote: string;
@@ -90,7 +90,7 @@ class Shop {
   }
 }
 
-/** Tries to ship; returns the message that stopped it, or null if it succeeded. */
+/** Tries to ship. Returns the message that stopped the attempt, or null if it succeeded. */
 type Attempt = (shop: Shop) => Promise<string | null>;
 
 const refusal = (outcome: ToolOutcome): string | null =>

@@ -69,7 +69,7 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
   try {
     return await work();
   } catch (error) {
-    // For all of these reasons but one, the command did not run; for that one its changes are discarded.
+    // With one exception, these reasons mean that the command did not run. In the exception, its changes are discarded.
     if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof UncoveredError) return failed('masked-file-uncovered', error.message);

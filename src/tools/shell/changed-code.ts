@@ -24,7 +24,7 @@ export async function changedCode(context: ShellContext, view: OverlayView): Pro
   return withoutIgnored(context, changed);
 }
 
-/** The tool's cache that contains a path, which nobody expects to be kept; null for other paths. */
+/** The tool's cache that contains a path; null for other paths. Nobody expects a cache to be kept. */
 export const cacheOf = (path: string): string | null =>
   /^(?:.*?\/)??(?:__pycache__|\.[\w-]*cache|\.(?:vite|turbo|swc|gradle)|[^/]+\.(?:pyc|tsbuildinfo))(?=\/|$)/.exec(
     path,
@@ -66,10 +66,13 @@ async function withoutIgnored(context: ShellContext, changes: readonly Change[])
   return paths.filter((path) => !ignored.has(path));
 }
 
-/** From this number on, changes that were not kept are gathered by folder. */
+/** If at least this number of changes was not kept, they are grouped by folder. */
 const MANY = 6;
 
-/** Gathers many changes that were not kept: those in a folder that git ignores, such as a build's, count as one. */
+/**
+ * Groups many changes that were not kept: all changes in a folder that git ignores, such as a build folder, count as
+ * one.
+ */
 export async function gathered(context: ShellContext, dropped: readonly Dropped[]): Promise<readonly Dropped[]> {
   if (dropped.length < MANY) return dropped;
   const foldersOf = (path: string) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1));

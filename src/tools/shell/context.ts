@@ -35,8 +35,8 @@ export interface ShellContext {
   /** True if layouts with an overlay work on this machine. */
   readonly overlay: boolean;
   /**
-   * The masked files that this call's commands read, and those that the words or the output of a failed command name:
-   * the commands saw them empty.
+   * The masked files, empty for this call's commands, that a command read, or that its words or the output of a failed
+   * command name.
    */
   readonly emptyFiles: Set<string>;
   /** Runs a command within the call's limits: in the layout if the host can contain it, else without a sandbox. */
@@ -76,7 +76,7 @@ export function shellContext(
       const inspect = async (view: OverlayView, exit: number) => {
         if (overlay) isRead = readCovers(overlay, view.upper);
         check();
-        // The command has ended; the remaining work is hopgate's own and has no time limit.
+        // The command has ended. The remaining work is hopgate's own and has no time limit.
         check = () => {};
         await options.inspect?.(view, exit);
       };
@@ -87,7 +87,8 @@ export function shellContext(
       check();
       const { exit, stdout, stderr } = result;
       const read = [...isRead].flatMap(([path, was]) => (was ? [path] : []));
-      // A name in the output hints at a cause of the failure, unless the access times show otherwise.
+      // A file name in the output is a hint to the cause of a failure, unless the access times show that the file was
+      // not read.
       const [texts, paths] =
         exit === 0
           ? [argv, tree.scan.maskedFiles.filter((path) => !isRead.has(path))]

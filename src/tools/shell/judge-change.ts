@@ -34,12 +34,12 @@ const CANNOT = {
   'too-deep': 'its path is longer than the system allows',
   permissions: 'changed permissions of a folder are not kept',
 } as const;
-/** The beginning of the reason for a deletion that was not kept. */
+/** The first words of the reason why a deletion was not kept. */
 export const DELETED = 'deleted, but';
 const SET_ID = 0o6000;
 /** The size of an overlay. Sparse files count at full size, because a copy may fill their holes. */
 const MOST_BYTES = 1 << 30;
-/** Tolerance between file times and hopgate's clock; no command starts faster. */
+/** Tolerance between file times and hopgate's clock, shorter than the start of any command. */
 const CLOCK_SLACK_MS = 2;
 
 /**

@@ -48,7 +48,7 @@ export function commandReport(
   effects: ObservedEffects,
   more: { readonly [key: string]: Json } = {},
 ): ToolReport {
-  // A warning comes first, so that no reader takes the exit status for success.
+  // The warning is the first field, so that no reader takes the exit status for success.
   const { warning, ...fields } = more;
   const lacking = notInstalled(context, result);
   const { remedy: _, ...withoutRemedy } = fields;

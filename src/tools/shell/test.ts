@@ -122,9 +122,9 @@ export async function runTest(
     env: { CI: '1', NO_COLOR: '1', ...(named?.env ?? filled.env) },
     onOutput: filled.isOpen ? context.call.onOutput : undefined,
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
-    // The upper folder contains only files that this run wrote, so an old report cannot pass for a new one.
+    // The upper folder contains only files of this run, so an old report cannot count as a new one.
     inspect: async (view) => {
-      // A runner that joins its folder and an absolute path writes into the tree.
+      // A runner that joins its folder and an absolute path creates the report in the tree.
       if (named && place?.outbox) junit = readWritten(view.outbox, basename(place.freshPath));
       if (path !== null) junit ??= readWritten(view.upper, path);
       changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));

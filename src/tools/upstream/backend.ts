@@ -126,7 +126,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
 
 const SHOWN = 2000;
 
-/** Describes a failure before the call was sent. */
+/** The result of a call that failed before it was sent. Throws any other error. */
 function quietly(error: unknown): Stop {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
   if (error instanceof Aborted) return failed('aborted', 'The call was aborted.');

@@ -3,7 +3,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import { invalid, outOfScope, type Stop } from './outcome.ts';
 import { segmentsBelow } from './path-argument.ts';
 
-/** Matching backtracks; more wildcards could take minutes on a crafted name. */
+/** More wildcards could take minutes on a crafted name, because matching backtracks. */
 const MAX_WILDCARDS_PER_NAME = 4;
 const MAX_GLOBSTARS = 4;
 const MAX_LENGTH = 512;

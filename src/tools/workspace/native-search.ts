@@ -10,7 +10,10 @@ import { searchRoot } from './search-root.ts';
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
 
-/** Explains why another program, which ignores masks, may not run a search: its area has a masked file; or null. */
+/**
+ * Explains why another program may not run a search: the program ignores masks, and the searched area contains a masked
+ * file. Null if it may.
+ */
 export async function watchSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);
   return stop?.stop.status === 'refused' ? stop.stop : null;

@@ -53,7 +53,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
 
 function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefore | Stop {
   const place = locate(call, 'path', access, anchors);
-  // The client itself reports a missing file.
+  // The client itself reports that a file is missing.
   if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
   try {
     const path = place.real.join('/');
@@ -99,7 +99,7 @@ function textOf(place: Existing): string {
   }
 }
 
-/** Turns a failure of hopgate's own tool into a refusal for the other program. */
+/** Converts a failure of hopgate's own tool into a refusal for the client. */
 const refusalOf = ({ stop }: Stop): ToolRefusal =>
   stop.status === 'refused'
     ? stop

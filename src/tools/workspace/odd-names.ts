@@ -83,7 +83,7 @@ export class OddNames {
     this.#seen.add(rootRelative(spelled(path)));
   }
 
-  /** Part of a search's result that names them; empty if there are none. */
+  /** The part of a search's result that lists these names; empty if there are none. */
   get part(): { [key: string]: Json } {
     if (this.#seen.size === 0) return {};
     const files = [...this.#seen].sort();

@@ -107,7 +107,10 @@ export const tooLarge = ({ size }: Stats, path: string): Stop | null =>
     ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
 
-/** Compares the devices of folders, because an overlay shows files of several devices. */
+/**
+ * True if the place is on another device than its folder. Folders are compared, because an overlay shows files of
+ * several devices.
+ */
 export function onAnotherDevice(root: string, place: Held, anchors: Anchors): Stop | null {
   const anchor = anchors.root(root);
   try {

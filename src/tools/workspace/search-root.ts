@@ -29,7 +29,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
   const judge = readJudge(call.grant);
-  // A folder with only some readable files is searched; each file is checked.
+  // If only some files in a folder are readable, the folder is searched and each file is checked.
   const judgeStart = scope.read === 'root' ? judge : () => null;
   const place = walkBeneath(root, parsed.segments, anchors);
   if (place.kind === 'leaves')

@@ -90,7 +90,7 @@ async function passwordFor(
       return isStop(answer) ? answer : checked(answer, program);
     }
     default:
-      // Unreachable: hopgate.yaml is refused if it has a key for an https address.
+      // Unreachable: a hopgate.yaml with a key for an https address is refused.
       return failed('no-credential', NO_HTTPS);
   }
 }

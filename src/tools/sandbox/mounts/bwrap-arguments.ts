@@ -130,7 +130,7 @@ function mountArguments(mount: Mount, overlays: readonly OverlayMount[], support
   }
 }
 
-/** The path, in the mounted overlay, of a file that the overlay shows. */
+/** The path of a file in the mounted overlay that shows it. */
 function mergedPath([tree, other]: readonly OverlayMount[], target: string, { overlayBase }: SupportFiles): string {
   const isOther = other !== undefined && !isWithin(tree!.target, target);
   const { target: top } = isOther ? other : tree!;

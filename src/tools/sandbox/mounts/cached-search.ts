@@ -12,9 +12,9 @@ interface Hit {
 }
 
 /**
- * The meaning of a folder's names. In `objects`, the folder belongs to a repository that is already known. In `refs`
- * and `logs`, names are branch names (`secrets/a`, `config`), so only names that begin with a dot, which no branch has,
- * count as masked.
+ * The kind of names in a folder. In `objects`, the folder belongs to a repository that is already known. In `refs` and
+ * `logs`, names are branch names (`secrets/a`, `config`). No branch begins with a dot, so only names that do count as
+ * masked.
  */
 type Names = 'paths' | 'objects' | 'branches';
 
@@ -131,7 +131,7 @@ function list(
   const isStore = names !== 'objects' && isObjectStore(entries);
   const kind = isGit && isGitFolder(entries) ? 'repository' : isStore ? 'store' : 'other';
   const listing: Listing = { stamp, names, hits, folders, kind, hasGitFile };
-  // If there is no HEAD, `objects` decides whether the folder is a repository.
+  // Without a HEAD, the entry `objects` decides if the folder is a repository.
   const isSettled = stamp !== null && (kind === 'repository' || !isGitFolder(entries));
   if (isSettled) listings.set(path, listing);
   else listings.delete(path);

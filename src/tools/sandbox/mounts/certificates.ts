@@ -47,7 +47,7 @@ function areCertificates(place: string): boolean {
   try {
     const text = readRegularFile(place, MAX_BYTES).toString('utf8');
     const blocks = [...text.matchAll(BLOCK)];
-    // Text between the blocks names the certificates; a key or a cut block is not allowed there.
+    // Text between the blocks only names the certificates. A key or an incomplete block is not allowed.
     if (blocks.length === 0 || /-----|PRIVATE|SECRET|PASSWORD|TOKEN/i.test(text.replace(BLOCK, ''))) return false;
     return blocks.every(([block, kind]) => kind === 'CERTIFICATE' && new X509Certificate(block).fingerprint !== '');
   } catch {

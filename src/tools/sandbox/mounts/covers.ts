@@ -20,8 +20,9 @@ export function noticedCovers(root: string, covers: readonly LayerFile[]): reado
 }
 
 /**
- * True for each cover that a command read, false for the others, by their access times; without those that the command
- * wrote or moved. An open without a read does not count.
+ * Maps each cover to true if a command read it, by its access time. Covers that the command wrote or moved are left
+ * out. An open without a read does not count. @param upper the upper folder of the command's overlay; no link in it is
+ * followed
  *
  * @param upper the upper folder of the command's overlay; no link in it is followed
  */

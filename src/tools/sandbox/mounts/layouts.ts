@@ -72,7 +72,7 @@ const treeLayout = (
   outer: readonly Mount[] = outerGitMounts(request.root, request.scan),
 ): SandboxLayout => ({
   ...withMounts(baseLayout(name, request), [
-    // The git folder of a bare repository may contain the work tree.
+    // The git folder of a bare repository may contain the work tree, so it is mounted before the tree.
     ...outer.filter(({ target }) => isWithin(target, request.root)),
     ...mounts,
     ...outer.filter(({ target }) => !isWithin(target, request.root)),

@@ -17,7 +17,7 @@ const OBJECTS_BYTES = 256 << 20;
  */
 const SEALED = ['hooks', 'info', 'modules', 'commondir', 'gitdir'];
 
-/** The folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */
+/** The two folders of a repository: its own part (HEAD, index), and the part that linked work trees share. */
 export type RepositoryFolders = Pick<Repository, 'gitDir' | 'commonDir'>;
 
 export interface OpenGit {

@@ -41,7 +41,7 @@ export function isUnlistable(path: string): boolean {
 /** A folder, and its state before its entries were read. */
 export interface FolderSeen {
   readonly path: string;
-  /** Differs after each change of the entries; null if a further change may leave it the same. */
+  /** The folder's state, different after each change of its entries; null if the next change might leave it equal. */
   readonly stamp: bigint | null;
 }
 

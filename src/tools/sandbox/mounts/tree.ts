@@ -98,7 +98,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
         continue;
       }
       const free = isOpen && !isProtected(path) && !(isGit && isGitOwn(entry.name));
-      // For a link, bubblewrap would mount the target.
+      // bubblewrap would mount the target of a link instead of the link.
       if (isOpen && !free && !entry.isSymbolicLink()) found.protectedPaths.push(path);
       if (entry.name === '.git' && entry.isFile()) found.gitFiles.push(path);
       if (!entry.isDirectory()) continue;
@@ -117,13 +117,13 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
   const cover = (path: string, entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>) => {
     if (entry.isDirectory()) found.maskedFolders.push(path);
-    // A link itself is harmless: a target inside the tree is matched at its own path. If only the link's name is
-    // masked, the target is covered.
+    // A link needs no cover: a target inside the tree is matched at its own path. If only the link's name is masked,
+    // the target is covered.
     else if (entry.isSymbolicLink()) coverTarget(path);
     else coverFile(path);
   };
   const coverFile = (path: string) => {
-    // The state is read before the content: a later change is noticed.
+    // The state is read before the content, so that a later change is detected.
     const stamp = fileStamp(join(root, path));
     if (isCertificate(path)) found.certificates.push({ path, stamp });
     else found.maskedFiles.push(path);

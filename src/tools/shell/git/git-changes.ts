@@ -9,11 +9,11 @@ import { readWritten } from '../written-file.ts';
 /** The words for a change of git's settings, such as its hooks or the author. */
 export const CONFIGURATION = 'the changed configuration of git';
 
-/** The effect of a command on the overlay of its git folders, all of which is discarded. */
+/** The changes that a command made in the overlay of its git folders. All of them are discarded. */
 export interface GitChanges {
   /** The reason why the command's changes of files must be discarded too; null if they may be kept. */
   readonly spoils: string | null;
-  /** Changes that the command takes for a success, although they are discarded: commits, branches, tags, settings. */
+  /** Discarded changes that the agent would believe to exist: commits, branches, tags, settings. */
   readonly lost: readonly string[];
   /** The command staged or unstaged something. */
   readonly staged: boolean;
@@ -37,7 +37,7 @@ const STASH = 'refs/stash';
  * agent's own work: the overlay's git folders never reach the repository.
  *
  * @param top the folder that the overlay shows
- * @returns null if the command changed nothing that matters
+ * @returns null if no message is needed
  */
 export function gitChanges(
   was: RepositoryFolders,
@@ -103,7 +103,10 @@ function stashLeft(before: Refs, after: Refs): string | null {
   return 'it left changes in a stash, which no later command would find. Take them out in the same command line (git stash pop), or do without the stash';
 }
 
-/** The message if HEAD is at another commit now; null if the command only committed, which changes no file. */
+/**
+ * The reason to discard the changes of files: HEAD is at another commit now. Null if the command only committed, which
+ * changes no file.
+ */
 function headMoved(was: RepositoryFolders, now: RepositoryFolders, before: Refs, after: Refs): string | null {
   if (commitOf(before) === commitOf(after)) return null;
   const steps = newSteps(was, now);

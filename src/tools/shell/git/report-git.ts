@@ -43,7 +43,7 @@ function together(own: GitChanges | null, modules: readonly (GitChanges | null)[
 /** The root's own `.git`, which is writable in the overlay and always discarded. */
 export const isOfGit = (path: string): boolean => path === '.git' || path.startsWith('.git/');
 
-/** A masked file that is still empty, as a command sees it, because git wrote it back, as `git stash` does. */
+/** A masked file that is still empty because git wrote the empty cover back, as `git stash` does. */
 export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
   change.kind === 'file' && change.upper.size === 0 && (change.upper.mode & 0o133) === 0 && masked.has(change.path);
 

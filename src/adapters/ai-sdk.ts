@@ -60,7 +60,7 @@ export interface AiSdkSettings {
  */
 export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Promise<AiSdkSettings> {
   const catalogue = await session.allTools();
-  // Messages come with the first step: these instructions are replaced then.
+  // The prompt of the first step contains the new messages; it replaces these instructions.
   const atFirst = await session.prompt({ messages: false });
   const ours = new Set(catalogue.map(({ name }) => name));
   let broken: { readonly error: unknown } | null = null;
@@ -110,7 +110,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
       }
       if (stepNumber === 0)
         for (const { toolName: name, input } of rejectedCalls(initialMessages))
-          if (ours.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers it
+          if (ours.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers the call
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
         model: showing(model, (name) => !ours.has(name) || now.has(name)),
@@ -133,7 +133,8 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     async repairToolCall({ toolCall: { toolName, input }, error }) {
       // The SDK answers calls of a session tool that the program hides (`activeTools`), and of the program's own tools.
       if (NoSuchToolError.isInstance(error) === ours.has(toolName)) return null;
-      // Answered with an error: the name is not a tool, or the arguments are not JSON, so no call can replace it.
+      // The SDK answers it with this error, because no other call can replace it: the name is not a tool, or the
+      // arguments are not JSON.
       throw new Error((await answer({ name: toolName, input: parseJson(input, input) })).text);
     },
   };

@@ -58,7 +58,7 @@ export async function claudeAgentOptions(
   const refusal = async (name: string, input: unknown, source = 'sdk'): Promise<string | null> =>
     name === ANSWER || (name.startsWith(OURS) && source === 'sdk') ? null : (await guarded.call({ name, input })).text;
 
-  // Messages come with the first prompt: this text is in every request.
+  // This text is part of every request, so it has no new messages; they come with the first prompt.
   const atFirst = await session.prompt({ messages: false });
   let lastPrompt = atFirst;
   const whereItIs: HookCallback = async (input) => {

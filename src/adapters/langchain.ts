@@ -27,7 +27,10 @@ export interface ApprovalResume {
   readonly decisions: readonly [{ readonly type: 'approve' | 'reject' }];
 }
 
-/** The approvals that the newest message's calls need, by call id; kept, so that an answer binds what was shown. */
+/**
+ * The approvals that the calls of the newest message need, by call id. They are stored, so that an answer approves the
+ * request that the person saw.
+ */
 const State = z.object({ hopgateWanted: z.record(z.string(), z.custom<ApprovalRequest>()).default({}) });
 
 /**

@@ -35,7 +35,10 @@ export interface SaidAnswer {
   readonly grant?: GrantLimits;
 }
 
-/** Answers a request with the operator's token. The repeated request finds the answer; the last one counts. */
+/**
+ * Answers a request with the operator's token. The agent finds the answer when it repeats the request. Of several
+ * answers, the last one counts.
+ */
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,

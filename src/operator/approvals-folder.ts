@@ -42,7 +42,7 @@ export interface ApprovalsFolder {
   /** Stores an answer if there is none; false if another process has stored one. */
   keepFirstAnswer(answer: SignedAnswer): boolean;
   dropAnswer(hash: string): void;
-  /** Takes an answer: true only for the first caller among all processes. */
+  /** Marks an answer as used. True only for the first caller among all processes. */
   claim(answer: SignedAnswer): boolean;
   isUsed(answer: SignedAnswer): boolean;
   /** Removes expired answers, and requests that are expired or whose process has ended. */
@@ -154,7 +154,7 @@ function removeOld(file: string, age: number): void {
   if (stat?.isFile() && Date.now() - stat.mtimeMs > age) rmSync(file, { force: true });
 }
 
-/** Returns the hash; throws if it is not one. File names are made only of hashes. */
+/** Returns the hash if it is one; throws otherwise. Names of files are made only of hashes. */
 function checked(hash: string): string {
   if (!isHash(hash)) throw new Error(`"${hash}" is not the hash of a request`);
   return hash;

@@ -21,7 +21,7 @@ export async function watchUntil<T>(
   signal?.addEventListener('abort', onAbort);
   try {
     for (;;) {
-      // Begins to wait before the look, so that no change in between is missed.
+      // The watch begins before the call of `look`, so that no change in between is missed.
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -114,7 +114,7 @@ function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalReques
   const token = answer && usableToken(stateDir);
   if (!answer || !token || answerProblem(answer, request, token, now) !== null || !folder.claim(answer)) return null;
   folder.dropPending(request.hash);
-  // Removes a second answer: the request is settled, so that answer must not approve a later one.
+  // The request is settled, so a second answer must not approve a later one.
   folder.dropAnswer(request.hash);
   return answer;
 }
@@ -137,7 +137,7 @@ function keep(
     version: 1,
     id: shortId(all.map(({ id }) => id)),
     root,
-    // Later than each waiting request, so that requests of one millisecond keep their order.
+    // Later than the times of all waiting requests, so that requests of one millisecond keep their order.
     askedAt: all.reduce((last, { askedAt }) => Math.max(last, askedAt + 1), now),
     expiresAt: now + REQUEST_LIFETIME,
     ...(holder === undefined ? {} : { holder }),

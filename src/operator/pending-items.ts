@@ -13,8 +13,8 @@ export function pendingItems(dir: string): readonly PendingItem[] {
   if (!isThere(join(dir, 'approvals'))) return [];
   return (
     pendingRequests(dir)
-      // A state folder is named after its root. A request with another root is skipped, because it would show another
-      // repository's diff.
+      // A state folder's name is derived from its root. A request that names another root is skipped, because it would
+      // show another repository's diff.
       .filter(({ pending }) => basename(dir) === hash('sha256', pending.root).slice(0, 16))
       .map((item) => ({ ...item, stateDir: dir }))
   );

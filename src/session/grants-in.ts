@@ -19,7 +19,7 @@ export async function sessionsWithGrants(store: EvidenceStore): Promise<readonly
   return [...new Set(given.map(({ entry }) => entry.sessionId))];
 }
 
-/** The grants of a store's sessions; those of a closed session have ended. */
+/** The grants of a store's sessions. The grants of a closed session have ended. */
 export async function grantsIn(store: EvidenceStore): Promise<readonly SessionGrant[]> {
   const all: SessionGrant[] = [];
   for (const sessionId of await sessionsWithGrants(store)) {

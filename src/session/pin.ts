@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
-/** The spec set and config of a session for its whole life: changed files apply to new sessions only. */
+/** The spec set and the config that a session keeps for its whole life. Changed files apply to new sessions only. */
 export interface Pin {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;

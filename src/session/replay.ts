@@ -36,7 +36,10 @@ export interface Replay {
   readonly decisions: number;
   /** The decisions that would differ. */
   readonly changes: readonly ReplayedDecision[];
-  /** Requests that were allowed, but that today's gate refuses: the gate has changed, or it was faulty. */
+  /**
+   * Requests that were allowed and that the present gate refuses under the same spec: the gate has changed, or the
+   * recorded one was faulty.
+   */
   readonly drift: readonly ReplayedDecision[];
 }
 
@@ -116,7 +119,7 @@ interface Asked {
   readonly was: Decided;
 }
 
-/** The requests behind an entry. Most entries record no decision, or only a part of one. */
+/** The requests that an entry records. Most entries record none, or only a part of one. */
 function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly Asked[] {
   const allowed = (request: Request): Asked[] => [{ request, was: 'allow' }];
   switch (body?.event) {
@@ -161,7 +164,7 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
 interface Judge {
   readonly compiled: SpecTables;
   readonly config: Pin['config'];
-  /** The session's own pin: it says which fruit fields were stated. */
+  /** The session's own pin, which says which fruit fields were stated. */
   readonly pinned: Pin;
 }
 
@@ -222,7 +225,10 @@ function contextFor(
   };
 }
 
-/** The request as it was made, with the stated fields of its fruit: each spec set decides which are observed. */
+/**
+ * The request as it was made, with all stated fields of its fruit: each spec set decides by itself which fields are
+ * observed.
+ */
 function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
   if (request.kind === 'step') return request;
   if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;

@@ -86,8 +86,8 @@ export class Writer {
   }
 
   /**
-   * Returns the lease in the middle of a call. If it has expired, it is taken again, unless somebody else wrote in the
-   * meantime: then the decision was based on an outdated state, and the call fails.
+   * Returns the lease in the middle of a call. An expired lease is taken again. If another writer has appended in the
+   * meantime, the call fails, because its decision was based on an outdated state.
    */
   async #keep(): Promise<Lease> {
     const { store, clock } = this.#parts;
@@ -193,7 +193,7 @@ export class Writer {
   }
 }
 
-/** A draft in the form of an entry, for the fold before it is sealed; its place in the chain is not known yet. */
+/** A draft as an entry that has no place in the chain yet, for the fold before it is sealed. */
 function unsealed(draft: EntryDraft, { head }: SessionState): StoredEntry {
   const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
   return { entry, head: '', body: null };

@@ -41,7 +41,10 @@ interface Parts {
   readonly root: string;
 }
 
-/** One conversation: its session, the inner agent's id for it, and the place that was last sent to the editor. */
+/**
+ * One conversation: its session, the inner agent's id for it, and the place (peripheral and mode) that was last sent to
+ * the editor.
+ */
 export class AcpSession {
   readonly id: string;
   readonly innerId: string;
@@ -83,7 +86,7 @@ export class AcpSession {
   /**
    * Hops for the person at the editor.
    *
-   * @param by `mode`: the editor set the mode itself, so it gets no `current_mode_update`
+   * @param by `mode` if the editor itself set the mode; it then gets no `current_mode_update`
    */
   async hop(to: string, by: 'mode' | 'option'): Promise<void> {
     const { peripheral } = await this.#session.status();
@@ -108,7 +111,10 @@ export class AcpSession {
     return { configOptions: (await this.#place()).configOptions };
   }
 
-  /** Passes an update of the inner agent on, except for its own modes and options, which hopgate's replace. */
+  /**
+   * Passes an update of the inner agent to the editor, except for the inner agent's modes and options, which hopgate's
+   * replace.
+   */
   async forward(update: SessionUpdate): Promise<void> {
     if (update.sessionUpdate === 'current_mode_update') return;
     if (update.sessionUpdate === 'user_message_chunk') return this.#repeat(update);
@@ -120,7 +126,7 @@ export class AcpSession {
     await this.#tell(titled ? { ...update, title: withoutSituation(titled) } : update);
   }
 
-  /** Shows the person their own words of an earlier prompt, without the situation that hopgate added. */
+  /** Shows the person an earlier prompt of theirs, without the situation that hopgate had added to it. */
   async #repeat(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
     const { content } = update;
     if (content.type !== 'text') return this.#tell(update);

@@ -210,7 +210,7 @@ class Bridge {
   /** The conversations that can be continued, with the titles that the inner agent gives them. */
   async #list(cwd: string | null | undefined): Promise<ListSessionsResponse> {
     const kept = (await this.#options.conversations.list()).filter((one) => !cwd || one.cwd === cwd);
-    // If the inner agent cannot list its conversations, they have no titles.
+    // Without this ability of the inner agent, the conversations have no titles.
     const theirs = this.#can.list
       ? await this.#inner.agent.request('session/list', cwd ? { cwd } : {}).catch(() => ({ sessions: [] }))
       : { sessions: [] };
@@ -253,7 +253,7 @@ class Bridge {
     }
   }
 
-  /** The parameters of a conversation for the inner agent, whose only MCP server is hopgate's. */
+  /** The parameters for the inner agent's conversation. Its only MCP server is hopgate's. */
   #forInner(cwd: string, { mcp }: OpenedSession): NewSessionRequest {
     const { server } = this.#options;
     return {

@@ -5,7 +5,10 @@ import type { AgentSession } from '../core/agent-session.ts';
 export const PERIPHERAL = 'hopgate-peripheral';
 export const MODE = 'hopgate-mode';
 
-/** The place of a session in ACP's terms: its peripherals as v1 modes and as an option, its mode as another option. */
+/**
+ * The place of a session (its peripheral and mode) in ACP's terms: its peripherals as v1 modes and as an option, its
+ * mode as another option.
+ */
 export interface Place {
   readonly modes: SessionModeState | null;
   readonly configOptions: SessionConfigOption[];

@@ -41,7 +41,7 @@ export interface AgentCall {
   readonly messages?: boolean;
   /** The W3C trace context of the call, so that spans of a session in another process join the client's trace. */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string };
-  /** The person's answer to the request of `wants`: a yes, null for a no, or why it counts as a no. */
+  /** The person's answer to the request of `wants`: a yes, null for a no, or the reason why it counts as a no. */
   readonly approved?:
     | { readonly hash: string; readonly by: string; readonly grant?: GrantLimits }
     | { readonly because: string }

@@ -4,7 +4,7 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 
 /** The parts of the question besides the request itself. */
 export interface QuestionOptions {
-  /** The lines of the change that would be shipped; null if there is none. */
+  /** The lines of the diff that would be shipped; null if nothing would be. */
   readonly diff: readonly string[] | null;
   /** The command that shows the full request in a terminal; null if there is none. */
   readonly readBy: string | null;

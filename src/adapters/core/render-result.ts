@@ -8,7 +8,7 @@ type Fields = { readonly [name: string]: Json };
 export function renderResult(result: Json): string {
   if (typeof result === 'string') return result;
   if (!isObject(result)) return JSON.stringify(result);
-  // A world's turn is already text for the reader; its fields repeat it for programs.
+  // The text of a world's turn is written for the model; the other fields repeat it for programs.
   if (typeof result['text'] === 'string' && typeof result['source'] === 'string') return result['text'];
   if (typeof result['exit'] === 'number' || typeof result['stdout'] === 'string') return command(result);
   if (typeof result['text'] === 'string' && typeof result['from'] === 'number') return file(result);

@@ -35,7 +35,7 @@ const NO_COMMIT = /Author identity unknown|unable to auto-detect email address|g
 /** Git found no branch to push, such as one that was not kept. */
 const NO_BRANCH = /src refspec \S+ does not match any/;
 
-/** Git's folder is read-only outside of edit, and in a linked work tree or submodule also there. */
+/** Advice by place: git's folder is read-only outside of edit, and in a linked work tree or submodule also in edit. */
 function gitAdvice(session: Session): string {
   const restore = 'the content of a file at a commit is printed by: git show HEAD:PATH';
   const commit = wayToGit(session, 'commit', '; commits and branches are made with bash-git: ');

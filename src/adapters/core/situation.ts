@@ -9,7 +9,7 @@ import { signature } from './language/format-words.ts';
 
 type Fields = { readonly [field: string]: Json };
 
-/** A hop that is possible now, with its exact call. Outside of any peripheral it is an entry. */
+/** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
 export interface WayOut {
   readonly to: string;
   /** null if the peripheral is entered from outside. */
@@ -66,9 +66,9 @@ export interface SessionSituation {
     readonly field: string;
     readonly type: Json;
     readonly optional: boolean;
-    /** The peripherals that cannot be entered without it. */
+    /** The peripherals that cannot be entered without this field. */
     readonly neededBy: readonly string[];
-    /** True if no other peripheral yields it. */
+    /** True if no other peripheral yields this field. */
     readonly onlyHere: boolean;
   }[];
   readonly forbidden: {

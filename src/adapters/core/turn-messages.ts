@@ -3,8 +3,8 @@ import type { Message } from '../../ports/message-store.ts';
 import type { Session } from '../../session/session.ts';
 
 /**
- * The messages that this process has shown to the agent of each session, and that are not acknowledged. They are lost
- * with the process: then the messages are shown again, with the same ids.
+ * By session: the messages that this process has shown to the agent and that are not acknowledged. A new process does
+ * not know them, so it shows the messages again, with the same ids.
  */
 const shown = new Map<string, Set<string>>();
 

@@ -19,10 +19,10 @@ export interface UnreviewedWork {
   readonly hop: Fields | null;
 }
 
-/** The name of the note that stores how many entries the evidence had when the user's turn began. */
+/** The name of a note: the number of entries in the evidence when the user's turn began. */
 const TURN = 'turnBegan';
 
-/** The note for a prompt of the user; work before it belongs to earlier turns. */
+/** The note that a prompt of the user begins a turn. Work before the turn is not counted. */
 export const turnBegins = async (session: Session): Promise<ConversationRecord['notes']> => ({
   [TURN]: (await session.evidence()).length,
 });

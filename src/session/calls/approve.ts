@@ -45,7 +45,7 @@ export async function askApproval(
   return given(wanted, { by, via, minutes: minutes ?? DEFAULT_MINUTES, grant: grant?.id ?? null }, parts, grant);
 }
 
-/** An approval under a grant that the gate found to cover the request. */
+/** An approval under the grant that covers the request. */
 export const approveUnder = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
   const approval = given(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
   return { ...approval, grant: { ...approval.grant, grant: id } };
@@ -68,7 +68,7 @@ function begin(
   };
 }
 
-/** A new grant in the form in which later requests see it. */
+/** The new grant as later requests see it. */
 const seen = (body: GrantBody): GrantView =>
   ({ ...body, givenAt: Date.parse(body.grantedAt), used: 0, ended: null }) as unknown as GrantView;
 

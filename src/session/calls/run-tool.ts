@@ -76,13 +76,13 @@ function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = 
 }
 
 /**
- * True for a value that is stored as a blob: a large one, or one in the form of a blob's reference, because verify
+ * True for a value that is stored as a blob: a large one, or one that looks like a reference to a blob, because verify
  * would search for that blob.
  */
 const isKeptApart = (value: Json): boolean =>
   looksKept(value) ||
   (typeof value === 'object' && JSON.stringify(value).length > INLINE_BYTES) ||
-  // A character takes at most six.
+  // A character takes at most six bytes of JSON.
   (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
 
 /** The evidence form of a value: the value, or `{ blob, bytes }`. */

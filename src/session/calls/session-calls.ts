@@ -101,7 +101,7 @@ export class SessionCalls {
     await this.parts.dispose?.();
   }
 
-  /** Ends the commands in the background: none outlives its visit. */
+  /** Ends the background commands of the visit; no command runs longer than its visit. */
   async endBackground(): Promise<void> {
     if (this.background === 0) return;
     const { sessionId } = this.writer.state.facts;
@@ -124,7 +124,7 @@ export class SessionCalls {
   }
 
   view(tree?: TreeNow): SessionView {
-    // Changed in place: a copy would iterate over all changes.
+    // The object is changed in place, because a copy would iterate over all changes.
     const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOf(
       this.parts.compiled,
       this.writer.state,
@@ -213,7 +213,7 @@ export class SessionCalls {
     const { store, clock } = this.parts;
     const { code, message, remedy, about } = denial;
     if (code === 'session-closed') {
-      // The chain of a closed session is complete, so the attempt is noted in the operator log.
+      // A closed session gets no further entry, so the attempt is recorded in the operator log.
       await store.note({
         at: new Date(clock.now()).toISOString(),
         code,

@@ -30,7 +30,7 @@ export async function settle(session: Unsettled): Promise<void> {
   if (pending) await recordInterruption(session, pending.tool);
   session.clearHeldBack();
   if (grants.length > 0) await recordRevokedGrants(session);
-  // A passed deadline does not count as activity, so the mode's timeout is measured from the entry before it.
+  // Entering the deadline is not activity, so the mode's timeout is measured from the entry before it.
   const { lastAt } = session.writer.state.facts;
   await recordExpiry(session);
   await recordModeTimeout(session, lastAt);

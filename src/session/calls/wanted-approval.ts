@@ -23,7 +23,7 @@ export async function moveDenial(calls: SessionCalls, move: WantedMove, from?: M
   return decision.ok ? null : decision.denial;
 }
 
-/** The approval that is the only thing this step, hop or mode change lacks; see `Session.wants`. */
+/** The approval that this step, hop or mode change still needs, if it lacks nothing else; see `Session.wants`. */
 export async function wantedApproval(
   calls: SessionCalls,
   move: WantedMove,

@@ -140,8 +140,8 @@ export class NativeSteps {
   }
 
   /**
-   * The plan of a ticket's call. Mode and limits are not judged again, because they may have changed since. null if the
-   * ticket does not hold a valid call.
+   * The plan of a ticket's call. Mode and limits are not judged again: they may have changed since the call was
+   * admitted. null if the ticket does not hold a valid call.
    */
   #watchedPlan({ tool: id, args }: NativeTicket): StepPlan | null {
     const tool = this.#calls.tool(id);

@@ -17,7 +17,7 @@ export function countFiles(facts: SessionFacts, { event, effects }: StepBody | O
 /** A list with repeated paths is compacted at twice its number of paths plus this number. */
 const REPEATS = 64;
 
-/** A list, because copying it is cheap; copying an object with as many keys is slower than a step. */
+/** A list is used because it is cheap to copy; a copy of an object with as many keys takes longer than a step. */
 function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): SessionFacts {
   const before = facts.backpack['changed-files'];
   const known = Array.isArray(before) ? (before as readonly string[]) : [];

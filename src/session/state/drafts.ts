@@ -40,7 +40,7 @@ function typeOf(specs: SpecSet, peripheral: string | null, body: Body): Evidence
   return peripheral !== null && isReflective(specs.peripherals[peripheral]) ? 'reflection' : 'coordination';
 }
 
-/** Returns the id that an entry replies to. `last`: the id of the entry before it, in this batch or in the chain. */
+/** Returns the id that an entry replies to. @param last the id of the previous entry, of this batch or of the chain */
 function replyTarget({ facts }: SessionState, body: Body, last: string | null): string | null {
   const { visit, pending, hopId, visits } = facts;
   const rule = disciplineOf(body);

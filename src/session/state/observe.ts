@@ -140,7 +140,7 @@ export function pathsIn(list: Json | undefined): readonly string[] {
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
-/** The test runs in a backend's report; words in their output are never interpreted. */
+/** The test runs in a backend's report. The words of their output are not interpreted. */
 export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
   const { verdict, runs } = result;
   if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
@@ -193,7 +193,7 @@ function testCount(runs: readonly TestRun[]): Json {
   return latest.reduce((sum, { total }) => sum + (total ?? 0), 0);
 }
 
-/** The files that were read or matched; if there are none, the listed ones. */
+/** The files that were read or matched. If there are none, the files that were listed. */
 const found = ({ read, matched, listed }: Observations): string[] => {
   const close = [...new Set([...matched, ...read])];
   return close.length > 0 ? close : [...listed];

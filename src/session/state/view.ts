@@ -41,7 +41,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     denials: visit.denials,
     deadline: visit.deadline,
     message: visit.message,
-    // Computed at first use, because most steps are decided without it.
+    // Computed when it is first read, because most steps are decided without it.
     get observed() {
       observed ??= observedFruit(spec, visit.observations, runs);
       return observed;

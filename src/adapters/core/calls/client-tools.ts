@@ -20,7 +20,10 @@ export type ClientTool =
   | { readonly kind: 'patch' }
   /** A search of the web; only a tool that is bound to an MCP server can do it here. */
   | { readonly kind: 'search' }
-  /** The client's own bookkeeping: it has no effect, or only through tools that are decided when they are called. */
+  /**
+   * The client's own bookkeeping: it has no effect of its own; the tools that it starts are decided when they are
+   * called.
+   */
   | { readonly kind: 'inner' }
   /** A known tool that is always refused, because no scope can limit it. `why` completes "it …". */
   | { readonly kind: 'outside'; readonly why: string };
@@ -66,7 +69,7 @@ const CLAUDE_CODE: Table = new Map<string, ClientTool>([
   ['WebFetch', { kind: 'same', tool: 'web-fetch', as: { url: 'url' }, how: 'contained' }],
   ['ListMcpResourcesTool', { kind: 'inner' }],
   ...outside(READS_RESOURCE, 'ReadMcpResourceTool', 'ReadMcpResourceDirTool'),
-  // Allowed without a decision: the calls of the agent that is started or addressed are decided one by one.
+  // Allowed without a decision: each call of the started or addressed agent is decided by itself.
   ...inner('Agent', 'Task', 'ListAgents', 'SendMessage'),
   ...inner('TodoWrite', 'TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList', 'TaskOutput', 'TaskStop'),
   ...inner('BashOutput', 'KillShell', 'ReportFindings', 'StructuredOutput', 'ScheduleWakeup', 'CronList'),

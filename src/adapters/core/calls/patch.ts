@@ -98,7 +98,7 @@ function updated(path: string, body: readonly string[]): PatchFile | Wrong {
       hunk.lines++;
     } else return { index, why: 'a line of a change has " ", "+" or "-" in front' };
   }
-  // Several `@@` lines in a row narrow down one location.
+  // Each further `@@` line narrows down the same location.
   const whole = hunks.filter(({ lines }) => lines > 0);
   if (hunks.at(-1)?.lines === 0) return { index: body.length - 1, why: 'nothing follows the last "@@"' };
   if (whole.length === 0 && moveTo === null) return { index: 0, why: 'it changes nothing' };

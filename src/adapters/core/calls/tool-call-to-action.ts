@@ -28,8 +28,8 @@ export interface ToolCallOfOurs {
 /** One file operation or one command of a client's call. */
 export interface ActionStep extends ToolCallOfOurs {
   /**
-   * `native`: the client may run it, between `admit` and `conclude`; `contained`: only hopgate's run command may run it
-   * (`step`); `ours`: it calls hopgate's own MCP tool, which decides and runs it.
+   * `native`: the client may run the step, between `admit` and `conclude`. `contained`: only hopgate's run command may
+   * run it, as a `step`. `ours`: the client calls hopgate's own MCP tool, which decides and runs it.
    */
   readonly how: 'native' | 'contained' | 'ours';
   /** Arguments for which hopgate's tool has no parameter, such as display options and timeouts. */
@@ -43,7 +43,7 @@ export type ClientAction =
   | { readonly kind: 'steps'; readonly steps: readonly ActionStep[] }
   | { readonly kind: 'hop'; readonly hop: HopOptions | ShortHop }
   | { readonly kind: 'mode'; readonly mode: ModeArguments }
-  /** hopgate is asked about the session. */
+  /** The client asks hopgate about the session. */
   | { readonly kind: 'ask'; readonly control: 'status' | 'why'; readonly input: ModelArguments }
   /** The client's own bookkeeping, without effect on the world. */
   | { readonly kind: 'inner' }
@@ -163,7 +163,7 @@ function oneFile(
   const [first] = edits;
   const joined = (name: string) => edits.map(({ args }) => String(args[name])).join('\n');
   const args = edits.length === 1 && first ? first.args : { ...path, old: joined('old'), new: joined('new') };
-  // Without the old text it is not an edit.
+  // An edit without the old text cannot be an edit for hopgate's tool.
   const findable = edits.length > 0 && edits.every(({ args }) => args['old'] !== '');
   return { tool: 'edit', args, how: 'native', extra, byOurs: findable ? edits : null };
 }
@@ -200,7 +200,7 @@ function commandLine(given: Json | undefined): string | null {
   return words.map(shellWord).join(' ');
 }
 
-/** The command as it would run from the root. */
+/** The command with a change to its working folder, as it would run from the root. */
 function inFolder(line: string, where: Json | undefined, { root, cwd = root }: ActionContext): string {
   const folder = typeof where === 'string' && where !== '' ? resolve(cwd, where) : resolve(cwd);
   if (folder === resolve(root)) return line;
@@ -239,7 +239,7 @@ function patchSteps(file: PatchFile, context: ActionContext): readonly ActionSte
     return [{ ...call, how: 'native', extra: {}, byOurs: [call] }];
   }
   if (file.kind === 'delete') {
-    // Decided as a write: a command may be allowed where no file may be written.
+    // Decided as a write, because a shell command may be allowed where no file may be written.
     const { byOurs } = byShell(`rm -- ${shellWord(path)}`, context);
     return [{ tool: 'write', args: { path, content: '' }, how: 'contained', extra: {}, byOurs }];
   }

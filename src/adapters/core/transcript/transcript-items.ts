@@ -53,7 +53,10 @@ export interface ToolCallFields {
   readonly channel?: string;
 }
 
-/** @param outside it went past hopgate */
+/**
+ * @param outside true if the call bypassed hopgate
+ * @param outside it went past hopgate
+ */
 export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, outside = false): Item => ({
   kind: 'call',
   callId: id,
@@ -114,7 +117,7 @@ export const toolAnswer = (
 export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): Item =>
   toolResult(callId, { status: 'error', text: error instanceof Error ? error.message : String(error), evidence });
 
-/** The ids of a call's entries; null if they are not known yet, because some are recorded later. */
+/** The ids of a call's entries; null if some of them are recorded later, so that they are not known yet. */
 export const idsOf = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>
   evidence.length === 0 ? null : evidence.map(({ id }) => id);
 

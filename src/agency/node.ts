@@ -124,7 +124,7 @@ export class AgencyNode {
       isMine = true;
       try {
         const reply = await this.#carryOut(request, passage, cancel.signal, addContext);
-        // The other node may have run it; the next request with this key asks there again.
+        // The other node may have run the request, so the next request with this key asks that node again.
         if (!reply.ok && reply.error.code === 'agent-unreachable') journal.forget(key);
         else journal.finish(key, reply);
         return reply;

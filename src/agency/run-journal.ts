@@ -11,7 +11,7 @@ export type Beginning =
   | { readonly is: 'done'; readonly reply: RunReply }
   /** Another process of this machine works on it. */
   | { readonly is: 'elsewhere' }
-  /** The process that ran it ended while the agent worked. */
+  /** The process that worked on it has ended before its agent did. */
   | { readonly is: 'interrupted' };
 
 /** The runs of a node by their idempotency keys, on disk, so that a restart never repeats one. */

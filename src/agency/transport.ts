@@ -25,7 +25,7 @@ export const CANCELLED = Symbol('cancelled');
 
 export const cancelled = (): RunFailure => new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
 
-/** How often a run is sent again while the other node does not answer at all. */
+/** How many times a run is sent again if the other node does not answer at all. */
 const MOST_FAILURES = 8;
 
 /**

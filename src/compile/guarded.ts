@@ -12,7 +12,7 @@ export function guarded(from: string, target: string, requirements: readonly Req
   };
 }
 
-/** Joins the names of the requirements; those that the graph implies only if there are no others. */
+/** Joins the names of the requirements. A requirement that the graph implies is named only if there are no others. */
 function nameOf(from: string, requirements: readonly Requirement[]): string {
   const open = unsettled(from, requirements);
   return (open.length === 0 ? requirements : open).map(guardName).join(' and ');

@@ -30,7 +30,7 @@ export class Shipments {
   #hop: HopBody | null = null;
   #here: Shipment | null = null;
 
-  /** `deploys`: true if the peripheral of the entry ships; only there does its report count. */
+  /** @param deploys true if the peripheral of the entry ships, because only then its report counts */
   add({ seq, body: json }: Entry, deploys: (peripheral: string) => boolean): void {
     const body = bodyOf(json);
     if (body?.event === 'hop') this.#hop = body;

@@ -50,7 +50,7 @@ const HEIGHT = { row: 30, start: 42, refused: 52 };
 const heightOf = ({ event, remedy }: ViewRow): number =>
   remedy !== undefined ? HEIGHT.refused : event === 'start' ? HEIGHT.start : HEIGHT.row;
 
-/** The top of each row, and of the end. */
+/** The vertical position of the top of each row, and of the end of the list. */
 function topsOf(rows: readonly ViewRow[]): Float64Array {
   const tops = new Float64Array(rows.length + 1);
   for (let index = 0; index < rows.length; index++) tops[index + 1] = tops[index]! + heightOf(rows[index]!);

@@ -4,7 +4,7 @@ import type { Frame } from '../view/state.ts';
 import { offset } from '../view/times.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** Kinds of ticks, the most important first: of several on one pixel, this one is drawn. */
+/** Kinds of ticks, the most important first. Of several ticks on one pixel, the most important one is drawn. */
 const TICKS = [
   ['refused', ({ row }: Frame) => row.mark === 'refused'],
   ['approval', ({ event }: Frame) => event === 'approval'],

@@ -101,7 +101,9 @@ export interface MessageStore {
   endWait(id: string): Promise<void>;
   /** The waits that end after `now` (epoch milliseconds), except those of processes that have ended. */
   waits(now: number): Promise<readonly Wait[]>;
-  /** Replaces the waits of the senders of another machine. Their ids end with `@` and its name. */
+  /**
+   * Replaces the waits of another machine's senders. The ids of these waits end with `@` and the name of the machine.
+   */
   putWaits(node: string, waits: readonly Wait[]): Promise<void>;
   /** The names of the machines that exchange messages with this one. */
   nodes(): Promise<readonly string[]>;

@@ -44,7 +44,7 @@ export class GraphCache {
       writeFileSync(`${file}.${process.pid}`, JSON.stringify(graph), { mode: 0o600 });
       renameSync(`${file}.${process.pid}`, file);
     } catch {
-      // A full or read-only disk costs the next server time, and nothing else.
+      // If the disk is full or read-only, the next server must lay out the graph again.
     }
     return graph;
   }

@@ -17,7 +17,7 @@ import type { World } from './world.ts';
 /** Maximum number of sessions whose state is kept. */
 const MOST = 200;
 
-/** A session's state, folded from its evidence. It takes no lease, so that its writer can be any process. */
+/** A session's state, folded from its evidence. It takes no lease, so any process can write the session meanwhile. */
 export class SessionReader {
   readonly pin: Pin;
   readonly #tables: SpecTables;

@@ -37,7 +37,7 @@ export interface SocialServices {
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly denial: Denial }>;
 }
 
-/** The last receipt of the message. */
+/** The outcome of a message: a task was submitted, or coordination has completed or failed. */
 export type OutcomeType = 'task-submission' | 'coordination-complete' | 'coordination-failed';
 
 export interface SocialOutcome {

@@ -125,7 +125,7 @@ async function presence({ connection: { principal, name } }: Travelling, { store
   if (session.closed) throw new StageFailure('not-ready', `session ${name} is closed`, 'Open a session first.');
 }
 
-/** The name of a person, or of a clock that no person may take. */
+/** The sender's name of the clock. No person may take this name. */
 const CLOCK = 'clock';
 
 /** S-authenticate: the connection becomes the address of a session or a person, which outlives it. */

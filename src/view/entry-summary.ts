@@ -50,7 +50,7 @@ export function summariseInOneLine(
 ): { readonly event: string; readonly text: string } {
   const { event, what, came, notes } = summariseEntry(entry, order);
   const refusal = notes.find((note) => note.startsWith(WOULD)) ?? '';
-  // In a list, the outcome of an intent has a line of its own.
+  // The outcome of an intent has a line of its own in a list.
   const text = came === '' || event === 'intent' ? what : `${what}: ${came}`;
   return { event, text: refusal === '' ? text : `${refusal.split(':', 2).join(':')}: ${text}` };
 }

@@ -174,7 +174,7 @@ export class SessionFrames {
 
   /** Judges the possible actions again, if something changed that they depend on. */
   #judge(context: GateContext): Options {
-    // Nothing can be requested before the running tool ends.
+    // No action can be requested before the running tool ends.
     if (this.#state.facts.pending !== null) return this.#options;
     const key = waysKey(context, this.#passedBefore);
     const known = key === null ? undefined : this.#known.get(key);

@@ -7,7 +7,7 @@ export function pageScript(): string | null {
     try {
       return readFileSync(join(folder, 'dist/page/page.js'), 'utf8');
     } catch {
-      // The next folder upwards may be the package's.
+      // The package's folder may be further up.
     }
   }
   return null;

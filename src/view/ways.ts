@@ -22,7 +22,7 @@ export function waysFrom(context: GateContext, passedBefore: boolean): readonly 
       startRequirements(specs, to),
       passedBefore,
     );
-    // Starts that somebody can use now; most peripherals have none.
+    // Only the starts that somebody can use now are listed, because most peripherals cannot be started.
     return way.status === 'closed' ? [] : [{ exit: null, to, ...way }];
   });
 }
@@ -77,7 +77,7 @@ function judged(
   };
 }
 
-/** The refusals that name one of the requirements; other refusals have another reason. */
+/** The codes of refusals that name a missing requirement; the other codes have other reasons. */
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
 
 function forOperator(context: GateContext, request: (by: Principal) => HopRequest | StartRequest): WayStatus {

@@ -29,7 +29,7 @@ const ROWS: readonly Row[] = [
   [
     'GotoLocation',
     'go to {r}',
-    // The planner behind the real engine drops a command that changes nothing.
+    // The real engine's planner removes a command that changes nothing.
     '(atLocation ?a ?from) (receptacleAtLocation ?r ?l) (not (= ?from ?l))',
     '(not (atLocation ?a ?from)) (atLocation ?a ?l)',
     'You arrive at {r}. {r:state}',
@@ -71,7 +71,7 @@ const ROWS: readonly Row[] = [
     '(isCool ?o) (not (isHot ?o))',
     'You cool the {o} using the {r}.',
   ],
-  // Each use changes `isOn`, which no answer and no goal shows; `isToggled` stays.
+  // Each use changes `isOn`, which neither an answer nor a goal shows. `isToggled` stays set.
   [
     'ToggleObject',
     'use {o}',

@@ -38,7 +38,7 @@ export interface House {
   readonly id: string;
   readonly wording: Wording;
   readonly task: Task;
-  /** The names of each type: `agent`, `location`, `receptacle`, `object`, `rtype`, `otype`. */
+  /** The names of the things of each type: `agent`, `location`, `receptacle`, `object`, `rtype`, `otype`. */
   readonly named: { readonly [type: string]: readonly string[] };
   /** The facts that no command changes. */
   readonly statics: readonly Fact[];

@@ -29,7 +29,8 @@ export type RefusedIn = ReadonlyMap<string, ReadonlySet<string>>;
  * Changes of a spec set that answer the problems of at least `least` reviews: a longer time limit, and a tool that only
  * observes. A refused tool that acts is left to the author, because refusing it may be the purpose of the spec. Pure.
  *
- * @param refusedIn reviews do not say where a tool was refused; without it the visits of the reviews decide
+ * @param refusedIn where each tool was refused, which reviews do not say; without it, the peripherals that the reviews
+ * visited count
  */
 export function proposeChanges(
   specs: SpecSet,

@@ -3,10 +3,10 @@ import type { Edge, SpecSet } from '../../spec/types.ts';
 import { looksBack } from '../rules/observations.ts';
 
 /**
- * The edges that a spec set needs so that each used peripheral can be left: the ways with the fewest requirements to a
- * peripheral that reviews the session, to a used one if there is one; in a set without a review, a hop to another
- * place. `whole`: the peripherals that can be left only by exits with requirements. They need all exits and tools that
- * they have: a test run that fails opens another exit than one that passes.
+ * The edges that a spec set needs so that each used peripheral can be left. They form the paths with the fewest
+ * requirements to a peripheral that reviews the session: to a used one if there is one. In a set without a review, one
+ * hop to any other peripheral is enough. `whole`: the peripherals that can be left only by exits with requirements.
+ * They need all their exits and tools, because a failed test run opens another exit than a passed one.
  */
 export function wayBack(
   specs: SpecSet,
@@ -31,7 +31,7 @@ export function wayBack(
   return { edges: [...edges], whole };
 }
 
-/** The edges of a way from a place to an end; empty if there is none. */
+/** The edges of the cheapest path from a peripheral to an end; empty if there is no path. */
 function shortest(
   specs: SpecSet,
   from: string,
@@ -57,10 +57,12 @@ function shortest(
   return [];
 }
 
-/** The most that a hop without a requirement costs. */
+/** The cost of a hop without requirements is at most this. */
 const MOST_PLAIN = 2;
 
-/** One for the hop, more for each requirement; a plain `hop-…` first. */
+/**
+ * The cost of a hop: one, and more for each requirement. Of two equal hops the one with the exit `hop-…` is cheaper.
+ */
 const costOf = ({ exit, to, when, conditions, gates, implies, sources }: Edge): number =>
   1 +
   10 * ((when === null ? 0 : 1) + (implies === null ? 0 : 1) + conditions.length + gates.length) +

@@ -35,5 +35,5 @@ export function timelineOf(transcript: Transcript, specs: SpecSet, entries: read
   };
 }
 
-/** A short description of an act. */
+/** Names an act in a finding: its kind and its tool or destination. */
 export const nameOf = ({ kind, what, refused }: Act): string => `${refused ? 'a refused ' : ''}${kind} ${what}`.trim();

@@ -110,7 +110,7 @@ export class AbstractSessions {
 
   #condition(state: AbstractState, name: string): boolean {
     if (name === TESTS_PASSED) return state.passed;
-    // A backend may report any value.
+    // The field comes from a backend, which may report any value.
     if (checkOf(this.#specs, name) !== undefined) return true;
     const rule = this.#specs.conditions[name];
     return rule !== undefined && this.#rule(state, rule);
@@ -211,7 +211,7 @@ export class AbstractSessions {
         moves.push(
           step(`tests ${value}`, { ...state, seen: value, passed, results: { ...state.results, [spec.id]: value } }),
         );
-      // A pass after a failure on the same code is flaky, and stays flaky.
+      // A pass and a failure on the same code make the result flaky until the code changes.
       const before = state.results[spec.id];
       if (before === undefined || before === 'pass') told('pass', true);
       if (before === undefined || before === 'fail') told('fail', false);

@@ -177,7 +177,7 @@ class Rule {
   #domain(node: ASTNode, named: readonly unknown[], truth: boolean): readonly unknown[] {
     const { root, name } = factOf(node) ?? { root: null, name: '' };
     if (root === 'session' && name === 'agent') {
-      // Each agent that a rule names is one of its own.
+      // Each agent that the rule names is tried as a value of its own.
       const agents = textsIn(celText(this.#rule));
       return [...around([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
@@ -231,7 +231,7 @@ function around(named: readonly unknown[]): readonly unknown[] {
     const middle = (Number(numbers[index]) + Number(next)) / 2;
     return Number.isInteger(middle) ? [] : [middle];
   });
-  // Nothing is between a text and the same text with this character after it.
+  // No text sorts between a text and the same text with this character appended.
   const texts = named.flatMap((value) => (typeof value === 'string' ? [`${value}\0`] : []));
   return [...new Set([...named, ...numbers, ...between, ...texts, ...(texts.length > 0 ? [''] : [])])];
 }

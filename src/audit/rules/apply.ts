@@ -191,7 +191,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   observe(visit, state.pinned.specs, body, changes, state.tests);
 }
 
-/** Drops the tests and checks that belong to the code before a change. */
+/** Drops the results of tests and checks, because they belong to the code before a change. */
 function outdate(state: AuditState): void {
   state.tests = noRuns();
   state.checks = new Set();

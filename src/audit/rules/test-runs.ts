@@ -40,7 +40,7 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
  */
 export function wrongCommands(args: Fields, result: Fields, { test }: Pick<ProjectConfig, 'test'>): string | null {
   const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];
-  // Stored as a blob, because the list is too long.
+  // A list that is too long for the entry is stored as a blob.
   if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isElsewhere(part[name])))) return null;
   const runs = testRunsIn(result);
   if (runs.length === 0) return null;

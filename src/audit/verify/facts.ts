@@ -4,7 +4,7 @@ import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditReport } from './report.ts';
 
-/** The rules that the facts of an entry answer, and the other inputs of its decision. */
+/** The requirements that the facts of an entry must answer, and the other inputs of the decision. */
 interface Decided {
   readonly conditions?: readonly string[];
   readonly when?: readonly string[];

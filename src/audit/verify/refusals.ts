@@ -26,7 +26,7 @@ export function wrongRefusal(state: AuditState, body: DenialBody, at: number): r
   const request = requestIn(asked);
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged = isObserving(state) && enforced !== false && request.kind === 'step' ? openTo(state, request) : state;
-  // The decision came before the entry, so a deadline may have passed between them.
+  // The decision was made before the entry was written, so a deadline may have passed in between.
   const found = [state.lastAt, at].flatMap((now) => problems(judged, request, now)).map((each) => each.code);
   if (found.some((each) => each === code)) return null;
   const isOfTool = request.kind === 'step' && OF_TOOLS.includes(code) && found.length === 0;

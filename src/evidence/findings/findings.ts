@@ -27,7 +27,8 @@ export function countFindings(
 ): void {
   for (const { path, op, finding } of effects === 'unobserved' ? [] : (effects ?? [])) {
     if (finding !== undefined) found[path] = finding;
-    // A file that is gone runs nowhere. Of others a finding stays: the change that it was about may still be there.
+    // A deleted file cannot run, so its findings end. The findings of a changed file stay, because the reported change
+    // may still be in it.
     else if (op === 'delete') delete found[path];
   }
   for (const run of wholePassesIn(result)) {

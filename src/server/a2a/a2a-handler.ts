@@ -111,6 +111,6 @@ async function drain(events: AsyncGenerator<unknown, void>): Promise<void> {
   try {
     for await (const _ of events);
   } catch {
-    // Nobody reads the error any more; the task has its state.
+    // The client has left, so nobody reads the error. The state of the task is stored.
   }
 }

@@ -155,7 +155,10 @@ async function found(
   return null;
 }
 
-/** A message that was sent to this node, so that another node cannot report on it. */
+/**
+ * Finds a message that was sent to this node. Null for any other message, so that a node cannot report on the messages
+ * of others.
+ */
 async function sentTo(boxes: readonly Box[], node: string, id: string): ReturnType<typeof found> {
   const sent = await found(boxes, id);
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;

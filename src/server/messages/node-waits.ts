@@ -40,7 +40,7 @@ export function waitsFor(rows: readonly Wait[], node: string, now: number): Wire
   const behind = [...new Set(there.map(({ waiter }) => waiter))].flatMap((waiter) =>
     [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
   );
-  // A person may have several waits, so a wait's own token ends at the wait, not at its waiter.
+  // The token of a wait ends at the wait, not at its waiter, because a person may have several waits.
   const own = there.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
   return {
     waits: there.map(({ id, waiter, target, until }) => ({
@@ -66,7 +66,8 @@ function tokensBehind(open: readonly Wait[], address: string): Map<string, numbe
       if (row.target !== at || row.waiter === address) continue;
       const until = Math.min(left, row.until);
       const token = tokenOf(row);
-      // A token of this machine that comes back continues its own wait, so the circle is found in this way, too.
+      // If a token of this machine comes back, the search follows this machine's own wait, so it finds the circle in
+      // this case, too.
       if (token !== null && (isOwn(row) || !own.has(token))) tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
       ways.push([row.waiter, until], [row.id, until]);
     }

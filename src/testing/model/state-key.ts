@@ -30,7 +30,7 @@ export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
       ),
     ),
   ];
-  // Counters beyond the largest number in any rule about one are equal for all rules.
+  // A counter above every number that a rule compares it with gets one common value.
   const compared = rules.split(BETWEEN_RULES).filter((rule) => rule.match(COUNTED));
   const numbers = compared.flatMap((rule) => rule.match(/\d+/g) ?? []).map(Number);
   const far = Math.max(1, ...numbers.filter((count) => count < 1000)) + 1;

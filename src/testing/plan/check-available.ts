@@ -85,7 +85,10 @@ function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boo
   return null;
 }
 
-/** The number of hops from a peripheral to the nearest wanted one; null if unreachable. Staying does not count. */
+/**
+ * The number of hops from a peripheral to the nearest of the wanted ones, at least one hop; null if none can be
+ * reached.
+ */
 function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
   if (!Object.keys(specs.peripherals).some((id) => id !== from && wanted(id))) return null;
   const seen = new Set([from]);

@@ -27,7 +27,7 @@ export class Coverage {
     this.#specs = specs;
   }
 
-  /** To be called with the result of every move. */
+  /** Must be called with the result of each move. */
   readonly add = ({ move, before, refusal }: MoveResult): void => {
     this.requests += 1;
     this.#taken.add(`state ${place(before)}`);

@@ -64,7 +64,7 @@ function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<Too
       for (const value of values)
         moves.push(call(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
     };
-    // The tool itself refuses other strings of a command or an address.
+    // Strings for a command or an address are left out, because the tool itself judges them.
     const oddNoStrings = () => odd(oddValues(schema).filter((value) => typeof value !== 'string'));
     switch (role) {
       case 'path:read':

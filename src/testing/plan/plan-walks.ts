@@ -33,7 +33,7 @@ export function walkCases(
     return [edge, ...more].some((item) => !covered.has(item)) || (left > 0 && isHop(move) && !tried.has(edge));
   };
   const graph = graphOf(model);
-  // Whatever is new becomes known in the course of the walks, never the reverse.
+  // The search is shared by all walks, because an item that a walk has covered stays covered.
   const spent = { joined: new Set<string>(), exact: new Set<string>() };
   let moves: Move[] = [];
   let at = model.initial;

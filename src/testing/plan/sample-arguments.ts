@@ -2,7 +2,7 @@ import { isGrantedToWrite } from '../../audit/rules/paths.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
-/** The reach of a call in its state. */
+/** The parts of a state that limit a call. */
 export interface SampleScope {
   readonly scope: ScopeRule;
   readonly config: ProjectConfig;

@@ -137,7 +137,7 @@ function pushReason(words: readonly string[], { config: { git } }: GitReach): Re
   if (git === null) return outside('no remote is configured to push to');
   if (words.length > 2) return unclear('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
-  // If the command names no branch, its result does.
+  // A push without a branch is judged later, by the branch that its result names.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
   return outside(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);

@@ -73,12 +73,15 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   for (const line of one.afterwards) mustRun(line);
   execFileSync('cp', ['-a', root, kept]);
   const first = treeOf(root, env);
-  // npm trusts node_modules/.package-lock.json only while no package is younger; it prints other counts otherwise.
+  // cargo builds again if a source is younger than its target; npm prints other counts if a package is younger than
+  // node_modules/.package-lock.json.
   const packages = fs.globSync(['node_modules', 'node_modules/*', 'node_modules/@*/*'], { cwd: kept });
+  const timed = [...first.keys()].filter((path) => !path.startsWith('git: ') && !BY_SIZE.test(path)).concat(packages);
   const restoreTimes = () => {
-    for (const path of packages) {
+    for (const path of timed) {
       const { atime, mtime } = fs.lstatSync(join(kept, path));
-      fs.lutimesSync(join(root, path), atime, mtime);
+      if (fs.lstatSync(join(root, path)).mtime.getTime() !== mtime.getTime())
+        fs.lutimesSync(join(root, path), atime, mtime);
     }
   };
   return {

@@ -38,6 +38,11 @@ it('docs/cli.md shows what the commands print (rewrite it with: npx vitest run t
   const shop = machine(SHOP);
   commitAll(shop.root);
   execFileSync('git', ['-C', shop.root, 'remote', 'add', 'origin', 'https://example.com/shop.git']);
+  for (const [key, value] of [
+    ['user.name', 'Me'],
+    ['user.email', 'me@example.com'],
+  ] as const)
+    execFileSync('git', ['-C', shop.root, 'config', key, value]);
   let commands = 0;
   const parts: string[] = [];
   for (const part of readFileSync(PAGE, 'utf8').split(/(^```console\n[\s\S]*?^```$)/m)) {

@@ -265,11 +265,13 @@ describe('the check of the evidence by doctor', () => {
   });
 });
 
-it('doctor names a configured remote that the repository does not have', async () => {
+it('doctor names a configured remote that the repository does not have, and commits without a name', async () => {
   const here = machine({ 'hopgate.yaml': 'git: { remote: origin, branch: main }\n' });
   commitAll(here.root);
   await here.run('trust', '--yes');
   expect((await here.run('doctor')).out).toMatch(/^missing +git remote +the repository has no remote "origin"$/m);
   execFileSync('git', ['-C', here.root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
-  expect((await here.run('doctor')).out).toMatch(/^ok +git remote +origin \(branch main\)$/m);
+  const { out } = await here.run('doctor');
+  expect(out).toMatch(/^ok +git remote +origin \(branch main\)$/m);
+  expect(out).toMatch(/^missing +git author +git knows no name and address for commits$/m);
 });

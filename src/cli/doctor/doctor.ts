@@ -13,9 +13,12 @@ import { SpecError } from '../../spec/check/issues.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { openReadOnly } from '../../stores/sqlite-schema.ts';
+import { personsOf } from '../../tools/git/author.ts';
+import { findRepository } from '../../tools/git/repository.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { missingPackages } from '../../tools/shell/missing-packages.ts';
+import { isStop } from '../../tools/workspace/outcome.ts';
 import { remedyOf } from '../fail.ts';
 import type { Io } from '../io.ts';
 import { askGit, type RunProgram, runProgram } from '../run-program.ts';
@@ -166,13 +169,15 @@ export function evidence(root: string, io: Io): readonly Diagnosis[] {
   }
 }
 
-/** Reports a configured remote that the repository does not have. */
-export async function gitRemote(root: string, io: Io, { git: pushes }: ProjectConfig): Promise<readonly Diagnosis[]> {
+/** Reports a configured remote that the repository does not have, and a missing name for commits. */
+export async function gitRemote(root: string, io: Io, config: ProjectConfig): Promise<readonly Diagnosis[]> {
+  const { git: pushes, commits } = config;
   if (pushes === null || pushes.url !== undefined) return [];
   const url = await askGit(root, ['remote', 'get-url', pushes.remote], io.env['PATH']);
   if (url !== null)
     return [
       { name: 'git remote', status: 'ok', found: `${pushes.remote} (branch ${[pushes.branch].flat().join(', ')})` },
+      ...(commits?.author === undefined ? namelessCommits(root, io) : []),
     ];
   return [
     {
@@ -181,6 +186,20 @@ export async function gitRemote(root: string, io: Io, { git: pushes }: ProjectCo
       found: `the repository has no remote "${pushes.remote}"`,
       without: 'Everything but git push works.',
       fix: `Add it (git remote add ${pushes.remote} URL), or correct git in hopgate.yaml.`,
+    },
+  ];
+}
+
+function namelessCommits(root: string, io: Io): readonly Diagnosis[] {
+  const repository = findRepository(root);
+  if (isStop(repository) || personsOf(repository, io.env) !== null) return [];
+  return [
+    {
+      name: 'git author',
+      status: 'missing',
+      found: 'git knows no name and address for commits',
+      without: 'Everything but git commit works.',
+      fix: 'Run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`.',
     },
   ];
 }

@@ -2,7 +2,16 @@ import { stripVTControlCharacters } from 'node:util';
 import { visible } from '../base/text.ts';
 import { type Io, paint } from './io.ts';
 
-const width = (cell: string): number => [...stripVTControlCharacters(cell)].length;
+/** The number of columns that text takes on a terminal: two for most East Asian characters and emoji. */
+export function width(text: string): number {
+  const plain = stripVTControlCharacters(text);
+  if (/^[\x20-\x7e]*$/.test(plain)) return plain.length;
+  return [...plain].reduce((sum, char) => sum + (NO_WIDTH.test(char) ? 0 : WIDE.test(char) ? 2 : 1), 0);
+}
+
+const NO_WIDTH = /^[\p{Mn}\p{Me}]$/u;
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
 /** The narrowest that a column becomes. */
 const NARROWEST = 8;
@@ -70,20 +79,31 @@ function wrapped(row: readonly string[], widths: readonly number[]): string[][] 
   return Array.from({ length: lines }, (_, at) => cells.map((cell) => cell[at] ?? ''));
 }
 
-/** Wraps text into lines of at most `room` characters, between words if possible. */
+/** Wraps text into lines of at most `room` columns, between words if possible. */
 export function broken(text: string, room: number): string[] {
   const lines: string[] = [];
-  let line: string[] = [];
+  let line = '';
   for (const word of text.split(/(?<= )/)) {
-    const points = [...word];
-    if (line.length > 0 && line.length + points.length - (word.endsWith(' ') ? 1 : 0) > room) {
-      lines.push(line.join('').trimEnd());
-      line = [];
+    if (width(line + word.trimEnd()) > room) {
+      lines.push(line.trimEnd());
+      line = '';
     }
-    line.push(...points);
-    for (; line.slice(room).some((char) => char !== ' '); line = line.slice(room))
-      lines.push(line.slice(0, room).join(''));
+    line += word;
+    while (width(line.trimEnd()) > room) {
+      const head = start(line, room);
+      lines.push(head);
+      line = line.slice(head.length);
+    }
   }
-  if (line.length > 0) lines.push(line.join('').trimEnd());
-  return lines.filter((one) => one !== '');
+  return [...lines, line.trimEnd()].filter((one) => one !== '');
+}
+
+/** As much of a text as fits into `room` columns, and at least one character. */
+function start(text: string, room: number): string {
+  let head = '';
+  for (const char of text) {
+    if (head !== '' && width(head + char) > room) break;
+    head += char;
+  }
+  return head;
 }

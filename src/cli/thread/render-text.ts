@@ -1,11 +1,10 @@
-import { stripVTControlCharacters } from 'node:util';
 import { visible } from '../../base/text.ts';
 import type { OutcomeMark } from '../../view/entry-summary.ts';
 import type { ThreadVisit } from '../../view/outline.ts';
 import type { Row } from '../../view/rows.ts';
 import { duration, offset } from '../../view/times.ts';
 import { type Io, paint, type Style } from '../io.ts';
-import { broken } from '../table.ts';
+import { broken, width } from '../table.ts';
 
 const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: Style] } = {
   ok: ['✓', 'green'],
@@ -73,7 +72,7 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
     const prefix = lines.length === 0 ? `${paint(io, 'dim', start)}${indent}` : `${blank}${further}`;
     lines.push(`${prefix}${deep}${lines.length === 0 ? lead : ''}${line}`.trimEnd());
   };
-  const fits = [...what].length + 2 + [...came].length <= room;
+  const fits = width(what) + 2 + width(came) <= room;
   if (fits) add(`${head(what)}${came === '' ? '' : `  ${said(came)}`}`);
   else {
     const [one = '', ...more] = broken(what, room - 2);
@@ -85,5 +84,3 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
     for (const line of broken(visible(note), room - 4)) add(`${beneath}${paint(io, 'dim', line)}`);
   return lines;
 }
-
-const width = (styled: string): number => [...stripVTControlCharacters(styled)].length;

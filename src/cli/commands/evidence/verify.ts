@@ -273,15 +273,21 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
       message,
       constraint,
     ]),
-    ...(ok && isUnderWay ? [] : audit.gaps).map(({ seq, kind, tool = '', message }) => [
-      String(seq),
-      `gap: ${kind}`,
-      tool,
-      message,
-      '',
-    ]),
+    ...gapRows(ok && isUnderWay ? [] : audit.gaps),
   ];
   if (rows.length === 0) return;
   const cells = rows.map((row) => row.map((cell) => excerpt(cell, WIDTH)));
   print(io, table(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells));
+}
+
+/** A row for each gap; equal ones that follow each other, as in an erased session, are one row. */
+function gapRows(gaps: SessionVerdict['audit']['gaps']): readonly (readonly string[])[] {
+  const rows: { from: number; row: string[] }[] = [];
+  for (const { seq, kind, tool = '', message } of gaps) {
+    const cells = [`gap: ${kind}`, tool, message, ''];
+    const last = rows.at(-1);
+    if (last?.row.slice(1).every((cell, at) => cell === cells[at])) last.row[0] = `${last.from}–${seq}`;
+    else rows.push({ from: seq, row: [String(seq), ...cells] });
+  }
+  return rows.map(({ row }) => row);
 }

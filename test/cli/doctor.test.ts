@@ -266,9 +266,11 @@ describe('the check of the evidence by doctor', () => {
 });
 
 it('doctor names a configured remote that the repository does not have, and commits without a name', async () => {
-  const here = machine({ 'hopgate.yaml': 'git: { remote: origin, branch: main }\n' });
+  const files = { 'hopgate.yaml': 'git: { remote: origin, branch: main }\n' };
+  const here = machine(files);
   commitAll(here.root);
   await here.run('trust', '--yes');
+  expect((await machine(files, { PATH: folder() }).run('check')).out).not.toContain('git remote');
   expect((await here.run('doctor')).out).toMatch(/^missing +git remote +the repository has no remote "origin"$/m);
   execFileSync('git', ['-C', here.root, 'remote', 'add', 'origin', 'https://example.com/a.git']);
   const { out } = await here.run('doctor');

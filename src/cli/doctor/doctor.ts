@@ -179,6 +179,8 @@ export async function gitRemote(root: string, io: Io, config: ProjectConfig): Pr
       { name: 'git remote', status: 'ok', found: `${pushes.remote} (branch ${[pushes.branch].flat().join(', ')})` },
       ...(commits?.author === undefined ? namelessCommits(root, io) : []),
     ];
+  // Another line names a missing git.
+  if ((await askGit(root, ['--version'], io.env['PATH'])) === null) return [];
   return [
     {
       name: 'git remote',

@@ -98,6 +98,17 @@ describe('the comments of src', () => {
     expect(long.length, long.join('\n')).toBeLessThanOrEqual(LONG_LINES);
   });
 
+  it('explain a parameter and the result once', () =>
+    expect(
+      files
+        .flatMap((file) => commentsOf(file, sourceOf(file)))
+        .filter(({ text }) => {
+          const tags = [...text.matchAll(/@(?:param \w+|returns)\b/g)].map(([tag]) => tag);
+          return new Set(tags).size < tags.length;
+        })
+        .map(({ file, line }) => `src/${file}:${line}`),
+    ).toEqual([]));
+
   it.each([
     ['/** What came of it. */', true],
     ['/** The outcome. It is told to all. */', true],

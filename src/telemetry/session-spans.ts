@@ -10,9 +10,9 @@ import {
 } from '@opentelemetry/api';
 import { fieldsOf, textOf } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
+import { withMethod } from '../base/with-method.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
-import { withMethod } from '../base/with-method.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 

@@ -151,10 +151,7 @@ const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || t
 
 type Unused = (what: Slack['what'], granted: string) => void;
 
-/**
- * @param into the edges into this peripheral that stay open, even if no session took them
- * @param into edges by which this one stays open, even if no session took them
- */
+/** @param into the edges into this peripheral that stay open, even if no session took them */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,
@@ -212,7 +209,6 @@ const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
 
 /**
  * @param isWhole true to keep also what no session used, because a way out needs calls that a smaller gate would forbid
- * @param isWhole true if it keeps what no session used, because a way out needs calls that the modes restrict
  */
 function tightenGate(
   gate: GateSpec,

@@ -22,10 +22,7 @@ export const atNaturalClose = ({ state, successes }: JudgedState): boolean => su
 
 export const wasVisited = ({ visits }: AuditState): boolean => Object.keys(visits).length > 0;
 
-/**
- * @param args the arguments of the call, for a rule about a call
- * @param args those of a call, for a rule about one
- */
+/** @param args the arguments of the call, for a rule about a call */
 export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: string, args: Fields = {}): boolean {
   const peripheral = visit?.peripheral ?? null;
   const { agent, steps, denials, mode, visits } = state;

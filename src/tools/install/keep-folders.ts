@@ -42,10 +42,7 @@ export async function keepFolders(
   return { kept, dropped };
 }
 
-/**
- * @returns the reason why the path could not be put in place; null if it could
- * @returns the reason why it is not in place; null if it is
- */
+/** @returns the reason why the path could not be put in place; null if it could */
 async function putInPlace(root: string, path: string, copy: string, old: string): Promise<string | null> {
   const segments = path.split('/');
   const place = walkBeneath(root, segments.slice(0, -1), byDescriptor);

@@ -126,7 +126,6 @@ export class ProgramFinder {
 
   /**
    * @param onlyBinaries true if a file of the repository requests the program; then no script of the operator is shown
-   * @param onlyBinaries true if a file of the repository requests it; then no script of the operator is shown
    */
   #named(name: string, onlyBinaries = false): void {
     const file = findProgram(name, this.#path.join(delimiter));

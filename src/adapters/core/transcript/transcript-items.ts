@@ -53,10 +53,7 @@ export interface ToolCallFields {
   readonly channel?: string;
 }
 
-/**
- * @param outside true if the call bypassed hopgate
- * @param outside it went past hopgate
- */
+/** @param outside true if the call bypassed hopgate */
 export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, outside = false): Item => ({
   kind: 'call',
   callId: id,

@@ -21,8 +21,7 @@ export function noticedCovers(root: string, covers: readonly LayerFile[]): reado
 
 /**
  * Maps each cover to true if a command read it, by its access time. Covers that the command wrote or moved are left
- * out. An open without a read does not count. @param upper the upper folder of the command's overlay; no link in it is
- * followed
+ * out. An open without a read does not count.
  *
  * @param upper the upper folder of the command's overlay; no link in it is followed
  */

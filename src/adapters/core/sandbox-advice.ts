@@ -23,6 +23,9 @@ const NO_COUNTERS = /perf_event_open|No permission to enable \S+ event/;
 /** Cargo found no such subcommand, or another toolchain was named. */
 const NO_CARGO_COMMAND = /error: no such command: `/;
 
+/** RubyGems could not write to a folder of the operator's gems. */
+const NO_GEM_FOLDER = /Gem::FilePermissionError/;
+
 /** A manager of system packages could not install one. */
 const NO_PACKAGES = /dpkg frontend lock|dpkg\/lock|Unable to locate package/;
 
@@ -61,6 +64,8 @@ export function sandboxAdvice(session: Session, output: string): string | null {
   if (NO_REMOTE.test(output))
     return `hopgate: commands reach no remote repository${wayToGit(session, 'push', '; branches are pushed with bash-git: ')}; ask the operator to fetch`;
   if (NO_PACKAGES.test(output)) return 'hopgate: only the operator installs packages of the system; ask them to';
+  if (NO_GEM_FOLDER.test(output))
+    return "hopgate: the operator's gems are shown read-only; install into a folder of your own, as in `gem install -i /tmp/gems`, or ask the operator to install";
   if (NO_CARGO_COMMAND.test(output))
     return 'hopgate: commands use the toolchain that rustup chooses for the repository, without +toolchain; another one is named in rust-toolchain.toml, and only the operator installs toolchains, components and subcommands';
   if (NO_COUNTERS.test(output))

@@ -18,6 +18,7 @@ test.each([
   ['perf_event_open(..., 0) failed unexpectedly with error 1 (Operation not permitted)', /no performance counters/],
   ['E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?', /only the operator/],
   ['error: no such command: `+nightly`', /rust-toolchain\.toml/],
+  ['ERROR:  While executing gem ... (Gem::FilePermissionError)', /gems are shown read-only; .*-i \/tmp\/gems/],
   ['npm error code EAI_AGAIN', /has no network/],
   [
     "error: unable to unlink old 'hopgate.yaml': Device or resource busy",

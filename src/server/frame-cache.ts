@@ -4,9 +4,9 @@ import { keptState } from '../session/state/kept-state.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/frames.ts';
 import type { Frame, ViewGraph } from '../view/state.ts';
+import type { AllEvidence } from './all-evidence.ts';
 import type { GraphCache } from './graph-cache.ts';
 import { KeptFrames, type Tail } from './kept-frames.ts';
-import type { World } from './world.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MOST = 128;
@@ -17,16 +17,16 @@ export const NEWEST = 200;
 
 /** The most recently requested frames and graphs. */
 export class FrameCache {
-  readonly #world: World;
+  readonly #allEvidence: AllEvidence;
   readonly #graphs: GraphCache;
   readonly #sessions = new Map<string, Promise<KeptFrames>>();
 
-  constructor(world: World, graphs: GraphCache) {
-    this.#world = world;
+  constructor(allEvidence: AllEvidence, graphs: GraphCache) {
+    this.#allEvidence = allEvidence;
     this.#graphs = graphs;
   }
 
-  /** The frames of a session up to this moment. @throws ApiError as `World.ownSession` */
+  /** The frames of a session up to this moment. @throws ApiError as `AllEvidence.ownSession` */
   async of(sessionId: string): Promise<KeptFrames> {
     const kept = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
     this.#sessions.delete(sessionId);
@@ -42,19 +42,19 @@ export class FrameCache {
   }
 
   async #begin(sessionId: string): Promise<KeptFrames> {
-    const { store } = await this.#world.ownSession(sessionId);
-    const pin = await this.#world.pinOf(sessionId);
+    const { store } = await this.#allEvidence.ownSession(sessionId);
+    const pin = await this.#allEvidence.pinOf(sessionId);
     return new KeptFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
   }
 
   /** The tail of a long session; null if the session is short, or no state is stored near its end. */
   async #tailOf(sessionId: string): Promise<Tail | null> {
-    const { store } = await this.#world.ownSession(sessionId);
+    const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
     if (seq < LONG) return null;
     const kept = await keptState(store, sessionId);
     if (kept === null || seq - kept.state.head.seq > LONG) return null;
-    const pin = await this.#world.pinOf(sessionId);
+    const pin = await this.#allEvidence.pinOf(sessionId);
     const tables = compileTables(pin.specs);
     let { state } = kept;
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
@@ -72,7 +72,7 @@ export class FrameCache {
 
   /** The laid out hop graph of the spec set that a session is pinned to. */
   async graph(sessionId: string): Promise<{ readonly graph: ViewGraph; readonly specs: SpecSet }> {
-    const { specs } = await this.#world.pinOf(sessionId);
+    const { specs } = await this.#allEvidence.pinOf(sessionId);
     return { graph: await this.#graphs.of(specs), specs };
   }
 }

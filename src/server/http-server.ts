@@ -124,9 +124,9 @@ export async function openHttpServer(host: SessionHost, options: HttpServerOptio
 }
 
 /** Lays out the hop graphs of the newest open sessions, so that a page need not wait for them. */
-async function layOutOpen({ world, frames, ending }: Services): Promise<void> {
+async function layOutOpen({ allEvidence, frames, ending }: Services): Promise<void> {
   await setImmediate();
-  const open = (await world.sessions()).filter(({ summary, root }) => !summary.closed && root !== null);
+  const open = (await allEvidence.sessions()).filter(({ summary, root }) => !summary.closed && root !== null);
   for (const { summary } of open.slice(0, MOST_LAID_OUT)) {
     if (ending.aborted) return;
     await frames.graph(summary.sessionId);

@@ -17,7 +17,9 @@ export const Hash = z
   .string()
   .regex(/^[0-9a-f]{64}$/)
   .describe('A sha256, as 64 hex digits.');
-export const By = z.enum(['agent', 'operator']).describe('Who asks. Only the operator may name "operator".');
+export const By = z
+  .enum(['agent', 'operator'])
+  .describe('The principal of the request. Only the operator may name "operator".');
 
 export const SessionPath = z.object({ session: NameSchema.describe('The id of the session.') });
 export const Limit = z.coerce.number().int().min(1).max(MAX_LIMIT);

@@ -7,13 +7,13 @@ import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
 import { Logins } from './access/logins.ts';
 import { nodeId, Tokens, tokenFolder, type Who } from './access/tokens.ts';
+import { AllEvidence } from './all-evidence.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';
 import { NodeMail } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
 import { Feed } from './stream/feed.ts';
-import { World } from './world.ts';
 
 /** Maximum number of event streams at once: of all clients, and of the agent of one session. */
 const MOST_STREAMS = 256;
@@ -35,7 +35,7 @@ export interface Services {
   readonly startedAt: number;
   /** Changes sessions: the daemon's host, so that hooks, MCP servers and this server share them. */
   readonly host: SessionHost;
-  readonly world: World;
+  readonly allEvidence: AllEvidence;
   readonly readers: SessionReaders;
   readonly frames: FrameCache;
   readonly feed: Feed;
@@ -62,31 +62,31 @@ export function makeServices(
 ): Services & {
   readonly close: () => Promise<void>;
 } {
-  const world = new World(parts.env);
-  const feed = new Feed(world);
+  const allEvidence = new AllEvidence(parts.env);
+  const feed = new Feed(allEvidence);
   const dialIns = new DialIns();
   const { env, agencyFolder: folder = agencyFolder(env) } = parts;
   const agency = openNode({ env, dialIns, id: nodeId(env), folder });
   let a2a: Promise<A2aHandler> | null = null;
   return {
     ...parts,
-    world,
+    allEvidence,
     feed,
     startedAt: Date.now(),
-    readers: new SessionReaders(world),
-    frames: new FrameCache(world, new GraphCache(join(tokenFolder(env), 'graphs'))),
+    readers: new SessionReaders(allEvidence),
+    frames: new FrameCache(allEvidence, new GraphCache(join(tokenFolder(env), 'graphs'))),
     tokens: new Tokens(parts.env),
     logins: new Logins(),
     agency,
     dialIns,
-    mail: new NodeMail(world),
+    mail: new NodeMail(allEvidence),
     a2a: () => (a2a ??= openA2a({ env, agency, folder, version: parts.version })),
     counters: { requests: new Map(), denials: 0, streams: 0, streamsOf: new Map() },
     async close() {
       feed.stop();
       await agency.close();
       await (await a2a)?.close();
-      await world.close();
+      await allEvidence.close();
     },
   };
 }

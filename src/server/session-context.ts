@@ -82,7 +82,7 @@ async function isRecorded(session: Session, run: string, peripheral: string): Pr
 export const addContext =
   (services: Services): AddContext =>
   async ({ 'context-from': _, ...request }, from) => {
-    const { store } = await services.world.ownSession(from.session);
+    const { store } = await services.allEvidence.ownSession(from.session);
     const count = from.entries ?? 20;
     const page = await store.query({ sessionId: from.session, limit: count });
     const entries = page.entries.map(({ entry }) => entry as Entry).reverse();

@@ -12,7 +12,7 @@ import { keptState } from '../session/state/kept-state.ts';
 import { initialState, type SessionState } from '../session/state/state.ts';
 import { viewOf } from '../session/state/view.ts';
 import { type SessionStatus, statusOf } from '../session/status.ts';
-import type { World } from './world.ts';
+import type { AllEvidence } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */
 const MOST = 200;
@@ -71,11 +71,11 @@ export class SessionReader {
 
 /** The readers of the most recently requested sessions. */
 export class SessionReaders {
-  readonly #world: World;
+  readonly #allEvidence: AllEvidence;
   readonly #readers = new Map<string, Promise<SessionReader>>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(allEvidence: AllEvidence) {
+    this.#allEvidence = allEvidence;
   }
 
   /**
@@ -84,7 +84,7 @@ export class SessionReaders {
    * @throws ApiError `unknown-session`, `erased`, `foreign-session`. FoldError if its evidence was altered
    */
   async read(sessionId: string): Promise<SessionReader> {
-    const { store } = await this.#world.ownSession(sessionId);
+    const { store } = await this.#allEvidence.ownSession(sessionId);
     const known = this.#readers.get(sessionId);
     const turn = (known ?? this.#open(sessionId)).then(async (reader) => {
       await reader.catchUp((from) => store.entries(sessionId, { from }));
@@ -101,8 +101,8 @@ export class SessionReaders {
   }
 
   async #open(sessionId: string): Promise<SessionReader> {
-    const { store } = await this.#world.ownSession(sessionId);
-    const pin = await this.#world.pinOf(sessionId);
+    const { store } = await this.#allEvidence.ownSession(sessionId);
+    const pin = await this.#allEvidence.pinOf(sessionId);
     const state = (await keptState(store, sessionId))?.state ?? null;
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
     return new SessionReader(pin, sessionId, state, new Set(served));

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { Tokens } from '../../src/server/access/tokens.ts';
+import { AllEvidence } from '../../src/server/all-evidence.ts';
 import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
 import { NodeMail } from '../../src/server/messages/node-mail.ts';
-import { World } from '../../src/server/world.ts';
 import { isDeep } from '../depth.ts';
 import { type Served, serveWorld, until } from './kit.ts';
 
@@ -18,7 +18,7 @@ async function ringOf(count: number) {
   );
   const ended = new AbortController();
   for (const [index, { served }] of machines.entries()) {
-    const world = new World(served.env);
+    const world = new AllEvidence(served.env);
     const next = machines[(index + 1) % count]!.served;
     const token = new Tokens(next.env).ofNode('last');
     const url = next.http.agencyAddress!;

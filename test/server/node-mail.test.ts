@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Tokens } from '../../src/server/access/tokens.ts';
+import { AllEvidence } from '../../src/server/all-evidence.ts';
 import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
 import { NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
 import { inward, outward } from '../../src/server/messages/node-waits.ts';
-import { World } from '../../src/server/world.ts';
 import { breakingWire } from '../agency/kit.ts';
 import { isDeep } from '../depth.ts';
 import { type Served, send, serveWorld, until } from './kit.ts';
@@ -20,7 +20,7 @@ async function reachable() {
 /** Exchanges the messages of two machines; one of them is called `desk` on the other. */
 async function exchange(laptop: Served, url: string, token: string): Promise<{ readonly stop: () => Promise<void> }> {
   const ended = new AbortController();
-  const world = new World(laptop.env);
+  const world = new AllEvidence(laptop.env);
   const done = exchangeMail({
     node: 'desk',
     url,
@@ -223,7 +223,7 @@ describe('the mail of a node', () => {
 
   it('is empty for a machine that nobody wrote to', async () => {
     const { laptop } = await twoMachines();
-    const world = new World(laptop.env);
+    const world = new AllEvidence(laptop.env);
     const mail = new NodeMail(world);
     const { after } = (await mail.collect('third', NO_MAIL))!;
     expect(await mail.collect('third', after)).toBeNull();

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { checkPost, ring } from '../../src/messages/post.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
+import type { AllEvidence } from '../../src/server/all-evidence.ts';
 import { MailSchema, type NodeMailBody } from '../../src/server/messages/mail-schema.ts';
 import { type MailPlaces, NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
-import type { World } from '../../src/server/world.ts';
 import { memoryMessages } from '../../src/stores/messages/memory.ts';
 import { depth } from '../depth.ts';
 
@@ -50,7 +50,7 @@ class Machines {
       const repositories = () => [{ key: 'r', store }];
       this.#stores.push(messages);
       this.#evidence.push(store);
-      this.#mails.push(new NodeMail({ repositories } as unknown as World));
+      this.#mails.push(new NodeMail({ repositories } as unknown as AllEvidence));
     }
     const names = ['session:a', 'session:b', 'person:operator'];
     for (let nth = 0; nth < 3 * count; nth++) {

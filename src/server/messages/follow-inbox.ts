@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../ports/message-store.ts';
+import type { RepositoryEvidence } from '../all-evidence.ts';
 import { QUIET_MS, type Sent } from '../stream/follow.ts';
 import { cursorOfPlaces, type StreamPlaces } from '../stream/follow-all.ts';
-import type { RepositoryEvidence } from '../world.ts';
 import { inboxesOf } from './post-office.ts';
 
 /** Interval between looks into the inboxes, in milliseconds. Every process can send. */

@@ -28,7 +28,7 @@ export async function keepExchanges(
       running.set(key, ended);
       const until = AbortSignal.any([signal, ended.signal]);
       const onChange = (problem: string | null): void =>
-        log(problem === null ? `messages of ${node} pass` : `messages of ${node} do not pass: ${problem}`);
+        log(problem === null ? `messages of ${node} pass` : `messages of ${node} cannot be exchanged: ${problem}`);
       void exchangeMail({ node, url, token: () => secretIn(tokenFile), mail, signal: until, onChange });
     }
     await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => {});

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkPost, describeCircle, ring } from '../../messages/post.ts';
 import type { MailPlace, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
-import type { RepositoryEvidence, World } from '../world.ts';
+import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { MOST_CIRCLE, MOST_LETTERS, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import { circleFor, circleInWords, hashOf, inward, outward, rowsOf, waitsFor } from './node-waits.ts';
 
@@ -26,12 +26,12 @@ interface Box {
  * messages end with its name, so that mail that arrives twice is stored once, and no node can use the id of another.
  */
 export class NodeMail {
-  readonly #world: World;
+  readonly #allEvidence: AllEvidence;
   /** The known nodes of a repository, each as `<key of the repository> <node>`. */
   readonly #known = new Set<string>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(allEvidence: AllEvidence) {
+    this.#allEvidence = allEvidence;
   }
 
   /** The mail for a node after these positions; null if there is none. */
@@ -94,7 +94,7 @@ export class NodeMail {
 
   async #boxes(node: string): Promise<readonly Box[]> {
     const boxes: Box[] = [];
-    for (const repository of this.#world.repositories()) {
+    for (const repository of this.#allEvidence.repositories()) {
       const { messages } = repository.store;
       if (!messages) continue;
       const known = `${repository.key} ${node}`;
@@ -136,7 +136,7 @@ export class NodeMail {
   /** The recipient that was opened last, if several match. */
   async #newest<Open extends { readonly draft: MessageDraft }>(open: readonly Open[]): Promise<Open | undefined> {
     if (open.length < 2) return open[0];
-    for (const { summary } of await this.#world.sessions()) {
+    for (const { summary } of await this.#allEvidence.sessions()) {
       const one = open.find(({ draft }) => draft.to === `session:${summary.sessionId}`);
       if (one) return one;
     }

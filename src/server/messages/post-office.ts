@@ -1,7 +1,7 @@
 import { checkPost, type Posted, type PostRefusal } from '../../messages/post.ts';
 import type { Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
+import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
-import type { RepositoryEvidence, World } from '../world.ts';
 
 export const inboxesOf = ({ store, key }: RepositoryEvidence): MessageStore => {
   if (store.messages) return store.messages;
@@ -13,10 +13,10 @@ export const sendError = ({ argument, message, remedy }: PostRefusal): ApiError 
 
 /** A message and its inboxes. @throws ApiError `unknown-message` */
 export async function findMessage(
-  world: World,
+  allEvidence: AllEvidence,
   id: string,
 ): Promise<{ readonly message: Message; readonly messages: MessageStore; readonly repository: RepositoryEvidence }> {
-  for (const repository of world.repositories()) {
+  for (const repository of allEvidence.repositories()) {
     const messages = inboxesOf(repository);
     const message = await messages.find(id);
     if (message) return { message, messages, repository };

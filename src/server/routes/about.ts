@@ -9,7 +9,7 @@ import type { Services } from '../services.ts';
 
 const health = route('GET /v1/health', {
   id: 'health',
-  summary: 'Whether the server answers, and its version.',
+  summary: 'Confirms that the server answers, with its version.',
   for: 'public',
   answer: z.object({ ok: z.literal(true), version: z.string(), startedAt: Millis }),
   run: async ({ services: { version, startedAt } }) => ({ ok: true, version, startedAt }),
@@ -24,7 +24,7 @@ const metrics = route('GET /v1/metrics', {
     new Response(metricsOf(services), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } }),
 });
 
-function metricsOf({ counters, host, world, startedAt }: Services): string {
+function metricsOf({ counters, host, allEvidence, startedAt }: Services): string {
   const requests = [...counters.requests].map(([key, count]) => {
     const [method, status] = key.split(' ');
     return `hopgate_requests_total{method="${method}",status="${status}"} ${count}`;
@@ -39,7 +39,7 @@ function metricsOf({ counters, host, world, startedAt }: Services): string {
     '# TYPE hopgate_open_sessions gauge',
     `hopgate_open_sessions ${host.held.length}`,
     '# TYPE hopgate_repositories gauge',
-    `hopgate_repositories ${world.repositories().length}`,
+    `hopgate_repositories ${allEvidence.repositories().length}`,
     '# TYPE hopgate_uptime_seconds gauge',
     `hopgate_uptime_seconds ${Math.round((Date.now() - startedAt) / 1000)}`,
     '# TYPE hopgate_resident_bytes gauge',

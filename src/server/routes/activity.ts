@@ -24,8 +24,8 @@ const list = route('GET /v1/sessions/{session}/activity', {
     after: NameSchema.optional().describe('The `next` of the previous page.'),
   }),
   answer: z.object({ events: z.array(ActivityEvent), next: z.string().nullable() }),
-  run: async ({ path: { session }, query: { limit, after }, services: { world } }) => {
-    const { store } = await world.repositoryOf(session);
+  run: async ({ path: { session }, query: { limit, after }, services: { allEvidence } }) => {
+    const { store } = await allEvidence.repositoryOf(session);
     const page = await store.query({
       sessionId: session,
       limit,
@@ -45,14 +45,14 @@ const append = route('POST /v1/sessions/{session}/activity', {
   body: FieldsSchema.describe('An activity event (`event/type`, `agent`, …) or an entry (`evidence/type`, …).'),
   status: 201,
   answer: z.object({ id: z.string(), at: Instant, ephemeral: z.boolean() }),
-  run: async ({ who, path: { session }, body, services: { world } }) => {
-    const { store } = await world.repositoryOf(session);
+  run: async ({ who, path: { session }, body, services: { allEvidence } }) => {
+    const { store } = await allEvidence.repositoryOf(session);
     const defaults = { id: `m-${timeOrderedId()}`, sessionId: session };
     const read = readForm(
       { ...(isActivity(body) && body['at'] === undefined ? { at: new Date().toISOString() } : {}), ...body },
       defaults,
     );
-    const own = (await world.rootOf(session)) !== null;
+    const own = (await allEvidence.rootOf(session)) !== null;
     const author = who.role === 'session' && own ? await agentOf(store, session) : read.author;
     const draft: EntryDraft = { ...read, author };
     if (draft.sessionId !== session)
@@ -101,8 +101,8 @@ const pars = route('GET /v1/sessions/{session}/pars', {
   for: READERS,
   path: SessionPath,
   answer: z.object({ pars: z.array(FieldsSchema) }),
-  run: async ({ path: { session }, services: { world } }) => ({
-    pars: await parsOf((await world.repositoryOf(session)).store, session),
+  run: async ({ path: { session }, services: { allEvidence } }) => ({
+    pars: await parsOf((await allEvidence.repositoryOf(session)).store, session),
   }),
 });
 
@@ -121,9 +121,9 @@ const aggregate = route('GET /v1/pars', {
     suggestions: z.array(FieldsSchema),
     patterns: z.array(FieldsSchema),
   }),
-  run: async ({ query: { root, since }, services: { world } }) => {
+  run: async ({ query: { root, since }, services: { allEvidence } }) => {
     const found: Par[] = [];
-    for (const { repository, summary } of await world.sessions(root))
+    for (const { repository, summary } of await allEvidence.sessions(root))
       if (summary.lastAt >= (since ?? '')) found.push(...(await parsOf(repository.store, summary.sessionId, since)));
     return aggregatePars(found);
   },

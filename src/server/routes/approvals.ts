@@ -25,13 +25,13 @@ const Waiting = z.object({
   rows: z.array(z.tuple([z.string(), z.string()])).describe('Title and text of each part that a yes approves.'),
   askedAt: Millis,
   expiresAt: Millis,
-  hash: Hash.describe('The sha256 of the request; a yes is valid for these bytes only.'),
+  hash: Hash.describe('The sha256 of the request; a yes is valid only for the request with this hash.'),
   answer: Given.nullable().describe('The answer that the agent has not used yet; null before there is one.'),
 });
 const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
 
-const everywhere = ({ world }: Services): readonly PendingItem[] =>
-  world
+const everywhere = ({ allEvidence }: Services): readonly PendingItem[] =>
+  allEvidence
     .repositories()
     .flatMap(({ stateDir }) => pendingItems(stateDir))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
@@ -82,23 +82,23 @@ const show = route('GET /v1/approvals/{approval}', {
     diff: z
       .object({
         lines: z.array(z.string()).describe('A diff in the form of git; masked files have no content.'),
-        changedSince: z.array(z.string()).describe('Files that are not as the session left them.'),
-        ofShipped: z.boolean().describe('True if it covers exactly the files that would be committed.'),
-        problem: z.string().nullable().describe('Why it is not whole.'),
+        changedSince: z.array(z.string()).describe('Files that were changed after the session’s last change of them.'),
+        ofShipped: z.boolean().describe('True if the diff covers exactly the files that would be committed.'),
+        problem: z.string().nullable().describe('The reason why the diff is incomplete; null if it is complete.'),
       })
       .nullable(),
-    card: ApprovalCardSchema.describe('The same in the form that a person reads first.'),
+    card: ApprovalCardSchema.describe('A summary of the request for the person who answers it.'),
   }),
   run: async ({ path, services }) => {
     const item = found(services, path.approval);
     const { request, root } = item.pending;
-    const { world } = services;
-    const pin = await world.pinOf(request.sessionId);
+    const { allEvidence } = services;
+    const pin = await allEvidence.pinOf(request.sessionId);
     const { config, specs } = pin;
     const from = Object.hasOwn(specs.peripherals, request.action.from) ? specs.peripherals[request.action.from] : null;
     const isHop = request.action.kind === 'hop';
     const diff = isHop ? await treeDiff(root, request, config.mask) : null;
-    const { store } = await world.repositoryOf(request.sessionId);
+    const { store } = await allEvidence.repositoryOf(request.sessionId);
     return {
       ...shown(item),
       view: request.view,
@@ -126,7 +126,12 @@ const answer = route('POST /v1/approvals/{approval}', {
     reason: z.string().max(2_000).optional().describe('With a no: words for the agent.'),
     grant: z
       .strictObject({
-        times: z.int().min(1).max(1000).optional().describe('So many requests, this one included.'),
+        times: z
+          .int()
+          .min(1)
+          .max(1000)
+          .optional()
+          .describe('The number of requests that it covers, including this one.'),
         minutes: z.number().min(1).max(LONGEST_GRANT).optional().describe('Default: 60.'),
         files: z
           .union([z.literal(true), z.array(z.string().min(1).max(1000)).min(1).max(1000)])

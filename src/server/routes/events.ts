@@ -36,7 +36,7 @@ type AllAsked = RouteRequest<undefined, typeof AllQuery, undefined>;
 async function openSession(asked: SessionAsked): Promise<Opened> {
   const { services, header, query } = asked;
   const { session } = asked.path;
-  const { store } = await services.world.repositoryOf(session);
+  const { store } = await services.allEvidence.repositoryOf(session);
   const last = header('last-event-id') ?? query.after ?? '-1';
   if (!/^-?\d{1,15}$/.test(last))
     throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
@@ -64,7 +64,7 @@ async function openAll(asked: AllAsked): Promise<Opened> {
   if (last !== undefined && after === null)
     throw new ApiError('invalid-request', 'Last-Event-ID is not a cursor', 'Send the id of the last event.', 'header');
   const { end, ended } = counted(asked);
-  return { end, batches: followAll({ world: services.world, feed: services.feed, after, signal: ended }) };
+  return { end, batches: followAll({ allEvidence: services.allEvidence, feed: services.feed, after, signal: ended }) };
 }
 
 const sessionEvents = route('GET /v1/sessions/{session}/events', {

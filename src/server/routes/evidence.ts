@@ -20,8 +20,8 @@ const ofSession = route('GET /v1/sessions/{session}/evidence', {
     entries: z.array(EntrySchema),
     next: z.int().nullable().describe('The `from` of the next page; null if this is the last.'),
   }),
-  run: async ({ path, query: { from, limit }, services: { world } }) => {
-    const { store } = await world.repositoryOf(path.session);
+  run: async ({ path, query: { from, limit }, services: { allEvidence } }) => {
+    const { store } = await allEvidence.repositoryOf(path.session);
     const entries: FoundEntry['entry'][] = [];
     let next: number | null = null;
     for await (const { entry } of store.entries(path.session, { from })) {
@@ -57,7 +57,7 @@ const query = route('GET /v1/evidence', {
   for: ALL,
   query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: NameSchema.optional() }),
   answer: z.object({ entries: z.array(EntrySchema), next: z.string().nullable() }),
-  run: async ({ query: asked, services: { world } }) => {
+  run: async ({ query: asked, services: { allEvidence } }) => {
     const { session, root, tag, subjectType, subjectId, ephemeral, after, ...filters } = asked;
     if ((subjectType === undefined) !== (subjectId === undefined))
       throw new ApiError(
@@ -74,7 +74,8 @@ const query = route('GET /v1/evidence', {
       ...(subjectType === undefined ? {} : { subject: { type: subjectType, id: subjectId! } }),
       ...(ephemeral === undefined ? {} : { ephemeral: ephemeral === 'true' }),
     } as EvidenceQuery;
-    const repositories = session === undefined ? world.repositoriesOf(root) : [await world.repositoryOf(session)];
+    const repositories =
+      session === undefined ? allEvidence.repositoriesOf(root) : [await allEvidence.repositoryOf(session)];
     const page = await queryAll(repositories, search, filters.limit, after);
     return { entries: page.entries.map(({ entry }) => entry), next: page.next };
   },
@@ -86,8 +87,8 @@ const entryOf = route('GET /v1/sessions/{session}/entries/{entry}', {
   for: READERS,
   path: z.object({ session: NameSchema, entry: NameSchema }),
   answer: z.object({ entry: EntrySchema, chain: z.array(EntrySchema) }),
-  run: async ({ path, services: { world } }) => {
-    const { store } = await world.repositoryOf(path.session);
+  run: async ({ path, services: { allEvidence } }) => {
+    const { store } = await allEvidence.repositoryOf(path.session);
     const chain = (await store.replyChain(path.entry)).map(({ entry }) => entry);
     // A reply chain may begin in another session, which this caller may not read.
     const own = chain.filter(({ sessionId }) => sessionId === path.session);
@@ -144,8 +145,8 @@ const thread = route('GET /v1/sessions/{session}/thread', {
   for: READERS,
   path: SessionPath,
   answer: ThreadAnswer,
-  run: async ({ path: { session }, services: { world } }) => {
-    const { store } = await world.repositoryOf(session);
+  run: async ({ path: { session }, services: { allEvidence } }) => {
+    const { store } = await allEvidence.repositoryOf(session);
     const entries = [];
     for await (const { entry } of store.entries(session)) entries.push(entry);
     const found = projectThread(entries, { type: 'session', id: session }, { now: Date.now() });
@@ -165,8 +166,8 @@ const threads = route('GET /v1/threads', {
       z.object({ session: z.string(), status: z.string(), count: z.int(), participants: z.array(z.string()) }),
     ),
   }),
-  run: async ({ query: { root, limit }, services: { world } }) => {
-    const sessions = (await world.sessions(root)).slice(0, limit);
+  run: async ({ query: { root, limit }, services: { allEvidence } }) => {
+    const sessions = (await allEvidence.sessions(root)).slice(0, limit);
     const found = await Promise.all(
       sessions.map(async ({ repository: { store }, summary: { sessionId } }) => {
         const entries = [];
@@ -187,8 +188,8 @@ const blob = route('GET /v1/sessions/{session}/blobs/{hash}', {
   for: READERS,
   path: z.object({ session: NameSchema, hash: Hash }),
   answer: { type: 'application/octet-stream', description: 'The bytes; their sha256 is the hash.' },
-  run: async ({ path: { session, hash }, services: { world } }) => {
-    const { store } = await world.repositoryOf(session);
+  run: async ({ path: { session, hash }, services: { allEvidence } }) => {
+    const { store } = await allEvidence.repositoryOf(session);
     const { entries, sessions } = await store.blobReferences(hash);
     const isNamed = async (): Promise<boolean> => {
       if (sessions.includes(session)) return true;

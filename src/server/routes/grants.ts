@@ -29,9 +29,9 @@ interface Found {
   readonly over: string | null;
 }
 
-async function grantsOf({ world, readers }: Services): Promise<readonly Found[]> {
+async function grantsOf({ allEvidence, readers }: Services): Promise<readonly Found[]> {
   const all: Found[] = [];
-  for (const { store, stateDir } of world.repositories())
+  for (const { store, stateDir } of allEvidence.repositories())
     for (const session of await sessionsWithGrants(store)) {
       const { view } = await readers.read(session);
       for (const grant of view.grants ?? []) {

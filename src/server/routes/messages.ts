@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { ring, whistle } from '../../messages/post.ts';
 import type { Message } from '../../ports/message-store.ts';
+import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
 import {
@@ -30,7 +31,6 @@ import { type HttpRoute, route } from '../route.ts';
 import { NameSchema } from '../schemas.ts';
 import { cursorOfPlaces, parseCursor, type StreamPlaces } from '../stream/follow-all.ts';
 import { counted, SSE, sse } from '../stream/sse-answer.ts';
-import type { RepositoryEvidence } from '../world.ts';
 
 const READERS = ['operator', 'auditor'] as const;
 /** The holder of the operator's token acts as a person. */
@@ -57,13 +57,13 @@ const inbox = route('GET /v1/inbox', {
     more: z.boolean().describe('True if the next page has messages.'),
     unread: z.int().describe('How many messages of these inboxes were not read.'),
   }),
-  run: async ({ query, services: { world } }) => {
+  run: async ({ query, services: { allEvidence } }) => {
     const { as, root, unread, limit } = query;
     const places = placesOf(query.after, 'query.after');
     const address = `person:${as}`;
     const found: (Message & { readonly root: string | null; readonly key: string })[] = [];
     let count = 0;
-    for (const repository of world.repositoriesOf(root)) {
+    for (const repository of allEvidence.repositoriesOf(root)) {
       const { key } = repository;
       const messages = inboxesOf(repository);
       count += (await messages.inbox(address, { unread: true })).length;
@@ -72,7 +72,7 @@ const inbox = route('GET /v1/inbox', {
         unread: unread === 'true',
         limit: limit + 1 - found.length,
       });
-      const at = page.length === 0 ? null : await rootOf(repository, world);
+      const at = page.length === 0 ? null : await rootOf(repository, allEvidence);
       found.push(...page.map((message) => ({ ...message, root: at, key })));
       if (found.length > limit) break;
     }
@@ -88,9 +88,12 @@ const inbox = route('GET /v1/inbox', {
 });
 
 /** The root of a repository, from its newest session that has one. */
-async function rootOf({ store }: RepositoryEvidence, world: Parameters<typeof findMessage>[0]): Promise<string | null> {
+async function rootOf(
+  { store }: RepositoryEvidence,
+  allEvidence: Parameters<typeof findMessage>[0],
+): Promise<string | null> {
   for (const { sessionId } of await store.sessions()) {
-    const root = await world.rootOf(sessionId);
+    const root = await allEvidence.rootOf(sessionId);
     if (root !== null) return root;
   }
   return null;
@@ -108,7 +111,7 @@ const inboxEvents = route('GET /v1/inbox/events', {
     const { end, ended } = counted(asked);
     const followed = {
       address: `person:${query.as}`,
-      repositories: () => services.world.repositoriesOf(query.root),
+      repositories: () => services.allEvidence.repositoriesOf(query.root),
       unread: query.unread === 'true',
       signal: ended,
     };
@@ -130,11 +133,11 @@ const bell = route('POST /v1/bell', {
   headers: ONCE,
   status: 201,
   answer: MessageSchema,
-  run: async ({ body, services: { world }, header }) => {
+  run: async ({ body, services: { allEvidence }, header }) => {
     const { as, root, ...post } = body;
     const from = `person:${as}`;
     const id = idFor(from, header('idempotency-key'));
-    const { messages, draft } = await draftIn(world.repositoriesOf(root), { ...post, kind: 'bell', id, from });
+    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'bell', id, from });
     await messages.addPerson(as);
     return ring(messages, draft);
   },
@@ -148,11 +151,11 @@ const whistled = route('POST /v1/whistle', {
   body: WhistleBody.extend(Sender),
   headers: ONCE,
   answer: WhistleAnswered,
-  run: async ({ body, services: { world }, header, signal }) => {
+  run: async ({ body, services: { allEvidence }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
     const from = `person:${as}`;
     const id = idFor(from, header('idempotency-key'));
-    const { messages, draft } = await draftIn(world.repositoriesOf(root), { ...post, kind: 'whistle', id, from });
+    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'whistle', id, from });
     await messages.addPerson(as);
     const result = await whistle(messages, draft, { seconds, signal });
     if (!result.ok) throw sendError(result);
@@ -167,8 +170,8 @@ const message = route('GET /v1/messages/{message}', {
   for: READERS,
   path: MessagePath,
   answer: StoredMessage,
-  run: async ({ path, services: { world } }) => {
-    const found = await findMessage(world, path.message);
+  run: async ({ path, services: { allEvidence } }) => {
+    const found = await findMessage(allEvidence, path.message);
     return withReceipts(found.messages, found.message);
   },
 });
@@ -182,8 +185,8 @@ const answer = route('POST /v1/messages/{message}/answer', {
   headers: ONCE,
   status: 201,
   answer: MessageSchema,
-  run: async ({ path, body: { as, text }, services: { world }, header }) => {
-    const { message, repository } = await findMessage(world, path.message);
+  run: async ({ path, body: { as, text }, services: { allEvidence }, header }) => {
+    const { message, repository } = await findMessage(allEvidence, path.message);
     const from = `person:${as}`;
     const id = idFor(from, header('idempotency-key'));
     const { from: to, id: ref } = message;
@@ -207,8 +210,8 @@ const read = route('POST /v1/messages/{message}/read', {
   path: MessagePath,
   body: z.strictObject({ as: PersonName }),
   answer: MessageSchema,
-  run: async ({ path, body: { as }, services: { world } }) => {
-    const { message, messages } = await findMessage(world, path.message);
+  run: async ({ path, body: { as }, services: { allEvidence } }) => {
+    const { message, messages } = await findMessage(allEvidence, path.message);
     if (message.to !== `person:${as}`) throw unknownMessage(path.message);
     await messages.mark(message.id, 'read');
     return (await messages.find(message.id))!;

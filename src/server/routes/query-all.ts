@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import type { EvidenceQuery, FoundEntry, QueryPage } from '../../evidence/query.ts';
+import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
-import type { RepositoryEvidence } from '../world.ts';
 
 /** The cursor of a search in each repository; null if it has no more results. */
 type Cursors = { readonly [key: string]: string | null };

@@ -123,7 +123,7 @@ const note = route('POST /v1/sessions/{session}/note', {
   body: z.strictObject({ text: z.string().min(1).max(4_000) }),
   answer: z.object({ ok: z.literal(true), evidence: z.array(EntrySchema) }),
   run: async ({ path, body: { text }, services }) => {
-    const { root } = await services.world.ownSession(path.session);
+    const { root } = await services.allEvidence.ownSession(path.session);
     const { view } = await services.readers.read(path.session);
     if (view.closed) throw new ApiError('forbidden', 'the session is closed', 'Nobody reads a note there any longer.');
     return writeNote(services.host, { root, session: path.session, text });

@@ -37,8 +37,8 @@ const inbox = route('GET /v1/sessions/{session}/inbox', {
     limit: PageLimit,
   }),
   answer: z.object({ messages: z.array(MessageSchema), more: z.boolean() }),
-  run: async ({ path, query: { unread, after, limit }, services: { world } }) => {
-    const messages = inboxesOf(await world.repositoryOf(path.session));
+  run: async ({ path, query: { unread, after, limit }, services: { allEvidence } }) => {
+    const messages = inboxesOf(await allEvidence.repositoryOf(path.session));
     const page = await messages.inbox(addressOf(path.session), { after, unread: unread === 'true', limit: limit + 1 });
     return { messages: page.slice(0, limit), more: page.length > limit };
   },
@@ -53,7 +53,7 @@ const inboxEvents = route('GET /v1/sessions/{session}/inbox/events', {
   answer: SSE,
   run: async (asked) => {
     const { path, query, services, header } = asked;
-    const repository = await services.world.repositoryOf(path.session);
+    const repository = await services.allEvidence.repositoryOf(path.session);
     const last = Seq.safeParse(header('last-event-id') ?? query.after);
     if (!last.success)
       throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
@@ -114,7 +114,7 @@ const bell = route('POST /v1/sessions/{session}/bell', {
   body: BellBody,
   answer: SessionSent,
   run: async ({ path, body, services, signal }) => {
-    const messages = inboxesOf(await services.world.repositoryOf(path.session));
+    const messages = inboxesOf(await services.allEvidence.repositoryOf(path.session));
     const to = body.to ?? (await senderOf(messages, body.ref)) ?? '';
     const sent = await useSession(services, path.session, 'a bell', (session) =>
       send(session, 'bell', { ...body, to }, signal),
@@ -140,7 +140,7 @@ const whistle = route('POST /v1/sessions/{session}/whistle', {
     const { id, waitedMs, evidence } = sent;
     if (sent.answer === null)
       return noAnswerYet(id, body.seconds, `/v1/sessions/${encodeURIComponent(path.session)}`, { evidence });
-    const messages = inboxesOf(await services.world.repositoryOf(path.session));
+    const messages = inboxesOf(await services.allEvidence.repositoryOf(path.session));
     return { ok: true, job: id, answer: await messages.find(sent.answer), waitedMs, evidence };
   },
 });
@@ -151,8 +151,8 @@ const message = route('GET /v1/sessions/{session}/messages/{message}', {
   for: READERS,
   path: SessionPath.extend(MessagePath.shape),
   answer: StoredMessage,
-  run: async ({ path, services: { world } }) => {
-    const messages = inboxesOf(await world.repositoryOf(path.session));
+  run: async ({ path, services: { allEvidence } }) => {
+    const messages = inboxesOf(await allEvidence.repositoryOf(path.session));
     const found = await messages.find(path.message);
     if (!found || ![found.from, found.to].includes(addressOf(path.session))) throw unknownMessage(path.message);
     return withReceipts(messages, found);

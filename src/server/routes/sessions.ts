@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isInUse } from '../../base/process-holder.ts';
+import type { PlacedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../route.ts';
 import {
@@ -16,7 +17,6 @@ import {
   Status,
 } from '../schemas.ts';
 import type { Services } from '../services.ts';
-import type { PlacedSession } from '../world.ts';
 import { useSession } from './use-session.ts';
 
 const Listed = z.object({
@@ -69,7 +69,7 @@ const list = route('GET /v1/sessions', {
   answer: z.object({ sessions: z.array(Listed), next: z.string().nullable() }),
   run: async ({ query, services }) => {
     const { root, open, limit, after } = query;
-    const all = (await services.world.sessions(root)).filter(
+    const all = (await services.allEvidence.sessions(root)).filter(
       ({ summary }) => open === undefined || summary.closed !== (open === 'true'),
     );
     const from = after === undefined ? 0 : all.findIndex(({ summary }) => summary.sessionId === after) + 1;
@@ -118,7 +118,7 @@ const open = route('POST /v1/sessions', {
 
 const status = route('GET /v1/sessions/{session}', {
   id: 'sessionStatus',
-  summary: 'Where the session is: peripheral, mode, visit, backpack, fruits, counters.',
+  summary: 'The state of the session: peripheral, mode, visit, backpack, fruits, counters.',
   for: ['operator', 'auditor', 'session'],
   path: SessionPath,
   answer: Status,
@@ -153,8 +153,8 @@ const token = route('POST /v1/sessions/{session}/token', {
   for: ['operator'],
   path: SessionPath,
   answer: z.object({ token: z.string() }),
-  run: async ({ path, services: { world, tokens } }) => {
-    await world.ownSession(path.session);
+  run: async ({ path, services: { allEvidence, tokens } }) => {
+    await allEvidence.ownSession(path.session);
     return { token: tokens.ofSession(path.session) };
   },
 });

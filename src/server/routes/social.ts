@@ -5,12 +5,12 @@ import { realRoot } from '../../project/root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { Connection, Incoming, SocialServices } from '../../social/pipeline-types.ts';
+import type { RepositoryEvidence } from '../all-evidence.ts';
 import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
 import { MessagePath, PersonName } from '../messages/schemas.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { JsonSchema, NameSchema, SessionPath } from '../schemas.ts';
 import type { Services } from '../services.ts';
-import type { RepositoryEvidence } from '../world.ts';
 import { useSession } from './use-session.ts';
 
 const Body = {
@@ -79,7 +79,7 @@ const send = route('POST /v1/send', {
   answer: Answer,
   run: async ({ body: { id, to, payload, as, root }, services }) => {
     const real = realRoot(root);
-    const repository = services.world.repositoriesOf(real)[0] ?? services.world.created(real);
+    const repository = services.allEvidence.repositoriesOf(real)[0] ?? services.allEvidence.created(real);
     return pass(
       services,
       repository,
@@ -100,7 +100,7 @@ const sendAsSession = route('POST /v1/sessions/{session}/send', {
   body: z.strictObject({ ...Body, to: NameSchema.describe('session:<id>, agent:<id> or person:<name>.') }),
   answer: Answer,
   run: async ({ path: { session }, body: { id, to, payload }, services }) => {
-    const repository = await services.world.repositoryOf(session);
+    const repository = await services.allEvidence.repositoryOf(session);
     const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
     const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
     return pass(services, repository, inboxesOf(repository), connection, incoming, {
@@ -115,12 +115,12 @@ const sendAsSession = route('POST /v1/sessions/{session}/send', {
 
 const outcome = route('GET /v1/messages/{message}/outcome', {
   id: 'messageOutcome',
-  summary: 'What became of a message that the social pipeline dispatched.',
+  summary: 'The outcome of a message that the social pipeline dispatched.',
   for: ['operator', 'auditor'],
   path: MessagePath,
   answer: Outcome,
-  run: async ({ path, services: { world } }) => {
-    const { messages, repository } = await findMessage(world, path.message);
+  run: async ({ path, services: { allEvidence } }) => {
+    const { messages, repository } = await findMessage(allEvidence, path.message);
     const found = await socialOutcome(repository.store, messages, path.message);
     if (!found) throw unknownMessage(path.message);
     return found;

@@ -6,12 +6,12 @@ const WAIT_MS = 10_000;
 
 /** Calls `work` with the session as its only writer, and counts a denial. */
 export async function useSession<Answer extends { readonly ok: boolean }>(
-  { host, world, counters }: Services,
+  { host, allEvidence, counters }: Services,
   sessionId: string,
   what: string,
   work: (session: Session) => Promise<Answer>,
 ): Promise<Answer> {
-  const { root } = await world.ownSession(sessionId);
+  const { root } = await allEvidence.ownSession(sessionId);
   const answer = await host.sessions.use(root, sessionId, what, work, WAIT_MS);
   if (!answer.ok) counters.denials++;
   return answer;

@@ -1,4 +1,4 @@
-import type { World } from '../world.ts';
+import type { AllEvidence } from '../all-evidence.ts';
 
 /** Interval between checks of the stores for new entries while somebody waits, in milliseconds. */
 const EVERY_MS = 25;
@@ -12,13 +12,13 @@ interface Waiter {
 
 /** Reports new entries of any process. It reads the stores only while somebody waits. */
 export class Feed {
-  readonly #world: World;
+  readonly #allEvidence: AllEvidence;
   readonly #waiters = new Set<Waiter>();
   readonly #last = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(allEvidence: AllEvidence) {
+    this.#allEvidence = allEvidence;
   }
 
   /**
@@ -46,7 +46,7 @@ export class Feed {
   }
 
   #begin(): void {
-    for (const { key, arrivals } of this.#world.repositories()) this.#last.set(key, arrivals.last());
+    for (const { key, arrivals } of this.#allEvidence.repositories()) this.#last.set(key, arrivals.last());
     this.#timer = setInterval(() => this.#look(), EVERY_MS);
     this.#timer.unref();
   }
@@ -54,7 +54,7 @@ export class Feed {
   #look(): void {
     if (this.#waiters.size === 0) return this.stop();
     const sessions = new Set<string>();
-    for (const { key, arrivals } of this.#world.repositories()) {
+    for (const { key, arrivals } of this.#allEvidence.repositories()) {
       const last = this.#last.get(key) ?? 0;
       const arrived = arrivals.after(last, MOST);
       this.#last.set(key, arrived.at(-1)?.nth ?? last);

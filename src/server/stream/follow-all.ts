@@ -1,4 +1,4 @@
-import type { RepositoryEvidence, World } from '../world.ts';
+import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { cloudEventOf, resyncEvent } from './cloud-event.ts';
 import type { Feed } from './feed.ts';
 import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
@@ -29,23 +29,23 @@ export function parseCursor(text: string): StreamPlaces | null {
  * sent.
  */
 export async function* followAll({
-  world,
+  allEvidence,
   feed,
   after,
   signal,
 }: {
-  readonly world: World;
+  readonly allEvidence: AllEvidence;
   readonly feed: Feed;
   readonly after: ReadonlyMap<string, number> | null;
   readonly signal: AbortSignal;
 }): AsyncGenerator<readonly Sent[]> {
   const places: StreamPlaces = new Map(
-    after ?? world.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
+    after ?? allEvidence.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
   );
   while (!signal.aborted) {
     const changed = feed.changed(null, QUIET_MS, signal);
     let isQuiet = true;
-    for (const repository of world.repositories()) {
+    for (const repository of allEvidence.repositories()) {
       const sent = await readOn(repository, places);
       if (sent.length === 0) continue;
       isQuiet = false;
@@ -54,12 +54,12 @@ export async function* followAll({
     }
     if (!isQuiet) continue;
     await changed;
-    if (!signal.aborted && isUnchanged(world, places)) yield [];
+    if (!signal.aborted && isUnchanged(allEvidence, places)) yield [];
   }
 }
 
-const isUnchanged = (world: World, places: StreamPlaces): boolean =>
-  world.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
+const isUnchanged = (allEvidence: AllEvidence, places: StreamPlaces): boolean =>
+  allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
 
 async function readOn({ key, store, arrivals }: RepositoryEvidence, places: StreamPlaces): Promise<readonly Sent[]> {
   const from = places.get(key) ?? 0;

@@ -10,7 +10,7 @@ import { plural, visible } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
 import { exchangeMail } from '../../../server/messages/exchange-mail.ts';
 import { NodeMail } from '../../../server/messages/node-mail.ts';
-import { World } from '../../../server/world.ts';
+import { AllEvidence } from '../../../server/all-evidence.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
 import { agencyOption, folderOf, openOwn, shownReply, withNode } from '../../agency/use-node.ts';
@@ -196,12 +196,12 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
   const ended = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
   const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();
-  const world = new World(io.env);
+  const allEvidence = new AllEvidence(io.env);
   const exchanged = exchangeMail({
     node: options.node ?? nodeNameOf(url),
     url,
     token: () => token,
-    mail: new NodeMail(world),
+    mail: new NodeMail(allEvidence),
     signal: ended.signal,
   });
   await dialIn({
@@ -217,7 +217,7 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
       ),
   });
   await exchanged;
-  await world.close();
+  await allEvidence.close();
   await node.close();
 }
 

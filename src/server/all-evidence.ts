@@ -32,7 +32,7 @@ const RECENT_MS = 250;
 const MOST_PINS = 50;
 
 /** The evidence of every repository of this user, which all processes of the user write. */
-export class World {
+export class AllEvidence {
   readonly #env: Env;
   readonly #home: string;
   readonly #open = new Map<string, RepositoryEvidence>();
@@ -145,7 +145,10 @@ export class World {
     );
   }
 
-  /** The pin of a session; sessions with the same pin share one value. @throws ApiError as {@link World.ownSession} */
+  /**
+   * The pin of a session; sessions with the same pin share one value.
+   * @throws ApiError as {@link AllEvidence.ownSession}
+   */
   async pinOf(sessionId: string): Promise<Pin> {
     const { store } = await this.ownSession(sessionId);
     for await (const { entry } of store.entries(sessionId)) {

@@ -1,5 +1,5 @@
 import type { ServerApi } from './server-api.ts';
-import type { Acts } from './source.ts';
+import type { OperatorActions } from './source.ts';
 
 /** How long a whistle from the page waits; a later answer comes as a message. */
 const WHISTLE_SECONDS = 300;
@@ -12,7 +12,7 @@ interface Moved {
 }
 
 /** The acts of the operator over the server's HTTP interface. `answered`: reads again what waits. */
-export function actsOver(api: ServerApi, answered: () => Promise<void>): Acts {
+export function actsOver(api: ServerApi, answered: () => Promise<void>): OperatorActions {
   const act = async (path: string, body: unknown): Promise<string | null> => {
     try {
       const { ok, denial } = await api.post<Moved>(path, body);

@@ -70,7 +70,7 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
           <FactList state={state} now={now} />
         </div>
         <div class="right">
-          <Search codes={codesOf(session)} />
+          <Search codes={[...new Set(session.store.rows.value.flatMap(({ code }) => code ?? []))]} />
           <Rows session={session} />
           <DetailPanel session={session} source={source} />
         </div>
@@ -79,10 +79,6 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
     </>
   );
 }
-
-const codesOf = ({ store }: SessionEntry): readonly string[] => [
-  ...new Set(store.rows.value.flatMap(({ code }) => code ?? [])),
-];
 
 function Search({ codes }: { readonly codes: readonly string[] }) {
   return (

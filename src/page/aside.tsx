@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { OpenNeed, ViewState, ViewWay } from '../view/state.ts';
+import type { OpenNeed, ViewState } from '../view/state.ts';
 
 /** The present time in epoch milliseconds; updated while a live session is shown. */
 export const clock = signal(Date.now());
@@ -39,7 +39,7 @@ export function Ways({ state, now }: AsideProps) {
     <section class="ways" aria-label={title}>
       <h2>{title}</h2>
       <ul>
-        {groupByTarget(ways).map(([to, several]) => (
+        {[...Map.groupBy(ways, ({ to }) => to)].map(([to, several]) => (
           <li key={to}>
             <strong>{to}</strong>
             <ul>
@@ -63,10 +63,6 @@ export function Ways({ state, now }: AsideProps) {
     </section>
   );
 }
-
-const groupByTarget = (ways: readonly ViewWay[]): readonly (readonly [string, readonly ViewWay[]])[] => [
-  ...Map.groupBy(ways, ({ to }) => to),
-];
 
 /** Shows the session's hops, reviews, tests, backpack and changed files. */
 export function FactList({ state, now }: AsideProps) {

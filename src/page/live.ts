@@ -5,7 +5,7 @@ import type { Frame, ViewGraph, ViewState } from '../view/state.ts';
 import { actsOver, pathOf } from './acts.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { Acts, Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { Letter, OperatorActions, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
 /** Maximum number of frames in one answer. */
 const PAGE = 5_000;
@@ -43,7 +43,7 @@ class Live implements Source {
   readonly grants = signal<readonly ValidGrant[]>([]);
   readonly letters = signal<readonly Letter[]>([]);
   readonly trouble = signal<string | null>(null);
-  readonly acts: Acts;
+  readonly acts: OperatorActions;
   readonly #api: ServerApi;
   readonly #loading = new Map<string, Promise<void>>();
   readonly #again = new Set<string>();

@@ -2,13 +2,19 @@ import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { visible } from '../base/text.ts';
 import type { ViewNode, ViewState } from '../view/state.ts';
-import type { Acts, SessionEntry } from './source.ts';
+import type { OperatorActions, SessionEntry } from './source.ts';
 
 /** The peripheral whose tools are listed. */
 export const picked = signal<ViewNode | null>(null);
 
 /** The tools of a peripheral. At each one the page shows whether the gate would allow a call now. */
-export function NodeTools({ session, acts }: { readonly session: SessionEntry; readonly acts: Acts | null }) {
+export function NodeTools({
+  session,
+  acts,
+}: {
+  readonly session: SessionEntry;
+  readonly acts: OperatorActions | null;
+}) {
   const node = picked.value;
   const asked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
@@ -61,7 +67,7 @@ export function OperatorActs({
   state,
 }: {
   readonly session: SessionEntry;
-  readonly acts: Acts;
+  readonly acts: OperatorActions;
   readonly state: ViewState;
 }) {
   const reason = useSignal('');

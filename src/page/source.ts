@@ -75,7 +75,7 @@ export interface SessionEntry {
 }
 
 /** The acts of the operator. Each returns null, or the reason that it was refused. */
-export interface Acts {
+export interface OperatorActions {
   answer(request: Waiting, approve: boolean, reason: string, grant?: ChosenLimits): Promise<string | null>;
   revoke(grant: string): Promise<string | null>;
   hop(session: string, to: string, exit: string | null, reason: string): Promise<string | null>;
@@ -104,7 +104,7 @@ export interface Source {
   /** null if there is no problem. */
   readonly trouble: Signal<string | null>;
   /** null if the page is read-only, as for a recording. */
-  readonly acts: Acts | null;
+  readonly acts: OperatorActions | null;
   /** Starts to load a session that the person opens. */
   open(id: string): void;
   detail(session: string, seqs: readonly number[]): Promise<readonly EntryDetail[]>;

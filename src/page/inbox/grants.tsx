@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { visible } from '../../base/text.ts';
-import type { Acts, ChosenLimits, ValidGrant } from '../source.ts';
+import type { ChosenLimits, OperatorActions, ValidGrant } from '../source.ts';
 
 /** The limits of a grant, and the button that gives it. */
 export function GrantForm({
@@ -59,7 +59,13 @@ const inLocalTime = (instant: string): string =>
   new Date(instant).toLocaleString([], { weekday: 'short', hour: '2-digit', minute: '2-digit' });
 
 /** The grants that are valid now; each can be revoked. */
-export function GrantList({ grants, acts }: { readonly grants: readonly ValidGrant[]; readonly acts: Acts }) {
+export function GrantList({
+  grants,
+  acts,
+}: {
+  readonly grants: readonly ValidGrant[];
+  readonly acts: OperatorActions;
+}) {
   const problem = useSignal<string | null>(null);
   if (grants.length === 0) return null;
   return (

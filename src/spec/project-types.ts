@@ -1,5 +1,5 @@
 /** The report format of a test command. `none`: exit status only, the count is unknown. */
-export type TestReport = 'tap' | 'none' | { readonly junit: string };
+export type TestReportFormat = 'tap' | 'none' | { readonly junit: string };
 
 /**
  * An MCP server that tools may be bound to: a program that hopgate starts, or an address. `${NAME}` in a value names a
@@ -72,7 +72,7 @@ export interface InstallCommand extends Reach {
 
 export interface TestCommand {
   readonly run: readonly string[];
-  readonly report: TestReport;
+  readonly report: TestReportFormat;
   readonly env?: CommandEnv;
   /** Overrides the tool's own limit. */
   readonly minutes?: number;

@@ -6,18 +6,12 @@ type Tools = Pick<SpecSet, 'tools'>;
 /** The value of a check that passed. */
 export const PASS = 'pass';
 
-/** The entry condition of a check: a field that a tool observes, with `pass` among its values. */
-export const checkCondition = (field: string): string => `${field}-passed`;
-
-/** True if a reported field is a check. */
-export const isCheck = (type: FruitType): boolean => typeof type !== 'string' && type.includes(PASS);
-
 interface Reported {
   /** By name: the fields that tools observe. */
   readonly observed: { readonly [field: string]: FruitType };
   /** By name: the fields of session state. No caller and no fruit sets them. */
   readonly state: { readonly [field: string]: FruitType };
-  /** By its entry condition: the field of a check. */
+  /** By its entry condition, `<field>-passed`: the field of a check, which has `pass` among its values. */
   readonly checks: { readonly [condition: string]: string };
 }
 
@@ -30,8 +24,10 @@ export function reportedFields({ tools }: Tools): Reported {
     const all = Object.values(tools);
     const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as Reported['observed'];
     const state = Object.assign({}, ...all.map((tool) => tool.state)) as Reported['state'];
-    const checks = Object.keys(observed).filter((field) => isCheck(observed[field]!));
-    reported = { observed, state, checks: Object.fromEntries(checks.map((field) => [checkCondition(field), field])) };
+    const checks = Object.keys(observed).filter(
+      (field) => typeof observed[field] !== 'string' && observed[field]!.includes(PASS),
+    );
+    reported = { observed, state, checks: Object.fromEntries(checks.map((field) => [`${field}-passed`, field])) };
     known.set(tools, reported);
   }
   return reported;

@@ -128,7 +128,7 @@ cache: [~/.cache/go-build, target, { read: ~/go/pkg/mod }]
     ['url: "ext::sh -c x"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
     ['url: "ssh://-oProxyCommand=x/y"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
     ['url: "git@-x:y"', 'git.url', expect.stringContaining('is not an https:// or ssh address')],
-    ['credential: { env: TOKEN }', 'git.credential', 'goes to one address only, and none is stated'],
+    ['credential: { env: TOKEN }', 'git.credential', 'is valid for one address only, and git.url is not set'],
     ['url: "https://h/x", credential: {}', 'git.credential', expect.stringContaining('needs exactly one of env,')],
     [
       'url: "https://h/x", credential: { env: T, file: /t }',

@@ -43,7 +43,7 @@ export function checkGit({ url, credential, ca, remote, branch }: Git, report: I
       'is only allowed with key or agent',
       'for the certificates of an https remote write git.ca',
     );
-  if (isHttps === null) report(at, 'goes to one address only, and none is stated', 'state git.url');
+  if (isHttps === null) report(at, 'is valid for one address only, and git.url is not set', 'state git.url');
   else if (isHttps !== forHttps)
     report(
       [...at, stated[0]!],

@@ -93,9 +93,10 @@ export function parseSpecSet(
     );
   for (const { file, report } of drafts.tools) checkReported(file, tools, report);
   if (drafts.conditions) checkConditions(conditions, peripherals, known, drafts.conditions.report);
+  const listed = drafts.properties?.raw['properties'];
   const properties = drafts.properties?.file
     ? resolveProperties(
-        { ...drafts.properties.file, authored: listIn(drafts.properties.raw) },
+        { ...drafts.properties.file, authored: Array.isArray(listed) ? listed : [] },
         known,
         drafts.properties.report,
       )
@@ -114,9 +115,6 @@ export function parseSpecSet(
   };
   return { ok: true, specs: { hash: hashSpecs(specs), ...specs } };
 }
-
-const listIn = ({ properties }: { readonly [key: string]: unknown }): readonly unknown[] =>
-  Array.isArray(properties) ? properties : [];
 
 /** The values that observed fruit fields may take, where the YAML lists them; read before the YAML is checked. */
 function observedValues(fruit: unknown): readonly string[] {

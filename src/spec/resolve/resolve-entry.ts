@@ -38,8 +38,3 @@ export function resolveEntry(
 export function isSourceName(name: string): boolean {
   return name.startsWith('from-') || PLAIN_SOURCES.some((kind) => kind === name);
 }
-
-/** True if an authored entry names no source; conditions alone admit nobody. */
-export function namesNoSource(entry: EntryRule): boolean {
-  return entry.sources.length === 0 && entry.conditions.length > 0;
-}

@@ -26,7 +26,14 @@ export function resolveExits(
       }
       const hop = hopTarget(name);
       if (hop !== null && !known.peripherals.has(hop)) {
-        report(path, `unknown peripheral "${hop}" in ${name}`, suggest(name, hopNames(known)));
+        report(
+          path,
+          `unknown peripheral "${hop}" in ${name}`,
+          suggest(
+            name,
+            [...known.peripherals].map((id) => `hop-${id}`),
+          ),
+        );
         return [];
       }
       return [{ name, opens: [], implies: implied(name, fruit, path, report), bound: false }];
@@ -38,10 +45,6 @@ export function resolveExits(
     implies: implied(name, fruit, ['exit', name], report),
     bound: true,
   }));
-}
-
-function hopNames(known: KnownNames): string[] {
-  return [...known.peripherals].map((id) => `hop-${id}`);
 }
 
 function opensOf(

@@ -6,7 +6,7 @@ import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
 import { INLINE_SCOPE, resolveCallGates } from './resolve-catalogue.ts';
 import { resolveContext } from './resolve-context.ts';
-import { namesNoSource, resolveEntry } from './resolve-entry.ts';
+import { resolveEntry } from './resolve-entry.ts';
 import { resolveExits } from './resolve-exits.ts';
 import { resolveFruit } from './resolve-fruit.ts';
 
@@ -24,7 +24,8 @@ export function resolvePeripheral(
     misnamed += 1;
     report(...issue);
   });
-  if (misnamed === 0 && namesNoSource(entry))
+  // Conditions alone admit nobody.
+  if (misnamed === 0 && entry.sources.length === 0 && entry.conditions.length > 0)
     report(['entry'], 'names only conditions', 'add a source, such as from-any or user-request');
   return {
     id,

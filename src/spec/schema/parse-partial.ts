@@ -79,7 +79,7 @@ function inObject(def: Definition, value: Mapping, path: Path, report: IssueRepo
   const misspelt = new Set(unknown.map((key) => nearest(key, Object.keys(shape))));
   for (const [key, schema] of Object.entries(shape)) {
     if (!Object.hasOwn(value, key) && isRequired(schema)) {
-      if (!misspelt.has(key)) report(path, `"${key}" is missing`, descriptionOf(schema));
+      if (!misspelt.has(key)) report(path, `"${key}" is missing`, schema.description ?? null);
       continue;
     }
     const good = descend(schema, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], report);
@@ -155,10 +155,6 @@ function keysInCommon(option: z.ZodType, value: unknown): number {
 
 function isRequired(schema: z.ZodType): boolean {
   return !schema.safeParse(undefined).success;
-}
-
-function descriptionOf(schema: z.ZodType): string | null {
-  return schema.description ?? null;
 }
 
 function article(kind: string): string {

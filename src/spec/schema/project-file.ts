@@ -86,11 +86,8 @@ const InstallCommands = z.array(
   z.strictObject({
     run: Argv.describe('The command as a list of words, such as [npm, ci].'),
     hosts: Hosts,
-    scripts: z
-      .boolean()
-      .optional()
-      .describe('Whether package managers may run the scripts of packages; no if left out.'),
-    approval: z.boolean().optional().describe('Whether a person must approve each run; yes if left out.'),
+    scripts: z.boolean().optional().describe('Package managers may run the scripts of packages; no if left out.'),
+    approval: z.boolean().optional().describe('A person must approve each run; yes if left out.'),
     env: EnvTable,
     secrets: Secrets,
     ssh: Ssh,
@@ -137,7 +134,7 @@ export const ProjectFile = z
         Argv,
         InstallCommands,
         z.strictObject({
-          approval: z.boolean().describe('Whether a person must approve each run of these commands.'),
+          approval: z.boolean().describe('A person must approve each run of these commands.'),
           commands: InstallCommands.describe('A list of words, or a list of { run, hosts, … }.'),
         }),
       ])

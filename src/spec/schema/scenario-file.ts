@@ -3,7 +3,7 @@ import { type Json, type Mode, PRINCIPALS, type Principal } from '../types.ts';
 import { Name } from './name-schema.ts';
 
 const Values = z.record(z.string(), z.json());
-const By = z.enum(PRINCIPALS).optional().describe('Who asks; the agent if left out.');
+const By = z.enum(PRINCIPALS).optional().describe('The principal of the request; the agent if left out.');
 
 const Expect = z
   .union([
@@ -31,7 +31,7 @@ const Step = z.union([
           summary: z.string().optional().describe('What was done.'),
           reset: z.boolean().optional().describe('The operator’s reset.'),
           reason: z.string().optional().describe('Why.'),
-          exitCriteria: z.string().optional().describe('When the new mode is to be left.'),
+          exitCriteria: z.string().optional().describe('The condition for leaving the new mode.'),
           by: By,
         }),
       ])
@@ -95,11 +95,11 @@ const Step = z.union([
 /** The authored form of `scenarios/*.yaml`: a chain as data, with modes, approvals and expected denials. */
 export const ScenarioFile = z
   .strictObject({
-    title: z.string().min(1).describe('What the scenario shows, in one sentence.'),
+    title: z.string().min(1).describe('The purpose of the scenario, in one sentence.'),
     agent: z.string().min(1).optional().describe('The agent’s id; scripted if left out.'),
     fixture: Name.optional().describe('The fixture repository to run in when no root is given.'),
     specs: z.string().min(1).optional().describe('The spec set to run under; that of the repository if left out.'),
-    steps: z.array(Step).min(1).describe('What happens, in order; each step has exactly one verb.'),
+    steps: z.array(Step).min(1).describe('The steps, in order; each has exactly one verb.'),
   })
   .describe('A scenario: a chain of steps as data.');
 export type ScenarioFile = z.output<typeof ScenarioFile>;

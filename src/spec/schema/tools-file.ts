@@ -29,7 +29,7 @@ const Upstream = z.strictObject({
     .enum(['contents', 'names'])
     .optional()
     .describe(
-      'What it does to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).',
+      'The tool’s access to a folder: contents (reaches everything inside; the default) or names (shows or creates names only).',
     ),
 });
 
@@ -49,10 +49,13 @@ export const ToolsFile = z
           parameters: z.array(Parameter).describe('In positional order.'),
           limits: z
             .strictObject({
-              seconds: z.number().positive('must be more than 0').describe('How long one call may take.'),
-              'output-bytes': z.int().positive('must be more than 0').describe('How much output is kept.'),
+              seconds: z.number().positive('must be more than 0').describe('The time limit of one call.'),
+              'output-bytes': z
+                .int()
+                .positive('must be more than 0')
+                .describe('The maximum amount of output that is kept.'),
             })
-            .describe('What one call may use.'),
+            .describe('The limits of one call.'),
           upstream: Upstream.optional().describe('The tool of an MCP server that does the work.'),
           gates: CallGates.optional().describe('Requirements of each call, in addition to its role and scope.'),
           observes: z

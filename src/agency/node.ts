@@ -177,7 +177,7 @@ export class AgencyNode {
       if (request.tools === 'off' && on.length > 0)
         throw new RunFailure(
           'tools-refused',
-          `${request.peripheral} has tools (${on.join(', ')}), and the caller lends none`,
+          `${request.peripheral} has tools (${on.join(', ')}), and the caller may not give it tools`,
           'Name an agency peripheral without tools, or let the author of the spec write within: own in the delegates.',
         );
       const prompt = promptOf(peripheral, request);

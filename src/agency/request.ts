@@ -35,7 +35,7 @@ export const RunRequest = z.strictObject({
   tools: z
     .literal('off')
     .optional()
-    .describe('Refuses the run if a tool of its peripheral is on: the caller lends none.'),
+    .describe('Refuses the run if its peripheral has tools that are on, because the caller may not give it tools.'),
   route: z
     .union([z.literal('local'), z.url({ protocol: /^https?$/ })])
     .optional()

@@ -6,7 +6,6 @@ import { guarded, tagged } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
 const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
-const BY_CLOCK: Requirement = { kind: 'principal', is: 'clock' };
 
 /**
  * Compiles the mode gate. States: one per mode. Events: `to.<mode>` for each allowed transition; from every mode
@@ -21,7 +20,7 @@ export function compileModeGate(gate: GateSpec): MachineJson {
       on[`to.${transition.to}`] = guarded(mode, transition.to, transitionRequirements(transition));
     }
     on.reset = guarded(mode, gate.reset, [BY_OPERATOR]);
-    if (gate.timeoutMinutes !== null) on.timeout = guarded(mode, gate.reset, [BY_CLOCK]);
+    if (gate.timeoutMinutes !== null) on.timeout = guarded(mode, gate.reset, [{ kind: 'principal', is: 'clock' }]);
     const effects = effectsIn(gate, mode);
     states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...tagged(effects), on };
   }

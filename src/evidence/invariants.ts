@@ -61,7 +61,7 @@ export function checkInvariants(entries: Iterable<Linked>, claims: ThreadClaims 
     count += 1;
     lastId = entry.id;
     if (claimOf.has(entry.id)) {
-      broken('entry-count', 'the entry is there twice');
+      broken('entry-count', 'the entry occurs twice');
       continue;
     }
     checkLinks(entry, before === null, claimOf, broken);

@@ -83,7 +83,7 @@ export function parseSeal(text: string): Seal {
  * True if the private half of this key made the seal and it was not altered. @throws SealError if the text is not a key
  */
 export function isSignedBy({ statement, signature }: Seal, publicKey: string): boolean {
-  return verify(null, bytesOf(statement), readPublic(publicKey), Buffer.from(signature, 'base64'));
+  return verify(null, bytesOf(statement), readKey(publicKey, createPublicKey), Buffer.from(signature, 'base64'));
 }
 
 /** Head and Merkle roots of a session that was read to its end. */
@@ -113,7 +113,6 @@ const pem = (key: KeyObject): string =>
   key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }).toString();
 
 const readPrivate = (text: string): KeyObject => readKey(text, createPrivateKey);
-const readPublic = (text: string): KeyObject => readKey(text, createPublicKey);
 
 function readKey(text: string, read: (text: string) => KeyObject): KeyObject {
   let key: KeyObject;

@@ -55,7 +55,8 @@ export interface HopPlan extends StartPlan {
   readonly approval: ApprovalGrant | null;
 }
 
-const stopPlan = (context: GateContext, stated: Fruit | undefined): Decision<StopPlan> => {
+/** Decides whether a visit may end, and with which fruit. Stopping is refused only for an invalid stated fruit. */
+export function decideStop(context: GateContext, { fruit: stated }: Pick<StopRequest, 'fruit'>): Decision<StopPlan> {
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
   const peripheral = view.visit ? specs.peripherals[view.visit.peripheral] : undefined;
@@ -66,11 +67,6 @@ const stopPlan = (context: GateContext, stated: Fruit | undefined): Decision<Sto
     peripheral: peripheral.id,
     problems: problems.map(({ field, problem }) => `${excerpt(field, 100)}: ${problem}`),
   });
-};
-
-/** Decides whether a visit may end, and with which fruit. Stopping is refused only for an invalid stated fruit. */
-export function decideStop(context: GateContext, { fruit }: StopRequest): Decision<StopPlan> {
-  return stopPlan(context, fruit);
 }
 
 /** Decides whether the session may be closed: not twice, and not in the middle of a visit. */
@@ -119,7 +115,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const target = peripheralOf(context, request.to);
   if (!target) return unknownPeripheral(context, request.to);
 
-  const stop = stopPlan(context, request.fruit);
+  const stop = decideStop(context, request);
   if (!stop.ok) return stop;
   const { fruit } = stop.plan;
 

@@ -171,7 +171,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       if (about['agency'])
         return {
           message: about['tools']
-            ? `no agent may run in ${to} from ${from}: it has tools, and ${from} lends none`
+            ? `no agent may run in ${to} from ${from}: it has tools, and ${from} may not give it any`
             : `no agent may run in ${to} from ${from}`,
           remedy: about['tools']
             ? `let the operator run it, or the author of the spec write { agency: ${to}, within: own }`

@@ -257,7 +257,7 @@ describe('the report of a broken invariant', () => {
       ['tree-validity a: it replies to x, which is not an earlier entry here'],
     ],
     [[root, node('a', { forkOf: 'x' })], {}, ['tree-validity a: it forks x, which is not an earlier entry here']],
-    [[root, root], {}, ['entry-count g: the entry is there twice']],
+    [[root, root], {}, ['entry-count g: the entry occurs twice']],
     [[{ ...root, author: ' ' }], {}, ['author-tracking g: the entry has no author']],
     [[{ ...root, at: 'soon' }], {}, ['monotonic-time g: "soon" is not a time']],
     [

@@ -28,7 +28,7 @@ export const callOursInstead = (
 
 /** The refusal of a hopgate tool that Claude Code also has itself. */
 export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
-  `hopgate: ${tool} is ${native.tool} here, so that the rules of the user's hold for it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
+  `hopgate: ${tool} is ${native.tool} here, so that the user's own rules apply to it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
 /** @param why completes "the tool …"; null if the tool is unknown */
 export const outsideText = (tool: string, why: string | null, own: ClaudeToolName): string =>

@@ -28,14 +28,15 @@ export function callResult(
     part === null && openNow === null && (through !== null || answer.text === JSON.stringify(answer.data));
   const structured = saysNoMore ? (through ? through.structuredContent : objectOr(answer.data)) : null;
   return {
-    content: openNow === null || namesAll(answer, openNow) ? content : [...content, openBlock(openNow)],
+    content:
+      openNow === null || namesAll(answer, openNow)
+        ? content
+        : [...content, textBlock(`Tools open now: ${openNow.join(', ')}.`)],
     ...(structured === null ? {} : { structuredContent: structured }),
     ...(answer.status === 'ok' ? {} : { isError: true }),
     ...(answer.status === 'refused' ? { _meta: { [DENIAL]: answer.denial } } : {}),
   };
 }
-
-const openBlock = (openNow: readonly string[]) => textBlock(`Tools open now: ${openNow.join(', ')}.`);
 
 /** True if the answer itself lists exactly these tools; controls are never listed, being always available. */
 const namesAll = ({ text }: AgentAnswer, openNow: readonly string[]): boolean => {

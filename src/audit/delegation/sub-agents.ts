@@ -62,7 +62,7 @@ export class SubAgents {
     if (delegation === undefined) return;
     const above = parent === undefined ? null : await find(parent);
     if (above === null) {
-      found.gaps.push(gap(entry, `the session that started this one is not at hand: ${parent ?? 'none'}`));
+      found.gaps.push(gap(entry, `the session that started this one is not available: ${parent ?? 'none'}`));
       return;
     }
     for await (const { entry: other } of above.entries) {
@@ -81,7 +81,7 @@ export class SubAgents {
     if (body.session === null) return;
     const child = await find(body.session);
     if (child === null) {
-      found.gaps.push(gap(entry, `the sub-agent's session ${body.session} is not at hand, or never began`));
+      found.gaps.push(gap(entry, `the sub-agent's session ${body.session} is not available, or never began`));
       return;
     }
     for await (const { entry: first } of child.entries) {

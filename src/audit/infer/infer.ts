@@ -18,7 +18,7 @@ export interface Slack {
 }
 
 /** Usage in a peripheral that a spec cannot express: the files read, the commands run, the hosts contacted. */
-export interface Seen {
+export interface RecordedUse {
   readonly visits: number;
   readonly reads: readonly string[];
   readonly writes: readonly string[];
@@ -30,7 +30,7 @@ export interface Inferred {
   /** The tightest spec set, in the terms of the given one, that admits the recorded actions. */
   readonly specs: SpecSet;
   readonly slack: readonly Slack[];
-  readonly seen: { readonly [peripheral: string]: Seen };
+  readonly seen: { readonly [peripheral: string]: RecordedUse };
 }
 
 /**
@@ -60,7 +60,7 @@ export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   const scopes = Object.fromEntries(Object.values(peripherals).map(({ id, scope }) => [id, scope.rule]));
   const gate = specs.modeGate && tightenGate(specs.modeGate, usage, { ids, isWhole: whole.size > 0 }, slack);
   const tight = { modeGate: gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
-  const seen = Object.fromEntries([...used].map((id) => [id, seenIn(usage.at(id))]));
+  const seen = Object.fromEntries([...used].map((id) => [id, recordedUse(usage.at(id))]));
   return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
 }
 
@@ -73,7 +73,7 @@ interface Kept {
   readonly whole: ReadonlySet<string>;
 }
 
-const seenIn = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): Seen => ({
+const recordedUse = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): RecordedUse => ({
   visits,
   reads: globs(reads),
   writes: globs(writes),

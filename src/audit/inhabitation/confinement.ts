@@ -17,7 +17,7 @@ export function confinement({ transcript, calls, acts, alignment }: SessionTimel
     ...alignment.uncalled.map((act) => ({
       item: null,
       seq: act.seq,
-      reason: `${nameOf(act)} is in the evidence, and the agent never called for it`,
+      reason: `${nameOf(act)} is in the evidence, but the agent made no such call`,
     })),
   ];
   const offers = new Offers();
@@ -28,7 +28,11 @@ export function confinement({ transcript, calls, acts, alignment }: SessionTimel
     const result = byId.get(item.callId)?.result;
     const went = item.outside || result?.status === 'ok' || result?.status === 'failed';
     if (went && !offers.includes(item.tool))
-      findings.push({ item: item.n, seq: null, reason: `${item.tool} was used, and had not been presented` });
+      findings.push({
+        item: item.n,
+        seq: null,
+        reason: `${item.tool} was used, but had not been offered to the agent`,
+      });
   }
   return judged('P-3', findings);
 }

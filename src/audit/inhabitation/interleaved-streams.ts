@@ -38,7 +38,8 @@ export function interleavedStreams({ transcript }: SessionTimeline): Inhabitatio
     const source = SOURCE[item.kind];
     if (source !== undefined && item.source !== source)
       say(`${item.kind} came from ${item.source}, not from ${source}`);
-    if (item.kind === 'heard' && item.source === 'agent') say("the agent's own words were given to it as another's");
+    if (item.kind === 'heard' && item.source === 'agent')
+      say("the agent's own words came back to it as the words of another");
     if (item.kind === 'call') {
       if (open.has(item.callId)) say(`call ${item.callId} was made twice`);
       open.add(item.callId);

@@ -29,7 +29,7 @@ export function openState(state: AuditState, tool: string, args: Json = {}): Aud
   if (!visit?.spec) return state;
   const { specs, config } = pinned;
   const { gates: _, ...free } = own(specs.tools, tool) ?? {};
-  const spec = { ...visit.spec, tools: Object.keys(specs.tools), calls: {}, limits: NO_LIMITS };
+  const spec = { ...visit.spec, tools: Object.keys(specs.tools), calls: {}, limits: { steps: null, minutes: null } };
   const install = config.install?.map((one) => ({ ...one, approval: false }));
   return {
     ...state,
@@ -45,8 +45,6 @@ export function openState(state: AuditState, tool: string, args: Json = {}): Aud
     },
   };
 }
-
-const NO_LIMITS = { steps: null, minutes: null } as const;
 
 function openScope(tool: string, { command }: ScopeRule): ScopeRule {
   const useful = own(COMMAND_TOOLS, tool)?.worksIn ?? ['contained'];

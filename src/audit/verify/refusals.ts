@@ -25,7 +25,10 @@ export function wrongRefusal(state: AuditState, body: DenialBody, at: number): r
   if (!PROBLEM_CODES.some((one) => one === code) || state.hasParent || isUnserved(body)) return null;
   const request = requestIn(asked);
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
-  const judged = isObserving(state) && enforced !== false && request.kind === 'step' ? openTo(state, request) : state;
+  const judged =
+    isObserving(state) && enforced !== false && request.kind === 'step'
+      ? openState(state, request.tool, request.args)
+      : state;
   // The decision was made before the entry was written, so a deadline may have passed in between.
   const found = [state.lastAt, at].flatMap((now) => problems(judged, request, now)).map((each) => each.code);
   if (found.some((each) => each === code)) return null;
@@ -34,9 +37,6 @@ export function wrongRefusal(state: AuditState, body: DenialBody, at: number): r
 }
 
 const isUnserved = ({ code, about }: DenialBody): boolean => code === 'unknown-tool' && about['unserved'] === true;
-
-const openTo = (state: AuditState, { tool, args }: Extract<AuditRequest, { kind: 'step' }>): AuditState =>
-  openState(state, tool, args);
 
 /** A recorded request; null if its kind is unknown or a part of it is stored as a blob. */
 function requestIn(asked: Fields): AuditRequest | null {

@@ -1,9 +1,9 @@
-import type { TestReport } from '../../spec/types.ts';
+import type { TestReportFormat } from '../../spec/types.ts';
 
 /** A command that seems to test a repository, and the reason to think so. */
 export interface FoundTest {
   readonly run: readonly string[];
-  readonly report: TestReport;
+  readonly report: TestReportFormat;
   readonly because: string;
 }
 

@@ -37,9 +37,6 @@ const OPTIONS = {
   'elk.padding': '[top=0,left=0,bottom=0,right=0]',
 };
 
-/** Places a label on its arrow. */
-const INLINE = { 'elk.edgeLabels.inline': 'true' };
-
 /** Lays out boxes and labelled arrows by ELK's layered algorithm. Deterministic. Imports the library on demand. */
 export async function layOut(
   nodes: readonly ({ readonly id: string } & Size)[],
@@ -54,7 +51,10 @@ export async function layOut(
       id: `e:${index}`,
       sources: [`n:${from}`],
       targets: [`n:${to}`],
-      labels: label.height === 0 ? [] : [{ id: `l:${index}`, text: 'x', ...label, layoutOptions: INLINE }],
+      labels:
+        label.height === 0
+          ? []
+          : [{ id: `l:${index}`, text: 'x', ...label, layoutOptions: { 'elk.edgeLabels.inline': 'true' } }],
     })),
   };
   const { width = 0, height = 0, children = [], edges: laid = [] } = await new elk.default().layout(graph);

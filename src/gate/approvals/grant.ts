@@ -109,7 +109,7 @@ export function grantProblem(
   if (files === undefined) return null;
   if (session.blind) return 'a change was not observed, so its files are not known';
   const outside = outsideOf(filesOf(subject.view, session.changes), files);
-  return outside === null ? null : `the changes leave its files: ${outside}`;
+  return outside === null ? null : `a file outside of its files has changed: ${outside}`;
 }
 
 /** The grant that covers a request; null if none does. */

@@ -1,4 +1,4 @@
-import type { Request } from '../../gate/request.ts';
+import type { ModeRequest, Request } from '../../gate/request.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { asJson, asPrincipal, asText } from '../as-json.ts';
 import { type HopOptions, readHop, type ShortHop } from '../short-hop.ts';
@@ -9,14 +9,8 @@ export interface StepCall {
   readonly args?: unknown;
 }
 
-export interface ModeOptions {
-  readonly to: Mode;
-  readonly summary?: string;
-  readonly reset?: boolean;
-  readonly reason?: string;
-  readonly exitCriteria?: string;
-  readonly by?: Principal;
-}
+/** A change of mode as a caller requests it; by default the agent. */
+export type ModeOptions = Omit<ModeRequest, 'kind' | 'by' | 'approval'> & { readonly by?: Principal };
 
 /**
  * Builds the gate's request for a hop; everything that the caller passed is converted to plain JSON. `fields`: the

@@ -146,7 +146,7 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
         const changed = changedPaths(body.effects);
         endGrants(draft, ({ files }) => {
           const outside = files && outsideOf(changed, files);
-          return outside && `the changes left its files: ${outside}`;
+          return outside && `a file outside of its files was changed: ${outside}`;
         });
       }
       countReported(specs, draft, body);

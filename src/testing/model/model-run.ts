@@ -171,7 +171,7 @@ export class ModelRun {
         throw error;
       },
     );
-    this.#trace.push(`${move.name} (killed ${death} it was on record)`);
+    this.#trace.push(`${move.name} (killed ${death} it was recorded)`);
     await this.resume();
     if (answered) this.#fail(move, 'the writer dies', 'it answered');
     if (death === 'before' && this.#seq !== head) this.#fail(move, 'no new entry', `${this.#seq - head} entries`);

@@ -87,7 +87,7 @@ const hopTo = (
 function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
-    named('step with no such tool', { kind: 'step', tool: 'no-such-tool', args: {} }),
+    named('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
     ...['no-such-peripheral', ...INHERITED].flatMap((nowhere) => [
       named(`hop to ${nowhere}`, hopTo(spec, nowhere)),
       named(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),

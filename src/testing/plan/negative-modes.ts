@@ -23,8 +23,8 @@ export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly 
   });
   const away = gate.transitions.find(({ from }) => from === mode);
   return [
-    named('mode of no such name', to('panic')),
-    named('reset to no such mode', to('panic', { reset: true, by: 'operator' })),
+    named('a mode that does not exist', to('panic')),
+    named('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
     ...modesOf(gate)
       .filter((target) => target === mode || !gate.transitions.some((one) => one.from === mode && one.to === target))
       .map((target) => named(`mode ${mode} → ${target}`, to(target))),
@@ -35,7 +35,9 @@ export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly 
         named(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
         named(`mode ${target} by the clock`, to(target, { by: 'clock' })),
       ]),
-    ...(mode === gate.reset ? [named('reset where it leads', to(gate.reset, { reset: true, by: 'operator' }))] : []),
+    ...(mode === gate.reset
+      ? [named('a reset in the mode that it leads to', to(gate.reset, { reset: true, by: 'operator' }))]
+      : []),
     ...(away?.summary ? [named(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
     ...(away?.approval ? [named(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
   ];

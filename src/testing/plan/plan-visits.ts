@@ -56,7 +56,7 @@ export function visitCases(
 
 function ends(stop: Move): VisitCase[] {
   return [
-    { name: 'stop, and what one may do then', moves: [stop], provoke: 'end' },
+    { name: 'stop, and what is possible afterwards', moves: [stop], provoke: 'end' },
     { name: 'stop, close, and nothing after', moves: [stop, CLOSE], provoke: 'end' },
   ];
 }
@@ -69,12 +69,12 @@ function identity({ moves }: Route<AuditState, Move>): VisitCase[] {
   const asked: AuditRequest = { ...start, context };
   return [
     {
-      name: 'stop, and a start by other names',
+      name: 'stop, and a start with another identity',
       moves: [],
       tries: [
         { name: 'stop', asked: { kind: 'stop', fruit: {} } },
-        { name: 'start by other names', asked },
-        { name: 'start by other names (operator)', asked: { ...asked, by: 'operator' } },
+        { name: 'start with another identity', asked },
+        { name: 'start with another identity (operator)', asked: { ...asked, by: 'operator' } },
       ],
     },
   ];

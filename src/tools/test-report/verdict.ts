@@ -1,4 +1,4 @@
-import type { TestReport } from '../../spec/types.ts';
+import type { TestReportFormat } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { parseJunit } from './junit.ts';
 import type { ReportProblem, TestRunReport } from './report.ts';
@@ -35,7 +35,7 @@ const LEFT_OUT =
  * @param changed tested files that the run changed
  */
 export function judgeRun(
-  format: TestReport,
+  format: TestReportFormat,
   result: CommandResult,
   junit: string | null,
   changed: readonly string[],
@@ -83,7 +83,7 @@ export function judgeRun(
 }
 
 function readReport(
-  format: TestReport,
+  format: TestReportFormat,
   result: CommandResult,
   junit: string | null,
 ): TestRunReport | ReportProblem | null {

@@ -186,7 +186,14 @@ function read(
   const finish = (truncated: boolean) => {
     const bytes = Buffer.concat(chunks);
     if (declared === null && !looksLikeText(bytes)) notText('of no declared type and binary');
-    else settle({ kind: 'body', status, type: declared ?? guessType(bytes), bytes, truncated });
+    else
+      settle({
+        kind: 'body',
+        status,
+        type: declared ?? (looksLikeHtml(bytes) ? 'text/html' : 'text/plain'),
+        bytes,
+        truncated,
+      });
   };
   const fail = (error: Error) => {
     hangUp();
@@ -207,8 +214,6 @@ function read(
     }
   });
 }
-
-const guessType = (bytes: Buffer) => (looksLikeHtml(bytes) ? 'text/html' : 'text/plain');
 
 /** A dual-stack socket reports an IPv4 peer in its mapped form. */
 function sameAddress(wanted: string, actual: string): boolean {

@@ -239,14 +239,14 @@ describe('the audit of a sub-agent', () => {
     expect(found.join('; ')).toContain('delegation: a sub-agent was started in control');
   });
 
-  it('leaves a gap if the other session is not at hand', async () => {
+  it('leaves a gap if the other session is not available', async () => {
     const { sessionId } = await world.record('a1');
     const entry = (await world.session(async (session) => session.evidence(), 'a1'))[0]!;
     const audit = new SubAgents(await world.session(async ({ specs, config }) => ({ specs, config }), 'a1'));
     audit.add(entry);
     const { violations, gaps } = await audit.judge(async () => null);
     expect(violations).toEqual([]);
-    expect(gaps.map(({ message }) => message).join()).toContain('is not at hand');
+    expect(gaps.map(({ message }) => message).join()).toContain('is not available');
     expect(sessionId).toBe(entry.sessionId);
   });
 });

@@ -15,7 +15,9 @@ const MOST = 100;
  */
 export function noticedCovers(root: string, covers: readonly LayerFile[]): readonly string[] {
   const paths = covers.flatMap(({ path, text }) => (text.length === 0 && !isOfGit(path) ? [path] : []));
-  const [own, others] = [false, true].map((is) => paths.filter((path) => isOfPackage(path) === is));
+  const [own, others] = [false, true].map((is) =>
+    paths.filter((path) => path.split('/').includes('node_modules') === is),
+  );
   return [...own!, ...others!].slice(0, MOST).filter((path) => keepsMode(dirname(join(root, path))));
 }
 
@@ -46,7 +48,6 @@ export function readCovers(
 
 const lookAt = (path: string) => lstatSync(path, { throwIfNoEntry: false });
 const isOfGit = (path: string): boolean => path.split('/').includes('.git');
-const isOfPackage = (path: string): boolean => path.split('/').includes('node_modules');
 
 /** False if the layer shows the folder with another mode, because its copy would then look like a change. */
 const keepsMode = (folder: string): boolean => process.getuid!() === 0 || (lstatSync(folder).mode & 0o700) === 0o700;

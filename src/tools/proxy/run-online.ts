@@ -47,7 +47,7 @@ export async function runOnline(
         ...(proxy ? { onConnection: proxy.accept } : {}),
       }),
     );
-    const { connects, fields } = described(proxy, filled, key);
+    const { connects, fields } = described(proxy, filled, key, result.exit);
     return { result, connects, fields: { ...missingSettings(command, layout, result, filled, proxy, key), ...fields } };
   } finally {
     proxy?.close();
@@ -55,10 +55,16 @@ export async function runOnline(
 }
 
 /** Reports the hosts that a command tried to reach: connections as effects, refusals as fields of the result. */
-function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key: string): Omit<OnlineRun, 'result'> {
+function described(
+  proxy: FilteringProxy | null,
+  { cleanPlace }: FilledEnv,
+  key: string,
+  exit: number | null,
+): Omit<OnlineRun, 'result'> {
   const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, place: cleanPlace(each.place) }));
   const isReached = (each: Tried) => each.why === null;
   const refused = tried.filter((each) => !isReached(each));
+  const names = namesOf(refused.map(({ place }) => place));
   return {
     connects: tried.filter(isReached).map(({ place }) => ({ path: place, op: 'connect' })),
     fields:
@@ -66,7 +72,11 @@ function described(proxy: FilteringProxy | null, { cleanPlace }: FilledEnv, key:
         ? {}
         : {
             refusedHosts: refused.map(({ place, tries, why }) => ({ place, tries, why })),
-            remedy: `It reaches only its hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml what it needs of ${namesOf(refused.map(({ place }) => place))}; a host that is not public, by its address as well.`,
+            // Package managers also ask for their own newest version.
+            remedy:
+              exit === 0
+                ? `It succeeded without ${names}, which ${key}.hosts in hopgate.yaml does not list.`
+                : `It reaches only its hosts. Ask the operator to list under ${key}.hosts in hopgate.yaml what it needs of ${names}; a host that is not public, by its address as well.`,
           },
   };
 }

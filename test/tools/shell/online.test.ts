@@ -75,8 +75,12 @@ test('a request for another host is refused and listed with its remedy', async (
   expect(result.stdout).toBe('403');
   expect(result.exit).not.toBe(0);
   expect(result.refusedHosts).toEqual([{ place: `127.0.0.1:${other}`, tries: 2, why: 'it is not a listed host' }]);
-  expect(result.remedy).toContain('deploy.ship.hosts');
+  expect(result.remedy).toContain('Ask the operator to list under deploy.ship.hosts');
   expect(effects).toEqual([]);
+  const { result: good } = await deploy(`${line}; true`, { hosts: [`127.0.0.1:${listed}`] });
+  expect(good.remedy).toBe(
+    `It succeeded without 127.0.0.1:${other}, which deploy.ship.hosts in hopgate.yaml does not list.`,
+  );
 });
 
 /**

@@ -72,12 +72,13 @@ export function describeValue(value: Json): string {
     value['masked'] ??
     (value['refusedHosts'] || (exit !== undefined && exit !== 0) ? value['remedy'] : undefined);
   if (typeof verdict === 'string') {
+    const why = verdict !== 'pass' && hint !== undefined ? `; ${shortValue(hint, 240)}` : '';
     if (Array.isArray(value['runs']))
-      return `verdict ${verdict}: ${shortValue(value['runs'].map(eachRun).join('; '), 140)}`;
+      return `verdict ${verdict}: ${shortValue(value['runs'].map(eachRun).join('; '), 140)}${why}`;
     const fewer = fewerTestsIn(value);
     const drop = fewer === null ? '' : `, ${fewer}`;
     const problem = value['reportProblem'] ? `: ${shortValue(value['reportProblem'], 140)}` : '';
-    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${shortValue(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}${verdict !== 'pass' && hint !== undefined ? `; ${shortValue(hint, 240)}` : ''}`;
+    return `verdict ${verdict}${report ? `${timedOut || flooded ? `, ${ended}` : ''}, ${shortValue(summaryOf(report), 140)}` : `, ${ended}, no report`}${drop}${problem}${why}`;
   }
   if (committed !== undefined) return committed ? `committed ${shortValue(sha, 12)}` : 'nothing was committed';
   if (pushed !== undefined) return pushed ? `pushed ${shortValue(sha, 12)}` : 'nothing was pushed';

@@ -16,6 +16,10 @@ it.each([
     { verdict: 'fail', exit: 6, noNetwork: 'There is no network here.' },
     'verdict fail, exit 6, no report; There is no network here.',
   ],
+  [
+    { verdict: 'fail', exit: 1, runs: [{ command: ['make', 'test'], verdict: 'fail' }], masked: 'Empty here: .env.' },
+    'verdict fail: make test fail; Empty here: .env.',
+  ],
   [{ verdict: 'pass', exit: 0, noNetwork: 'There is no network here.' }, 'verdict pass, exit 0, no report'],
   [{ path: 'src/a.ts', text: 'one\ntwo' }, 'src/a.ts: 2 lines'],
   [{ entries: { blob: 'c5930a82', bytes: 33467 }, next: null, total: 52 }, 'entries: 33467 bytes, kept as c5930a82'],

@@ -70,8 +70,8 @@ export class ConversationFiles {
     const records = this.#named('conversation-').flatMap(
       (name) => readRecord<StoredConversation>(join(this.#folder, name)) ?? [],
     );
-    const last = ({ events }: StoredConversation): string => events.at(-1)?.at ?? '';
-    return records.sort((a, b) => last(b).localeCompare(last(a)));
+    const last = ({ events }: StoredConversation): number => Date.parse(events.at(-1)?.at ?? '') || 0;
+    return records.sort((a, b) => last(b) - last(a));
   }
 
   owner(sessionId: string): SessionOwner | null {

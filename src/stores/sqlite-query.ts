@@ -154,11 +154,20 @@ export function readEphemeral(row: { readonly [column: string]: unknown }): Foun
 const PAGE_ENTRIES = 256;
 const PAGE_CHARACTERS = 1 << 20;
 
-/** Reads a whole page at once, so that no cursor stays open while the caller works. Large bodies shorten the page. */
-export function pageFrom(sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>, sessionId: string, from: number) {
+/**
+ * Reads a whole page at once, so that no cursor stays open while the caller works. Large bodies shorten the page.
+ *
+ * @param most the most entries of the page, up to a limit
+ */
+export function pageFrom(
+  sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>,
+  sessionId: string,
+  from: number,
+  most: number,
+) {
   const page = [];
   let characters = 0;
-  for (const row of sql.page.iterate(sessionId, from, PAGE_ENTRIES)) {
+  for (const row of sql.page.iterate(sessionId, from, Math.min(most, PAGE_ENTRIES))) {
     page.push(row);
     characters += String(row['head']).length + String(row['body'] ?? '').length;
     if (characters >= PAGE_CHARACTERS) break;

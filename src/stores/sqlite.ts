@@ -271,8 +271,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     head: async (sessionId) => reading(() => view.headOf(sessionId)),
 
     async *entries(sessionId, { from = 0 } = {}) {
-      for (let next = from; ; ) {
-        const page = reading(() => pageFrom(sql, sessionId, next));
+      // The first pages are small, because many callers need only the first entry.
+      for (let [next, most] = [from, 1]; ; most *= 16) {
+        const page = reading(() => pageFrom(sql, sessionId, next, most));
         for (const row of page) yield read(row);
         if (page.length === 0) return;
         next = Number(page.at(-1)!['seq']) + 1;

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, posix, relative, resolve } from 'node:path';
 import { realpathIfAny } from '../base/files.ts';
-import { compileGlob } from '../base/glob.ts';
+import { compileAlternatives } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
@@ -9,15 +9,12 @@ import { isMasked } from '../gate/scope/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
-const globs = INSTRUCTION_FILES.map((pattern) => compileGlob(`**/${pattern.toLowerCase()}`));
+const instructs = compileAlternatives(INSTRUCTION_FILES.map((pattern) => `**/${pattern.toLowerCase()}`));
 
 type Place = Pick<Grant, 'root' | 'config'>;
 
 /** True if client programs of agents read the file (root-relative path) as instructions. */
-export const isInstructionFile = (path: string): boolean => {
-  const names = path.toLowerCase().split('/');
-  return globs.some((matches) => matches(names));
-};
+export const isInstructionFile = (path: string): boolean => instructs(path.toLowerCase().split('/'));
 
 /** Larger files, except instructions, are assumed not to be imported as text. */
 const MAX_IMPORTED = 4 << 20;

@@ -1,5 +1,4 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { textOf } from '../../base/json.ts';
 import { repositoryOf } from '../../project/root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
@@ -127,7 +126,7 @@ async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
   const isOver = event.name !== 'UserPromptSubmit';
   let ended = endedCalls(file);
   for (let waited = 0; isOver && waited < WRITTEN_IN && !wanted.every((id) => ended.has(id)); waited += LOOK_EACH) {
-    await sleep(LOOK_EACH);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EACH));
     ended = endedCalls(file);
   }
   let { record } = at;

@@ -105,9 +105,9 @@ export class NativeSteps {
 
   /** Admits a call that only observes while an acting call runs, without interrupting it. Null for other calls. */
   async #admitLook(request: Extract<Request, { kind: 'step' }>): Promise<AdmitResult | null> {
-    const { pending } = this.#calls.writer.state.facts;
+    if (!this.#calls.writer.state.facts.pending) return null;
     const decision = decide(this.#calls.context(), request);
-    if (!pending || !decision.ok || hasIntent(decision.plan.tool)) return null;
+    if (!decision.ok || hasIntent(decision.plan.tool)) return null;
     const seen = await this.#nativeWatch(decision.plan.tool.id).before(this.#calls.toolCall(decision.plan));
     return 'refused' in seen
       ? null

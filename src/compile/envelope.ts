@@ -1,21 +1,27 @@
-import type { PeripheralSpec, ScopeRule, SpecSet, ToolEffect } from '../spec/types.ts';
+import { callGates } from '../spec/calls.ts';
+import type { PeripheralSpec, ScopeRule, SpecSet, ToolEffect, ToolGate } from '../spec/types.ts';
 
 /** The envelope of a peripheral, as the `meta` of its states and of its lifecycle. */
 export type EnvelopeMeta = {
   readonly purpose: string;
   /** The effect of each tool that the peripheral grants. */
   readonly tools: { readonly [tool: string]: ToolEffect };
+  /** By tool: what each of its calls needs in addition, such as an approval. Absent if there is nothing. */
+  readonly calls?: { readonly [tool: string]: readonly ToolGate[] };
   readonly scope: ScopeRule & { readonly name: string };
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
 };
 
-export function envelopeOf(
-  { tools }: Pick<SpecSet, 'tools'>,
-  { purpose, tools: granted, scope, limits }: PeripheralSpec,
-): EnvelopeMeta {
+export function envelopeOf({ tools }: Pick<SpecSet, 'tools'>, peripheral: PeripheralSpec): EnvelopeMeta {
+  const { purpose, scope, limits } = peripheral;
+  const granted = peripheral.tools.flatMap((id) => tools[id] ?? []);
+  const calls = granted
+    .map((tool) => [tool.id, callGates(tool, peripheral)] as const)
+    .filter(([, { length }]) => length > 0);
   return {
     purpose,
-    tools: Object.fromEntries(granted.flatMap((id) => (tools[id] ? [[id, tools[id].effect]] : []))),
+    tools: Object.fromEntries(granted.map(({ id, effect }) => [id, effect])),
+    ...(calls.length > 0 ? { calls: Object.fromEntries(calls) } : {}),
     scope: { name: scope.name, ...scope.rule },
     limits,
   };

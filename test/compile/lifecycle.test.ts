@@ -66,3 +66,15 @@ it('a lifecycle contains the envelope: the tools as tags of the active state, th
     limits: { steps: null, minutes: null },
   });
 });
+
+it('the meta of a lifecycle names what the calls of a tool need: the gates of the tool, then those of the peripheral', () => {
+  const [positive, approved] = [
+    { kind: 'when', cel: 'args.path != ""' },
+    { kind: 'approval', by: 'operator' },
+  ] as const;
+  const { tools, edges } = fixtureSpecs;
+  const gated = { edges, tools: { ...tools, write: { ...tools['write']!, gates: [positive] } } };
+  const { meta } = compileLifecycle(gated, { ...peripherals['edit']!, calls: { write: [approved] } });
+  expect(meta).toMatchObject({ calls: { write: [positive, approved] } });
+  expect(lifecycle('edit').root.meta).not.toHaveProperty('calls');
+});

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { SpecError } from '../../src/spec/check/issues.ts';
+import { SpecError, type SpecIssue } from '../../src/spec/check/issues.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
@@ -61,15 +61,36 @@ it('a folder instead of a file is reported as an issue', async () => {
     mkdirSync(join(folder, 'gate.yaml'));
     mkdirSync(join(folder, 'peripherals'));
     writeFileSync(join(folder, 'peripherals', 'a.yml'), 'id: a');
+    writeFileSync(join(folder, 'peripherals', 'b.edn'), '{:id :b}');
+    mkdirSync(join(folder, 'peripherals', 'more'));
+    mkdirSync(join(folder, 'peripherals', 'notes'));
+    writeFileSync(join(folder, 'peripherals', 'more', 'c.yaml'), 'id: c');
+    writeFileSync(join(folder, 'peripherals', 'notes', 'c.md'), 'c');
     const error = await loadSpecs(folder).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SpecError);
     expect((error as SpecError).issues.map(({ message }) => message)).toEqual([
       'ends in .yml',
+      'ends in .edn',
+      'is a folder, so nothing in it is read',
       expect.stringContaining('cannot be read'),
     ]);
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+it.each([
+  ['of 300 lists, which the parser reads', 300],
+  ['of 5,000 lists, which overflow its stack', 5000],
+])('a nesting %s is reported in words', (_, levels) => {
+  const text = `title: x\nsteps: ${'['.repeat(levels)}${']'.repeat(levels)}\n`;
+  const { issues } = parseScenario({ file: 's.yaml', text }) as { readonly issues: readonly SpecIssue[] };
+  expect(issues.map(({ message }) => message)).toEqual(['nested deeper than 200 levels']);
+});
+
+it('an alias inside of its own anchor does not run for ever', () => {
+  const parsed = parseScenario({ file: 's.yaml', text: 'title: x\nsteps: &a [*a, *a, *a]\n' });
+  expect(parsed.ok).toBe(false);
 });
 
 it('a YAML file with a syntax error is reported with its first error only', () => {

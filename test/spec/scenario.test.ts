@@ -75,4 +75,6 @@ it('a scenario names modes of its spec set', () => {
   expect(issues).toMatchObject([
     { message: expect.stringContaining('exceute'), suggestion: 'did you mean "execute"?' },
   ]);
+  const without = parsed.ok ? checkScenario('s.yaml', parsed.scenario, { ...fixtureSpecs, modeGate: null }) : [];
+  expect(without).toMatchObject([{ message: 'there is no mode "exceute"', suggestion: 'there are none' }]);
 });

@@ -29,7 +29,7 @@ export function checkScenario(file: string, { specs: other, steps }: Scenario, s
         return lost.length > 0 || action.exit === undefined ? lost : among(`exit to ${action.to}`, action.exit, exits);
       }
       case 'mode':
-        return specs.modeGate ? among('mode', action.to, Object.keys(specs.modeGate.effects)) : [];
+        return among('mode', action.to, Object.keys(specs.modeGate?.effects ?? {}));
       default:
         return [];
     }

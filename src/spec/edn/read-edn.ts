@@ -1,4 +1,5 @@
 import { parseEDNString } from 'edn-data';
+import { MAX_NESTING } from '../policy/limits.ts';
 import { type EdnNode, type EdnProblem, identityOf } from './edn-node.ts';
 import { type EdnToken, tokenizeEdn } from './tokenize-edn.ts';
 
@@ -6,7 +7,6 @@ const CLOSES: { readonly [open: string]: string } = { '{': '}', '#{': '}', '[': 
 const NUMBER = /^[-+]?(?:0|[1-9][0-9]*)(?:N|M|(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?M?)$/;
 const SYMBOL = /^(?:\/|[A-Za-z.*+!\-_?$%&=<>][\w.*+!\-?$%&=<>:#']*(?:\/[A-Za-z.*+!\-_?$%&=<>][\w.*+!\-?$%&=<>:#']*)?)$/;
 const CHAR = /^\\(?:newline|return|space|tab|u[0-9a-fA-F]{4}|[\s\S])$/u;
-const MAX_DEPTH = 200;
 
 /**
  * Reads exactly one EDN form, strictly: unbalanced brackets, a second form, a map with a key and no value, duplicate
@@ -74,7 +74,7 @@ class Reader {
   }
 
   #begin(token: EdnToken, depth: number, within: EdnToken | null): EdnNode {
-    if (depth > MAX_DEPTH) throw new Malformed(token, `nested deeper than ${MAX_DEPTH} forms`);
+    if (depth > MAX_NESTING) throw new Malformed(token, `nested deeper than ${MAX_NESTING} forms`);
     if (token.kind === 'open') return this.#collection(token, depth);
     if (token.kind === 'tag') {
       const form = this.#form(depth + 1, within);

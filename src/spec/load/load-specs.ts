@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
@@ -77,12 +77,19 @@ async function readSet(path: string): Promise<SetOnDisk> {
   for (const name of (await readdir(join(path, 'peripherals')).catch(() => [])).sort()) {
     const file = join(path, 'peripherals', name);
     if (name.endsWith('.yaml')) files.push(file);
-    else if (name.endsWith('.yml'))
-      issues.push({ file, path: '', message: 'ends in .yml', suggestion: 'rename it to .yaml' });
+    else if (SPEC_FILE.test(name)) {
+      const suggestion = name.endsWith('.edn') ? 'move it to the folder above' : 'rename it to .yaml';
+      issues.push({ file, path: '', message: `ends in ${extname(name)}`, suggestion });
+    } else if ((await readdir(file).catch(() => [])).some((inside) => SPEC_FILE.test(inside))) {
+      const suggestion = 'move its files to the folder above';
+      issues.push({ file, path: '', message: 'is a folder, so nothing in it is read', suggestion });
+    }
   }
   return { sources: readSources(files, issues), issues };
 }
 
+/** The files of peripherals, also those with an ending that is not read there. */
+const SPEC_FILE = /\.(?:ya?ml|edn)$/;
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 
 /**

@@ -1,5 +1,6 @@
 import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Path, SpecIssue } from '../check/issues.ts';
+import { MAX_NESTING } from '../policy/limits.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
 /** Reads one YAML file. Syntax errors, duplicate keys, several documents, alias bombs and unknown tags are issues. */
@@ -10,7 +11,8 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
     file,
     path: '',
     line: lines.linePos(problem.pos[0]).line,
-    message: problem.code === 'DUPLICATE_KEY' ? `duplicate key: ${keyAt(text, problem.pos[0])}` : problem.message,
+    message:
+      problem.code === 'DUPLICATE_KEY' ? `duplicate key: ${keyAt(text, problem.pos[0])}` : inWords(problem.message),
     suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
   }));
   const lineOf = (path: Path): number | undefined => {
@@ -24,6 +26,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
   if (issues.length === 0) {
     try {
       value = parsed.toJS({ maxAliasCount: 100 });
+      if (isDeeperThan(MAX_NESTING, value)) throw new RangeError(`nested deeper than ${MAX_NESTING} levels`);
     } catch (error) {
       issues.push({ file, path: '', line: 1, message: (error as Error).message, suggestion: null });
     }
@@ -31,10 +34,23 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
   return { document: { file, value, lineOf }, issues };
 }
 
+const isDeeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
+
+/** The words of the parser's own error for a document that is nested too deeply. */
+const inWords = (message: string): string =>
+  message.includes('call stack') ? `nested deeper than ${MAX_NESTING} levels` : message;
+
 /** Keeps the first syntax error, because later ones are usually consequences of it, and all duplicate keys. */
 function tellingProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
   const lost = problems.find(({ code }) => code !== 'DUPLICATE_KEY');
-  return lost === undefined ? problems : problems.filter((problem) => problem === lost || problem.pos[0] < lost.pos[0]);
+  return lost === undefined
+    ? problems
+    : problems.filter(
+        (problem) => problem === lost || (problem.code === 'DUPLICATE_KEY' && problem.pos[0] < lost.pos[0]),
+      );
 }
 
 function keyAt(text: string, offset: number): string {

@@ -19,6 +19,9 @@ export const MAX_SETTINGS_BYTES = 16 << 20;
 
 export const MAX_SPEC_FILES = 10_000;
 
+/** Lists and mappings inside of each other in one file that people write. */
+export const MAX_NESTING = 200;
+
 /** Names, values and operators in one CEL rule; far fewer than those that overflow the stack of the parser. */
 export const MAX_RULE_NODES = 1_000;
 

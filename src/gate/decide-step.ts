@@ -2,6 +2,7 @@ import { plural } from '../base/text.ts';
 import { callGates } from '../spec/calls.ts';
 import { effectsIn } from '../spec/mode-way.ts';
 import { nearest, own } from '../spec/names.ts';
+import { peripheralsWith } from '../spec/peripherals-with.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
@@ -74,10 +75,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   const { specs, config, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
   const tool = typeof id === 'string' && Object.hasOwn(specs.tools, id) ? specs.tools[id] : undefined;
-  const wayToTool = () =>
-    tool
-      ? shortestWay(specs, view, (other) => specs.peripherals[other]?.tools.includes(tool.id) ?? false, tool.effect)
-      : null;
+  const wayToTool = () => (tool ? shortestWay(specs, view, peripheralsWith(specs, tool.id), tool.effect) : null);
   if (!view.visit) return deny(context, 'no-peripheral', { tool: String(id) }, wayToTool());
   const { peripheral } = view.visit;
   const spec = specs.peripherals[peripheral];

@@ -16,12 +16,7 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
   const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
   const candidates = edges.map((edge) => edge.exit);
   const notAllowed = () =>
-    deny(
-      context,
-      'hop-not-allowed',
-      { from, to, exit: exit ?? null },
-      shortestWay(specs, view, (peripheral) => peripheral === to),
-    );
+    deny(context, 'hop-not-allowed', { from, to, exit: exit ?? null }, shortestWay(specs, view, new Set([to])));
   if (edges.length === 0) return notAllowed();
   if (exit === undefined) {
     const inferred = inferEdge(context, request, edges, fruit);

@@ -1,3 +1,4 @@
+import { edgesFrom } from '../spec/edges-from.ts';
 import { nearest, own } from '../spec/names.ts';
 import { checkOf, PASS } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
@@ -27,8 +28,8 @@ export function unknownPeripheral(context: GateContext, to: string): Refusal {
 }
 
 export function exitNotMet(context: GateContext, edge: Edge, why: string, remedy?: string): Refusal {
-  const candidates = context.specs.edges
-    .filter(({ from, to }) => from === edge.from && to === edge.to)
+  const candidates = edgesFrom(context.specs, edge.from)
+    .filter(({ to }) => to === edge.to)
     .map(({ exit }) => exit);
   return deny(context, 'exit-not-met', {
     exit: edge.exit,
@@ -56,9 +57,9 @@ export function exitRemedy(
   options: { readonly by: Principal; readonly fruit: Fruit },
 ): string {
   const { specs, view } = context;
-  const open = specs.edges.filter((edge) => {
+  const open = edgesFrom(specs, view.visit?.peripheral ?? '').filter((edge) => {
     const target = specs.peripherals[edge.to];
-    if (edge.from !== view.visit?.peripheral || !target || modeForbids(context, target)) return false;
+    if (!target || modeForbids(context, target)) return false;
     const requirements = requirementsOf(specs, edge);
     return unmet(requirements, requirementFacts(specs, view, requirements, options)).every(
       ({ kind }) => kind === 'approval',
@@ -90,7 +91,7 @@ export function firstUnmetEntry(
         context,
         'entry-not-met',
         { to, from, why: `it admits ${describeRequirement(requirement)}` },
-        shortestWay(context.specs, view, (peripheral) => peripheral === to),
+        shortestWay(context.specs, view, new Set([to])),
       );
     case 'natural-close':
       return deny(context, 'entry-not-met', {

@@ -98,7 +98,7 @@ export class Session {
   /** The shortest path from here to a peripheral, with its needs; null if there is none. */
   wayTo(peripheral: string): readonly WayLeg[] | null {
     const { specs } = this.#calls.parts.compiled;
-    return shortestWay(specs, this.#calls.view(), (id) => id === peripheral);
+    return shortestWay(specs, this.#calls.view(), new Set([peripheral]));
   }
 
   /** The denial that this call would get; null if it would be allowed. A dry run: nothing is recorded, nothing runs. */

@@ -36,8 +36,9 @@ export function planCases(pinned: Pinned, agent: string): TestPlan {
   const modes = modeCases(pinned, opening);
   const states = specs.edges.length > LARGE_EDGES ? null : everyState(model, LARGE_STATES);
   const rest = states ? smallPlan(pinned, model, prefix, states) : walkCases(model, prefix);
+  const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
   return {
-    cases: [...modes.cases, ...rest.cases],
+    cases: [...outside, ...rest.cases],
     reachable: new Set(['state outside', ...modes.reachable, ...rest.reachable]),
     large: states === null,
   };

@@ -63,7 +63,7 @@ describe('the way to a tool', () => {
             edges: edges.map(([from, to]) => ({ ...template, from, to, exit: `to-${to}` })),
           } as SpecSet;
           const view = viewOf({ mode, visit: visitTo(PLACES[0]!), visits: { [PLACES[0]!]: 1 } });
-          const found = shortestWay(specs, view, (place) => place === to, 'act');
+          const found = shortestWay(specs, view, new Set([to]), 'act');
           const alone = least(specs, PLACES[0]!, mode, to, false);
           const opened = alone === Number.POSITIVE_INFINITY;
           const count = opened ? least(specs, PLACES[0]!, mode, to, true) : alone;

@@ -11,6 +11,7 @@ import { TRIAL_CONFIG, trialConfig } from '../../src/testing/model/model-config.
 import type { Move } from '../../src/testing/plan/moves.ts';
 import { itemsOf } from '../../src/testing/plan/planned-case.ts';
 import { predict } from '../../src/testing/plan/predict.ts';
+import { generateTests } from '../../src/testing/test-specs.ts';
 import { specsOf } from './spec-sets.ts';
 
 /** Peripherals in a circle, each with hops to the next ones; one has no way out. */
@@ -46,9 +47,8 @@ it('a spec set with more than 150 edges is walked over every edge, out and back 
   expect(all.filter((item) => !back.has(item))).toEqual(['edge p1 end last']);
 });
 
-it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
-  const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
-  const specs = specsOf(
+function chain(ids: readonly string[]) {
+  return specsOf(
     Object.fromEntries(
       ids.map((id, at) => {
         const entry = at === 0 ? 'default' : `from-${ids[at - 1]}`;
@@ -58,6 +58,19 @@ it('a chain is walked in a number of moves that grows with its length, not with 
       }),
     ),
   );
+}
+
+it('a large spec set is refused some starts from outside, not all, each of which would be refused with a long path', async () => {
+  const specs = chain(Array.from({ length: 200 }, (_, at) => `p${at}`));
+  const { tests, coverage } = await generateTests(specs);
+  await tests[0]!.run();
+  expect(coverage().requests).toBeGreaterThan(20);
+  expect(coverage().requests).toBeLessThan(60);
+});
+
+it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
+  const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
+  const specs = chain(ids);
   const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
   const walks = cases.filter(({ group }) => group === 'walks');
   const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));

@@ -20,7 +20,7 @@ export const judgedNow = (state: AuditState, by: Principal): JudgedState => {
 /** True if a step succeeded since the last review and none is running. */
 export const atNaturalClose = ({ state, successes }: JudgedState): boolean => successes > 0 && state.pending === null;
 
-export const wasVisited = ({ visits }: AuditState): boolean => Object.keys(visits).length > 0;
+export const wasVisited = ({ visit, visits }: AuditState): boolean => visit !== null || Object.keys(visits).length > 0;
 
 /** @param args the arguments of the call, for a rule about a call */
 export function ruleHolds({ state, visit, fruit, backpack }: JudgedState, cel: string, args: Fields = {}): boolean {

@@ -43,21 +43,25 @@ export function requirementFacts(
   requirements: readonly Requirement[],
   { by, fruit = {}, approved = false, summary = null }: FactOptions,
 ): RequirementFacts {
-  const cel = celFacts(view, fruit);
+  let cel: CelFacts | undefined;
+  const holds = (rule: string): boolean => {
+    cel ??= celFacts(view, fruit);
+    return evaluateRule(rule, cel);
+  };
   const conditions: Record<string, boolean> = {};
   const when: Record<string, boolean> = {};
   for (const requirement of requirements) {
-    if (requirement.kind === 'when') when[requirement.cel] = evaluateRule(requirement.cel, cel);
+    if (requirement.kind === 'when') when[requirement.cel] = holds(requirement.cel);
     if (requirement.kind === 'condition') {
       const { name } = requirement;
       const rule = specs.conditions[name];
       const check = checkOf(specs, name);
       if (name === TESTS_PASSED) conditions[name] = view.tests.passed;
       else if (check !== undefined) conditions[name] = view.checks?.includes(check) ?? false;
-      else conditions[name] = rule !== undefined && evaluateRule(rule, cel);
+      else conditions[name] = rule !== undefined && holds(rule);
     }
   }
-  const visited = Object.keys(view.visits).length > 0;
+  const visited = view.visit !== null || Object.keys(view.visits).length > 0;
   return {
     by,
     source: view.visit?.peripheral ?? null,

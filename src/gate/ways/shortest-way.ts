@@ -32,7 +32,7 @@ interface Way {
 }
 
 /**
- * The shortest path from the present peripheral to one that `wanted` accepts, through hops and mode changes: the fewest
+ * The shortest path from the present peripheral to another one of `wanted`, through hops and mode changes: the fewest
  * moves; among equals those with fewer needs, then those that change the mode first, then those without an exit for a
  * check that did not pass. null if there is none. Pure: the
  * needs along the path are named, not judged. If there is no other path, the operator's resets count too.
@@ -42,11 +42,11 @@ interface Way {
 export function shortestWay(
   specs: SpecSet,
   view: SessionView,
-  wanted: (peripheral: string) => boolean,
+  wanted: ReadonlySet<string>,
   effect: ToolEffect | null = null,
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
-  if (!Object.keys(specs.peripherals).some((id) => id !== here && wanted(id))) return null;
+  if (wanted.size === (here !== null && wanted.has(here) ? 1 : 0)) return null;
   const { modeGate: gate } = specs;
   const legs = gate?.transitions ?? [];
   const resets = gate && view.mode !== null ? resetsOf(gate) : [];
@@ -63,7 +63,7 @@ const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies
 function search(
   specs: SpecSet,
   view: SessionView,
-  wanted: (peripheral: string) => boolean,
+  wanted: ReadonlySet<string>,
   effect: ToolEffect | null,
   modeLegs: readonly ModeLeg[],
 ): readonly WayLeg[] | null {
@@ -92,7 +92,7 @@ function search(
   };
   const isEnd = (state: State): boolean => {
     const { place, mode } = partsOf(state);
-    if (place === null || place === here || !wanted(place)) return false;
+    if (place === null || place === here || !wanted.has(place)) return false;
     return effect === null || !gate || mode === null || effectsIn(gate, mode).includes(effect);
   };
   const stepOf = ({ by }: Move): Way['step'] => {

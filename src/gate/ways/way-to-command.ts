@@ -1,4 +1,5 @@
 import { own } from '../../spec/names.ts';
+import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
@@ -34,11 +35,10 @@ function wayTo(specs: SpecSet, view: SessionView, wanted: CommandTool['runs']): 
   const ways = Object.entries(COMMAND_TOOLS).flatMap(([by, { runs, worksIn }]) => {
     const effect = own(specs.tools, by)?.effect;
     if (runs !== wanted || effect === undefined || by === BACKGROUND_TOOL) return [];
-    const has = (id: string) => {
-      const { tools = [], scope } = specs.peripherals[id] ?? {};
-      return tools.includes(by) && scope !== undefined && worksIn.includes(scope.rule.command);
-    };
-    const way = shortestWay(specs, view, has, effect);
+    const having = [...peripheralsWith(specs, by)].filter((id) =>
+      worksIn.includes(specs.peripherals[id]!.scope.rule.command),
+    );
+    const way = shortestWay(specs, view, new Set(having), effect);
     return way === null ? [] : [{ by, way }];
   });
   return ways.toSorted((a, b) => a.way.length - b.way.length)[0] ?? null;

@@ -2,6 +2,7 @@ import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
+import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 /** The available actions, as data: computed from the spec, without the gate. */
@@ -19,9 +20,10 @@ function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState)
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate: gate } = specs;
   const allowed = gate && mode ? (gate.effects[mode] ?? []) : null;
-  const source = Object.keys(visits).length === 0 ? 'default' : 'session-close';
-  const startable = () =>
-    Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
+  const startable = () => {
+    const source = Object.keys(visits).length === 0 ? 'default' : 'session-close';
+    return Object.values(specs.peripherals).filter(({ entry }) => entry.sources.some(({ kind }) => kind === source));
+  };
   const forward = gate && mode ? gate.transitions.filter(({ from }) => from === mode).map(({ to }) => to) : [];
   const back = gate && mode && mode !== gate.reset && !forward.includes(gate.reset) ? [gate.reset] : [];
   return {
@@ -74,14 +76,14 @@ function pathProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, 
       return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
-  if (!wanted(at)) return `its path ends in ${at}`;
+  if (!wanted.has(at)) return `its path ends in ${at}`;
   return way.length === shortest ? null : `its path has ${way.length} hops, but ${shortest} suffice`;
 }
 
-/** The peripherals in which a refused request would be allowed; null if there is none. */
-function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boolean) | null {
-  if (asked.kind === 'step') return (id) => specs.peripherals[id]?.tools.includes(asked.tool) ?? false;
-  if (asked.kind === 'hop' && Object.hasOwn(specs.peripherals, asked.to)) return (id) => id === asked.to;
+/** The peripherals in which a refused request would be allowed; null if it names none. */
+function goal(specs: SpecSet, asked: AuditRequest): ReadonlySet<string> | null {
+  if (asked.kind === 'step') return peripheralsWith(specs, asked.tool);
+  if (asked.kind === 'hop' && Object.hasOwn(specs.peripherals, asked.to)) return new Set([asked.to]);
   return null;
 }
 
@@ -89,15 +91,15 @@ function goal(specs: SpecSet, asked: AuditRequest): ((peripheral: string) => boo
  * The number of hops from a peripheral to the nearest of the wanted ones, at least one hop; null if none can be
  * reached.
  */
-function hopsTo(specs: SpecSet, from: string, wanted: (peripheral: string) => boolean): number | null {
-  if (!Object.keys(specs.peripherals).some((id) => id !== from && wanted(id))) return null;
+function hopsTo(specs: SpecSet, from: string, wanted: ReadonlySet<string>): number | null {
+  if (wanted.size === (wanted.has(from) ? 1 : 0)) return null;
   const seen = new Set([from]);
   let frontier = [from];
   for (let hops = 1; frontier.length > 0; hops++) {
     const next = [...new Set(frontier.flatMap((id) => edgesFrom(specs, id)).map(({ to }) => to))].filter(
       (to) => !seen.has(to),
     );
-    if (next.some(wanted)) return hops;
+    if (next.some((to) => wanted.has(to))) return hops;
     for (const to of next) seen.add(to);
     frontier = next;
   }

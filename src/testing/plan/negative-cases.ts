@@ -1,5 +1,6 @@
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import { edgesFrom } from '../../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { oddFruits } from './negative-fruit.ts';
@@ -112,8 +113,8 @@ function outside(pinned: Pinned, state: AuditState, how: Thoroughness): readonly
 /** Peripherals that no exit of the current one opens, in the order in which they are tried. */
 function closedTo(specs: SpecSet, spec: PeripheralSpec): readonly string[] {
   const ids = Object.keys(specs.peripherals);
-  const closed = ids.filter((to) => !spec.exits.some(({ opens }) => opens.some((open) => open.to === to)));
-  return rotate(closed, ids.indexOf(spec.id));
+  const opened = new Set(spec.exits.flatMap(({ opens }) => opens.map(({ to }) => to)));
+  return rotate(ids, ids.indexOf(spec.id)).filter((to) => !opened.has(to));
 }
 
 function withoutEdges(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
@@ -144,7 +145,7 @@ function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): reado
   const { specs } = pinned;
   const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');
   const approvals = hops.flatMap((move): Move[] =>
-    move.asked.kind === 'hop' && isApproved(specs, move.asked.to)
+    move.asked.kind === 'hop' && isApproved(specs, spec.id, move.asked.to)
       ? [{ name: `${move.name} without approval`, asked: { ...move.asked, approves: false } }]
       : [],
   );
@@ -161,5 +162,5 @@ function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): reado
   ];
 }
 
-const isApproved = ({ peripherals }: SpecSet, to: string): boolean =>
-  Object.values(peripherals).some(({ gates }) => gates[to]?.some(({ kind }) => kind === 'approval'));
+const isApproved = (specs: SpecSet, from: string, target: string): boolean =>
+  edgesFrom(specs, from).some(({ to, gates }) => to === target && gates.some(({ kind }) => kind === 'approval'));

@@ -10,6 +10,8 @@ import { searchRoute } from './search.ts';
 const WALK = 60;
 /** Maximum number of moves spent on returning, in all walks: enough for about 300 edges. */
 const WAYS_BACK = 1500;
+/** The part of it that a search without a result costs: on a long chain, each visits all that follows. */
+const NO_WAY_BACK = 5;
 /** Maximum number of states visited in the search for a route back. */
 const FAR = 2000;
 /** Maximum number of states visited in the search for a new edge. */
@@ -77,8 +79,8 @@ export function walkCases(
     tried.add(coveredBy(source, last)[0]!);
     const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === place(source);
     const back = walked(model, at, searchRoute(graph, at, isBack, FAR));
+    left -= back?.moves.length ?? NO_WAY_BACK;
     if (!back) continue;
-    left -= back.moves.length;
     trips += 1;
     take(back);
   }

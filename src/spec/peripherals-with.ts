@@ -1,0 +1,23 @@
+import type { SpecSet } from './types.ts';
+
+type Peripherals = SpecSet['peripherals'];
+
+const indexes = new WeakMap<Peripherals, ReadonlyMap<string, ReadonlySet<string>>>();
+const NOWHERE: ReadonlySet<string> = new Set();
+
+/** The peripherals that have a tool. Indexed: the refusal of a tool names the way to them. */
+export function peripheralsWith({ peripherals }: Pick<SpecSet, 'peripherals'>, tool: string): ReadonlySet<string> {
+  let index = indexes.get(peripherals);
+  if (!index) {
+    index = indexOf(peripherals);
+    indexes.set(peripherals, index);
+  }
+  return index.get(tool) ?? NOWHERE;
+}
+
+function indexOf(peripherals: Peripherals): ReadonlyMap<string, ReadonlySet<string>> {
+  const index = new Map<string, Set<string>>();
+  for (const { id, tools } of Object.values(peripherals))
+    for (const tool of tools) index.set(tool, (index.get(tool) ?? new Set()).add(id));
+  return index;
+}

@@ -143,8 +143,10 @@ function treeOf(root: string, env: NodeJS.ProcessEnv): Tree {
         if (!BY_SIZE.test(inner)) found.set(`${inner}/`, 'folder');
         walk(inner);
       } else if (entry.isSymbolicLink()) found.set(inner, `-> ${fs.readlinkSync(place)}`);
-      else if (entry.isFile()) found.set(inner, BY_SIZE.test(inner) ? `${fs.statSync(place).size}` : hashOf(place));
-      else found.set(inner, 'special');
+      else if (entry.isFile()) {
+        const { size, mode } = fs.statSync(place);
+        found.set(inner, BY_SIZE.test(inner) ? `${size}` : `${hashOf(place)}${mode & 0o100 ? ' executable' : ''}`);
+      } else found.set(inner, 'special');
     }
   };
   walk('');

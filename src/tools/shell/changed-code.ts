@@ -32,14 +32,15 @@ export const cacheOf = (path: string): string | null =>
 
 /**
  * All files, links and folders that a command made, changed or deleted on its overlay, without caches, what git
- * ignores and git's own. A new folder is listed once. Root-relative paths.
+ * ignores and git's own. As in git, the executable bit counts as a change. A new folder is listed once. Root-relative
+ * paths.
  */
 export async function discardedFiles(
   context: ShellContext,
   view: OverlayView,
   masked: ReadonlySet<string>,
 ): Promise<string[]> {
-  const changed = realChanges(context, view).filter(
+  const changed = realChanges(context, view, changesExecutable).filter(
     (change) =>
       ['file', 'folder', 'link', 'delete', 'permissions'].includes(change.kind) &&
       cacheOf(change.path) === null &&
@@ -49,13 +50,25 @@ export async function discardedFiles(
   return withoutIgnored(context, changed);
 }
 
-/** The changes of an overlay without masked files and without files that were written with the same content. */
-function realChanges({ call }: ShellContext, view: OverlayView): Change[] {
+type FileChange = Extract<Change, { readonly kind: 'file' }>;
+const changesExecutable = ({ lower, upper }: FileChange): boolean => (((lower?.mode ?? 0) ^ upper.mode) & 0o100) !== 0;
+
+/**
+ * The changes of an overlay without masked files and without files that were written with the same content.
+ *
+ * @param alsoCounts true for a file of the same content that counts all the same
+ */
+function realChanges(
+  { call }: ShellContext,
+  view: OverlayView,
+  alsoCounts: (change: FileChange) => boolean = () => false,
+): Change[] {
   const { root, config } = call.grant;
   const masked = maskMatcher(config.mask);
   const isRewritten = (change: Change): boolean =>
     change.kind === 'file' &&
     change.lower?.size === change.upper.size &&
+    !alsoCounts(change) &&
     isSame(join(root, change.path), join(view.upper, change.path));
   return overlayChanges(root, view, () => false).filter((change) => !masked(change.path) && !isRewritten(change));
 }

@@ -139,6 +139,7 @@ describe('bash-readonly discards changes of the tree', () => {
     ['a link', 'ln -s src/a link', ['link']],
     ['a new folder, once', 'mkdir -p new/deep && touch new/deep/x new/y', ['new']],
     ['permissions', 'chmod 700 src', ['src']],
+    ['the executable bit', 'chmod +x src/a', ['src/a']],
     ['nothing of what git ignores', 'mkdir -p dist && echo x > dist/a', []],
     ['nothing of caches', 'mkdir -p .mypy_cache src/__pycache__ && touch .eslintcache a.tsbuildinfo', []],
     ['nothing that is written as it was', 'cp src/a b && mv b src/a', []],

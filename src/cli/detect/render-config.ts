@@ -112,7 +112,7 @@ export function renderConfig(
         : inStyle('deploy', Object.fromEntries(deploy.map(({ name, run }) => [name, run])), because(deploy)),
     ),
     section(
-      'The remote and the branch that deploy pushes to.',
+      'The remote and the branch that deploy pushes to. [main, "agent/*"] adds\nbranches that an agent creates.',
       git === null ? commented(inStyle('git', { remote: 'origin', branch: 'main' })) : inStyle('git', git),
     ),
     section(

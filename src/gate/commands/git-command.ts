@@ -170,11 +170,15 @@ function pushProblem(words: readonly string[], git: GitConfig | null): Unfit | n
 
 /** The refusal of a push of a branch that is not among the configured ones. */
 export function notConfigured(branch: string, git: GitConfig): Unfit {
-  const allowed = branchPatterns(git).join(', ');
+  const patterns = branchPatterns(git);
+  const allowed = patterns.join(', ');
+  const ownBranch = patterns.some((pattern) => pattern.includes('*'))
+    ? 'Create a branch for the change with {sub: "switch", args: ["-c", …]}.'
+    : 'For a branch of its own, ask the operator to add it to git.branch, as in branch: [main, "agent/*"].';
   return beyondScope(
     'args',
     `"${branch}" is not the configured branch (${allowed}).`,
-    `Push as {sub: "push"}: it sends ${allowed} to ${git.remote}. Create a branch for the change with {sub: "switch", args: ["-c", …]}.`,
+    `Push as {sub: "push"}: it sends ${allowed} to ${git.remote}. ${ownBranch}`,
   );
 }
 

@@ -77,6 +77,7 @@ describe('git push', () => {
         status: 'refused',
         code: 'out-of-scope',
       });
+    expect(JSON.stringify(await run({ sub: 'push', args: ['origin', 'other'] }))).toContain('to git.branch, as in');
     expect((await run({ sub: 'push', args: ['origin', 'main', 'other'] })).outcome).toMatchObject({
       status: 'refused',
       code: 'invalid-action',

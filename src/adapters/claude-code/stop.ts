@@ -34,6 +34,6 @@ export async function reasonToGoOn(
   const call = hop ? ` (${own('hop')}(${JSON.stringify(hop)}))` : '';
   return [
     `hopgate: nobody has reviewed the work of this session, which is ${peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`}.`,
-    `If it is done, hop to reflect${call} and leave from there with the review. If not, continue. To stop anyway, stop again: this is asked only once.`,
+    `If it is done, hop to reflect${call} and leave from there with the review. If not, continue, or stop again: this is asked only once.`,
   ].join('\n');
 }

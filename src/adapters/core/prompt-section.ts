@@ -67,7 +67,7 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Ses
   const carried = [...lines(context), ...lines(backpack)];
   const yielded = lines(observed);
   return [
-    ...(carried.length > 0 ? [`Carried in: ${listed(carried, 8)}.`] : ['No context was carried in.']),
+    ...(carried.length > 0 ? [`Carried in: ${listed(carried, 8)}.`] : []),
     ...(changedFiles.length > 0
       ? [
           `Changed in this session: ${listed(
@@ -149,7 +149,7 @@ function whatIsClosed({ forbidden, location }: SessionSituation, name: Naming): 
   return [
     ...(shut.length > 0 ? [`In this peripheral, but closed now: ${listed(shut.map(name), 12)}.`] : []),
     ...(absent.length > 0
-      ? [`Not in this peripheral: ${listed(absent.map(name), 8)}. A call is refused, with directions.`]
+      ? [`Not in this peripheral: ${listed(absent.map(name), 6)}. A call is refused, with directions.`]
       : []),
     `Always: ${rules.join('; ')}.`,
   ];

@@ -33,7 +33,6 @@ function expectAllFour(session: Session): void {
     expect(text).toContain(`"${peripheral.id}"`);
     expect(text).toContain(peripheral.purpose);
   }
-  expect(text).toContain('# What you see');
   for (const file of state.changedFiles) expect(text).toContain(file);
   if (peripheral) expect(text).toContain('# What you can do');
   for (const tool of tools) expect(text).toContain(`- ${tool}(`);

@@ -50,7 +50,7 @@ export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
   const masks = config.mask.filter((mask) => !mask.startsWith('!'));
   return {
     reads: {
-      root: `all of the repository${masks.length > 0 ? ` except masked files (${listed(masks, 6)})` : ''}`,
+      root: `all of the repository${masks.length > 0 ? ` except masked files (${listed(masks, 3)})` : ''}`,
       'session-log': 'only files that this session’s log names',
       none: 'no files',
     }[rule.read],

@@ -142,8 +142,6 @@ export interface EvidenceStore {
    * ephemeral entries. Errors: `duplicate-id`, `reply-not-found`, `fork-not-found`, `invalid-entry`.
    */
   appendEphemeral(sessionId: string, drafts: readonly (EntryDraft | ShortEntry)[]): Promise<readonly EphemeralEntry[]>;
-  /** Removes ephemeral entries before a time (ISO 8601, UTC) that no remaining entry needs. Errors: `invalid-query`. */
-  compactEphemeral(options: { readonly olderThan: string }): Promise<{ readonly compacted: number }>;
 
   /** Returns the head of a session's chain; {@link EMPTY_CHAIN} if it has no entries. */
   head(sessionId: string): Promise<ChainHead>;
@@ -153,12 +151,8 @@ export interface EvidenceStore {
   get(id: string): Promise<StoredEntry | null>;
   /** Returns one page of a query, newest first. Errors: `invalid-query`, with the path of each problem. */
   query(query: EvidenceQuery): Promise<QueryPage>;
-  /** The newest entries of all sessions. Errors: `invalid-query`. */
-  recent(options?: { readonly limit?: number }): Promise<readonly FoundEntry[]>;
   /** Returns an entry and all its ancestors, the oldest first. Errors: `entry-not-found`. */
   replyChain(id: string): Promise<readonly FoundEntry[]>;
-  /** Returns the durable entries that fork an entry, in order of arrival. Errors: `entry-not-found`. */
-  forks(id: string): Promise<readonly StoredEntry[]>;
   /** Newest first. */
   sessions(): Promise<readonly SessionSummary[]>;
   /** Names or archives a session in the list. Errors: `session-not-found`. */

@@ -4,22 +4,6 @@ import type { MemoryRow, MemoryTables } from './memory-tables.ts';
 import { notFound, writtenBy } from './reply-chain.ts';
 import { storeError } from './rules/append-rules.ts';
 
-/** Same rule as in `sqlite-removal.ts`: newest first, and never an entry that a remaining one refers to. */
-export function compactEphemeral({ ephemeral }: MemoryTables, before: number): number {
-  const all = [...ephemeral.values()].sort((a, b) => b.nth - a.nth);
-  let compacted = 0;
-  for (const { found } of all) {
-    const { id, at } = found.entry;
-    const isPointedAt = [...ephemeral.values()].some(
-      ({ found: { entry } }) => entry.inReplyTo === id || entry.forkOf === id,
-    );
-    if (Date.parse(at) >= before || isPointedAt) continue;
-    ephemeral.delete(id);
-    compacted += 1;
-  }
-  return compacted;
-}
-
 export function blobReferences({ byId, ephemeral, sessions }: MemoryTables, hash: string): BlobReferences {
   const bodies = [
     ...[...byId].map(([id, { body }]) => [id, body] as const),

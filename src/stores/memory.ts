@@ -2,13 +2,13 @@ import { hash as digest } from 'node:crypto';
 import { isGone } from '../base/process-holder.ts';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
-import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
+import type { FoundEntry } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type KeptFold, type OperatorNote, StoreError } from '../ports/evidence-store.ts';
-import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './memory-removal.ts';
+import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';
 import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { memoryMessages } from './messages/memory.ts';
-import { chainOf, notFound } from './reply-chain.ts';
+import { chainOf } from './reply-chain.ts';
 import {
   isFromTheFuture,
   judgeAppend,
@@ -86,12 +86,6 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
     }
   };
 
-  const query = async (asked: EvidenceQuery): Promise<QueryPage> => {
-    assertOpen();
-    const checked = checkQuery(NAME, asked);
-    return answer(NAME, checked, findNewest(tables, checked, read));
-  };
-
   const putFold = (sessionId: string, fold: KeptFold): void => {
     const erased = chains.get(sessionId)?.some(({ body }) => body === null) ?? false;
     if (!erased) tables.folds.set(sessionId, structuredClone(fold));
@@ -165,11 +159,6 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       });
     },
 
-    async compactEphemeral({ olderThan }) {
-      assertOpen();
-      return { compacted: compactEphemeral(tables, checkTime(NAME, olderThan)) };
-    },
-
     async head(sessionId) {
       assertOpen();
       return view.headOf(sessionId);
@@ -186,18 +175,15 @@ export function memoryStore({ clock = Date }: { readonly clock?: Clock } = {}): 
       return view.find(id);
     },
 
-    query,
-    recent: async ({ limit } = {}) => (await query(limit === undefined ? {} : { limit })).entries,
+    async query(asked) {
+      assertOpen();
+      const checked = checkQuery(NAME, asked);
+      return answer(NAME, checked, findNewest(tables, checked, read));
+    },
 
     async replyChain(id) {
       assertOpen();
       return chainOf(NAME, id, findAny);
-    },
-
-    async forks(id) {
-      assertOpen();
-      if (findAny(id) === null) throw notFound(NAME, id);
-      return [...byId.values()].map(read).filter(({ entry }) => entry.forkOf === id);
     },
 
     async sessions() {

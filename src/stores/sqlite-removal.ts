@@ -3,27 +3,6 @@ import { notFound, writtenBy } from './reply-chain.ts';
 import { storeError } from './rules/append-rules.ts';
 import type { Statements } from './sqlite-query.ts';
 
-/**
- * Removes ephemeral entries older than a time, unless a remaining entry replies to or forks them. Goes from the newest
- * to the oldest: references point backwards, so one pass removes a whole old thread.
- */
-export function compactEphemeral(db: Statements, before: number): number {
-  const old = db.all('SELECT nth, id FROM ephemeral WHERE at < ? ORDER BY nth DESC', before);
-  let compacted = 0;
-  for (const { nth, id } of old) {
-    const pointing = db.get(
-      'SELECT 1 FROM ephemeral WHERE in_reply_to = ? UNION ALL SELECT 1 FROM ephemeral WHERE fork_of = ? LIMIT 1',
-      String(id),
-      String(id),
-    );
-    if (pointing !== undefined) continue;
-    db.run('DELETE FROM blob_references WHERE id = ?', String(id));
-    db.run('DELETE FROM ephemeral WHERE nth = ?', Number(nth));
-    compacted += 1;
-  }
-  return compacted;
-}
-
 export function blobReferences(db: Statements, hash: string): BlobReferences {
   const texts = (sql: string): string[] => db.all(sql, hash).map(({ name }) => String(name));
   return {

@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { isGone } from '../base/process-holder.ts';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
-import type { EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
+import type { FoundEntry } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
@@ -11,7 +11,7 @@ import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
 import { sqliteMessages } from './messages/sqlite.ts';
 import { isBusy } from './node-sqlite.ts';
-import { chainOf, notFound } from './reply-chain.ts';
+import { chainOf } from './reply-chain.ts';
 import {
   isFromTheFuture,
   judgeAppend,
@@ -29,7 +29,7 @@ import {
 } from './rules/append-rules.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { pageFrom, readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
-import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from './sqlite-removal.ts';
+import { blobReferences, collectBlobs, eraseBodies } from './sqlite-removal.ts';
 import { openDatabase, openReadOnly, schemaObjects } from './sqlite-schema.ts';
 import { STORE_SQL, statementsOf } from './statements.ts';
 import { keyFileOfUser, StoreKey } from './store-key.ts';
@@ -153,10 +153,6 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     const row = sql.ephemeral.get(id);
     return row === undefined ? null : readEphemeral(row);
   };
-  const query = async (asked: EvidenceQuery): Promise<QueryPage> => {
-    const checked = checkQuery(NAME, asked);
-    return reading(() => answer(NAME, checked, readAll(statements, readingsOf(statements, checked))));
-  };
   const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
     sql.addNote.run(at, code, sessionId, message);
   };
@@ -263,11 +259,6 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       });
     },
 
-    async compactEphemeral({ olderThan }) {
-      const before = checkTime(NAME, olderThan);
-      return write(null, () => ({ compacted: compactEphemeral(statements, before) }));
-    },
-
     head: async (sessionId) => reading(() => view.headOf(sessionId)),
 
     async *entries(sessionId, { from = 0 } = {}) {
@@ -282,15 +273,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
 
     get: async (id) => reading(() => view.find(id)),
 
-    query,
-    recent: async ({ limit } = {}) => (await query(limit === undefined ? {} : { limit })).entries,
-    replyChain: async (id) => reading(() => chainOf(NAME, id, findAny)),
+    async query(asked) {
+      const checked = checkQuery(NAME, asked);
+      return reading(() => answer(NAME, checked, readAll(statements, readingsOf(statements, checked))));
+    },
 
-    forks: async (id) =>
-      reading(() => {
-        if (!view.has(id) && !view.hasEphemeral(id)) throw notFound(NAME, id);
-        return sql.forks.all(id).map(read);
-      }),
+    replyChain: async (id) => reading(() => chainOf(NAME, id, findAny)),
 
     sessions: async () =>
       reading(() =>

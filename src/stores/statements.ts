@@ -28,7 +28,6 @@ export const STORE_SQL = {
   truncate: 'PRAGMA wal_checkpoint(TRUNCATE)',
   hasEphemeral: 'SELECT 1 FROM ephemeral WHERE id = ?',
   ephemeral: 'SELECT head, body FROM ephemeral WHERE id = ?',
-  forks: `SELECT ${BYTES} FROM entries WHERE fork_of = ? ORDER BY nth`,
   head: 'SELECT seq, hash, at FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
   last: `SELECT ${BYTES} FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1`,
   page: `SELECT seq, ${BYTES} FROM entries WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,

@@ -1,11 +1,11 @@
 import { hash as digest } from 'node:crypto';
 import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
-import type { EphemeralEntry, EvidenceQuery, QueryPage } from '../../src/evidence/query.ts';
+import type { EphemeralEntry } from '../../src/evidence/query.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
-import { blobReferences, collectBlobs, compactEphemeral, eraseBodies } from '../../src/stores/memory-removal.ts';
+import { blobReferences, collectBlobs, eraseBodies } from '../../src/stores/memory-removal.ts';
 import { findNewest, type MemoryTables } from '../../src/stores/memory-tables.ts';
-import { chainOf, notFound } from '../../src/stores/reply-chain.ts';
+import { chainOf } from '../../src/stores/reply-chain.ts';
 import {
   isFromTheFuture,
   judgeAppend,
@@ -96,16 +96,6 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
       await saveRemovals(db, tables);
       return result;
     });
-  const query = async (asked: EvidenceQuery): Promise<QueryPage> => {
-    const checked = checkQuery(NAME, asked);
-    return withTables((tables) =>
-      answer(
-        NAME,
-        checked,
-        findNewest(tables, checked, (row) => readStored(NAME, row)),
-      ),
-    );
-  };
   const findIn =
     ({ byId, ephemeral }: MemoryTables) =>
     (id: string) =>
@@ -150,10 +140,6 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
         return entries;
       });
     },
-    async compactEphemeral({ olderThan }) {
-      const before = checkTime(NAME, olderThan);
-      return withTables((tables) => ({ compacted: compactEphemeral(tables, before) }));
-    },
     head: (sessionId) => inTransaction(() => reader.headOf(sessionId)),
     async *entries(sessionId, { from = 0 } = {}) {
       for (let next = Math.max(0, from); ; next += 100) {
@@ -165,14 +151,17 @@ export async function asynchronousStore(file: string, clock: Clock): Promise<Evi
       }
     },
     get: (id) => inTransaction(async () => (await reader.find([id]))[0] ?? null),
-    query,
-    recent: async ({ limit } = {}) => (await query(limit === undefined ? {} : { limit })).entries,
+    async query(asked) {
+      const checked = checkQuery(NAME, asked);
+      return withTables((tables) =>
+        answer(
+          NAME,
+          checked,
+          findNewest(tables, checked, (row) => readStored(NAME, row)),
+        ),
+      );
+    },
     replyChain: (id) => withTables((tables) => chainOf(NAME, id, findIn(tables))),
-    forks: (id) =>
-      withTables((tables) => {
-        if (!findIn(tables)(id)) throw notFound(NAME, id);
-        return [...tables.byId.values()].map((row) => readStored(NAME, row)).filter(({ entry }) => entry.forkOf === id);
-      }),
     sessions: () =>
       withTables(({ chains, sessions, leases }) =>
         [...chains]
@@ -271,7 +260,7 @@ async function saveRemovals(db: WorkerDatabase, { byId, ephemeral, folds, blobs 
   for (const [id, { found }] of ephemeral)
     if (found.body === 'null')
       await db.run('UPDATE ephemeral SET entry = ? WHERE id = ?', JSON.stringify(found.entry), id);
-  const kept = { ephemeral: ['id', ephemeral], folds: ['session', folds], blobs: ['hash', blobs] } as const;
+  const kept = { folds: ['session', folds], blobs: ['hash', blobs] } as const;
   for (const [table, [key, rows]] of Object.entries(kept))
     await db.run(
       `DELETE FROM ${table} WHERE ${key} NOT IN (SELECT value FROM json_each(?))`,

@@ -157,7 +157,7 @@ const PAGE_CHARACTERS = 1 << 20;
 /**
  * Reads a whole page at once, so that no cursor stays open while the caller works. Large bodies shorten the page.
  *
- * @param most the most entries of the page, up to a limit
+ * @param most the maximum number of entries; never more than 256
  */
 export function pageFrom(
   sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>,

@@ -1,4 +1,4 @@
-import { excerpt } from '../base/text.ts';
+import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
 import { answerCheck } from '../spec/agency/answer-schema.ts';
 import type { Json } from '../spec/types.ts';
@@ -67,7 +67,7 @@ export async function runAgent(
 const failedAgent = (error: unknown): RunFailure =>
   new RunFailure(
     'agent-failed',
-    error instanceof Error ? error.message : String(error),
+    errorText(error),
     (error instanceof AgentFailed && error.remedy) ||
       'Run the program of the agent by hand on its node, then try again.',
   );

@@ -21,8 +21,8 @@ function readHost(): Host | null {
   }
 }
 
-/** Start time of a process in clock ticks since boot; null if there is no such process. */
-function startOf(pid: string): string | null {
+/** Start time of a process in clock ticks since boot; null if it has exited, or the kernel does not report it. */
+export function startOf(pid: number | string): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may contain anything, so the fields are counted after it.
@@ -35,7 +35,7 @@ function startOf(pid: string): string | null {
 }
 
 const host = readHost();
-const own = host && startOf(String(process.pid));
+const own = host && startOf(process.pid);
 
 /** Adds the process to a lease holder's name, so that other processes can detect its end. */
 export function processHolder(id: string): string {

@@ -70,6 +70,9 @@ export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : nouns}`;
 
+/** The message of an error; of anything else that was thrown, its text. */
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** The words of a list that is written as text, without quotes and commas. */
 export const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 

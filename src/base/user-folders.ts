@@ -26,5 +26,11 @@ export function xdgFolder(env: Env, variable: `XDG_${string}_HOME`, usual: strin
   return stated !== undefined && isAbsolute(stated) ? stated : join(homeFolder(env), usual);
 }
 
+/** The folder of Claude Code's settings, skills and transcripts of this user. */
+export const claudeFolder = (env: Env): string => env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
+
+/** The folder of Codex's settings and transcripts of this user. */
+export const codexFolder = (env: Env): string => env['CODEX_HOME'] || join(homeFolder(env), '.codex');
+
 /** The folder of hopgate's state for this user, with those of all repositories: `$XDG_STATE_HOME/hopgate`. */
 export const stateHome = (env: Env): string => join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'hopgate');

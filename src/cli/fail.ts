@@ -1,5 +1,5 @@
 import { explainSystemError } from '../base/system-error.ts';
-import { visible } from '../base/text.ts';
+import { errorText, visible } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
@@ -52,7 +52,7 @@ function describe(error: unknown): Description {
       remedy: 'Correct them, then run this again.',
       exitCode: 1,
     };
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   const system = explainSystemError(error);
   if (system !== null) return { code: (error as NodeJS.ErrnoException).code!, ...system, exitCode: 1 };
   const coded = error instanceof Error && 'code' in error && typeof error.code === 'string';

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { visibleJson } from '../base/text.ts';
+import type { Env } from '../base/user-folders.ts';
 
 /** A command's streams and environment, so that tests can run commands in-process. */
 export interface Io {
@@ -9,7 +10,7 @@ export interface Io {
   readonly stdin: Readable;
   /** True if a person can be asked: stdin and stdout are both terminals. */
   readonly isTty: boolean;
-  readonly env: { readonly [name: string]: string | undefined };
+  readonly env: Env;
   readonly cwd: string;
   readonly color: boolean;
   /** True if `--json` was given. */

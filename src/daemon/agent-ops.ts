@@ -11,6 +11,7 @@ import {
   toolCall,
   toolFault,
 } from '../adapters/core/transcript/transcript-items.ts';
+import { errorText } from '../base/text.ts';
 import { asJson } from '../session/as-json.ts';
 import type { Session } from '../session/session.ts';
 import type { Caller } from './conversations/session-host-options.ts';
@@ -75,7 +76,7 @@ export async function carryOutAgentOp(
     });
     return { ok: true, value };
   } catch (error) {
-    return { ok: false, why: error instanceof Error ? error.message : String(error) };
+    return { ok: false, why: errorText(error) };
   }
 }
 

@@ -27,24 +27,30 @@ export function withFileLock<T>(lockFile: string, deadline: number, work: () => 
 }
 
 async function locked<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const lock = tryLock(lockFile);
+    try {
+      if (lock) return await work();
+    } finally {
+      lock?.close();
+    }
+    if (Date.now() >= deadline) throw new Error(`another process holds ${lockFile}`);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+/** Takes a lock until it is closed; null if another holder has it. */
+export function tryLock(lockFile: string): { close(): void } | null {
   const { DatabaseSync } = nodeSqlite();
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
   const db = new DatabaseSync(lockFile, { timeout: 0 });
   try {
     // Nothing is ever written, so no journal file is needed.
-    db.exec('PRAGMA journal_mode = MEMORY');
-    for (;;) {
-      try {
-        db.exec('BEGIN IMMEDIATE');
-        break;
-      } catch (error) {
-        if (!isBusy(error)) throw error;
-        if (Date.now() >= deadline) throw new Error(`another process holds ${lockFile}`, { cause: error });
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
-    return await work();
-  } finally {
+    db.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
+    return db;
+  } catch (error) {
     db.close();
+    if (isBusy(error)) return null;
+    throw error;
   }
 }

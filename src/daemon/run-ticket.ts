@@ -2,6 +2,7 @@ import { denialLines } from '../adapters/core/describe-refusal.ts';
 import { sandboxAdvice } from '../adapters/core/sandbox-advice.ts';
 import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf, isObject } from '../base/json.ts';
+import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
 import type { Refused, StepResult } from '../session/results.ts';
 import type { Session } from '../session/session.ts';
@@ -59,11 +60,11 @@ export async function runTicket(
       tell(came);
       return answer;
     } catch (error) {
-      tell({ status: 'error', text: whyOf(error) });
+      tell({ status: 'error', text: errorText(error) });
       throw error;
     }
   } catch (error) {
-    return failure(NOT_RUN, whyOf(error));
+    return failure(NOT_RUN, errorText(error));
   }
 }
 
@@ -146,8 +147,6 @@ function refusedBy(result: Refused | { readonly ok: true }): Ran {
     came: { status: 'refused', code: result.denial.code, text: answer.stderr, evidence: idsOf(result.evidence) },
   };
 }
-
-const whyOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const failure = (exit: number, why: string): RunAnswer => ({ exit, stdout: '', stderr: `hopgate: ${why}\n` });
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../base/files.ts';
 import type { Env } from '../base/user-folders.ts';
-import { isBusy, nodeSqlite } from '../stores/node-sqlite.ts';
 import type { HostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
+import { tryLock } from './file-lock.ts';
 import type { HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask.ts';
 import { installLauncher } from './hook/launcher.ts';
@@ -121,25 +121,12 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   return { socket, httpAddress: http?.address ?? null, ended, stop };
 }
 
-/** Takes the lock, SQLite's on an empty database; null if another daemon answers or does not end. */
-async function takeLock(file: string, env: Env, deadline: number): Promise<{ close(): void } | null> {
-  const { DatabaseSync } = nodeSqlite();
-  const db = new DatabaseSync(file, { timeout: 0 });
-  chmodSync(file, 0o600);
-  db.exec('PRAGMA journal_mode = MEMORY');
+/** Takes the lock; null if another daemon answers or does not end. */
+async function takeLock(file: string, env: Env, deadline: number): Promise<ReturnType<typeof tryLock>> {
   for (;;) {
-    try {
-      db.exec('BEGIN IMMEDIATE');
-      return db;
-    } catch (error) {
-      const busy = isBusy(error);
-      if (!busy || Date.now() >= deadline || (await answers(env))) {
-        db.close();
-        if (busy) return null;
-        throw error;
-      }
-      await sleep(50);
-    }
+    const lock = tryLock(file);
+    if (lock || Date.now() >= deadline || (await answers(env))) return lock;
+    await sleep(50);
   }
 }
 

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import type { Caller } from './conversations/session-host-options.ts';
@@ -66,7 +67,7 @@ export class DaemonServer {
     try {
       await this.#answer(request, response, gone.signal);
     } catch (error) {
-      this.#parts.log(`${request.url}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#parts.log(`${request.url}: ${errorText(error)}`);
       if (response.headersSent) response.destroy();
       else send(response, 500, 'text/plain', 'the daemon failed');
     } finally {

@@ -1,21 +1,15 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { words } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemon } from './hook/ask.ts';
 import { entryFile } from './own-files.ts';
 
 /** The allow-list of variables that the daemon inherits from its starter; it excludes a client program's secrets. */
-const PASSED = [
-  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SSH_AUTH_SOCK'],
-  ...[
-    'XDG_STATE_HOME',
-    'XDG_RUNTIME_DIR',
-    'XDG_CONFIG_HOME',
-    'XDG_CACHE_HOME',
-    'HOPGATE_DAEMON_IDLE_MINUTES',
-    'HOPGATE_HOOK_CLIENT',
-  ],
-];
+const PASSED = words(`
+  PATH HOME USER LOGNAME SHELL LANG LC_ALL TZ TMPDIR SSH_AUTH_SOCK XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME
+  XDG_CACHE_HOME HOPGATE_DAEMON_IDLE_MINUTES HOPGATE_HOOK_CLIENT
+`);
 
 /** The part of an environment that the daemon keeps. */
 export const scrubbed = (env: Env): { readonly [name: string]: string } =>

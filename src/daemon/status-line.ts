@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { isThere } from '../base/files.ts';
 import { fieldsOf } from '../base/json.ts';
 import { isInUse } from '../base/process-holder.ts';
+import { errorText } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { compileTables } from '../compile/tables.ts';
 import { pendingItems } from '../operator/pending-items.ts';
@@ -128,6 +129,6 @@ export async function answerStatusLine(
     const status = await read({ root, session: folder === '' ? session : null, conversation });
     return { exit: 0, stdout: `${statusLine(status, !env['HOPGATE_NO_COLOR'])}\n`, stderr: '' };
   } catch (error) {
-    return { exit: 1, stdout: '', stderr: `hopgate: ${error instanceof Error ? error.message : String(error)}\n` };
+    return { exit: 1, stdout: '', stderr: `hopgate: ${errorText(error)}\n` };
   }
 }

@@ -16,6 +16,7 @@ import {
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { isWithin } from '../../base/paths.ts';
+import { errorText } from '../../base/text.ts';
 import { AcpSession, type OpenedSession, withoutSituation } from './acp-session.ts';
 import { answerPermission, isOwnCall } from './gated-requests.ts';
 
@@ -249,7 +250,7 @@ class Bridge {
     try {
       return await open(editor, session);
     } catch (error) {
-      throw RequestError.invalidParams(undefined, error instanceof Error ? error.message : String(error));
+      throw RequestError.invalidParams(undefined, errorText(error));
     }
   }
 

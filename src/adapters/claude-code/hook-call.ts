@@ -1,10 +1,9 @@
 import { textOf } from '../../base/json.ts';
+import type { Env } from '../../base/user-folders.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { assistantMessage } from '../core/transcript/transcript-items.ts';
 import type { ClaudeHookEvent } from './event.ts';
 import { readOwnTranscript } from './own-transcript.ts';
-
-export type HookEnv = { readonly [name: string]: string | undefined };
 
 /** The arguments of a handler: the event, the record of its conversation, and the services. */
 export interface HookCall<E extends ClaudeHookEvent = ClaudeHookEvent> {
@@ -12,7 +11,7 @@ export interface HookCall<E extends ClaudeHookEvent = ClaudeHookEvent> {
   readonly record: ConversationRecord;
   readonly host: HookContext;
   /** The environment of the hook process. */
-  readonly env: HookEnv;
+  readonly env: Env;
 }
 
 /**

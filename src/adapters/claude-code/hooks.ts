@@ -1,12 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { textOf } from '../../base/json.ts';
+import { errorText } from '../../base/text.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { repositoryOf } from '../../project/root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
 import { idsOf, toolCall, toolFault, toolResult, userMessage } from '../core/transcript/transcript-items.ts';
 import { turnMessages } from '../core/turn-messages.ts';
 import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './event.ts';
-import { HOOK_EVENT, type HookCall, type HookEnv, recordHookEvent } from './hook-call.ts';
+import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import type { KeptCall } from './kept-call.ts';
 import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
 import { postToolUse } from './post-tool-use.ts';
@@ -21,7 +23,7 @@ import { NOTHING, type Reply, refuseCall, render } from './reply.ts';
  * @param env `HOPGATE_ROOT` names the repository if `HOPGATE_SESSION` is set too; otherwise it is the repository of
  *   `CLAUDE_PROJECT_DIR`, or of the event's `cwd`
  */
-export async function handleClaudeEvent(raw: unknown, host: HookContext, env: HookEnv): Promise<HookAnswer> {
+export async function handleClaudeEvent(raw: unknown, host: HookContext, env: Env): Promise<HookAnswer> {
   const event = readClaudeEvent(raw);
   if (!event) return refuseCall('hopgate: the input of the hook cannot be read, so the call is refused');
   let record: ConversationRecord | null = null;
@@ -234,7 +236,7 @@ async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
  * would run forever.
  */
 function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorText(error);
   if (event.fields['stop_hook_active'] === true)
     return render(NOTHING, `hopgate could not answer ${event.name}: ${why}`);
   return refuseCall(
@@ -247,7 +249,7 @@ function agentTypeOf({ agentId, fields }: ClaudeHookEvent): { readonly agentType
   return agentType === null ? {} : { agentType };
 }
 
-function rootOf({ fields }: ClaudeHookEvent, env: HookEnv): string {
+function rootOf({ fields }: ClaudeHookEvent, env: Env): string {
   // HOPGATE_ROOT is trusted only together with HOPGATE_SESSION: a repository's settings can set variables, but only a
   // process that hopgate started knows the id of a session.
   const named = textOf(env['HOPGATE_SESSION']) === null ? null : textOf(env['HOPGATE_ROOT']);

@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../../base/files.ts';
 import { fieldsOf } from '../../base/json.ts';
-import { homeFolder } from '../../base/user-folders.ts';
-
-type Env = { readonly [name: string]: string | undefined };
+import { claudeFolder, type Env } from '../../base/user-folders.ts';
 
 const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
 
@@ -16,7 +14,7 @@ const MANAGED = ['/etc/claude-code', '/Library/Application Support/ClaudeCode'];
 export function hasRules(tool: string, root: string, env: Env): boolean {
   // Rules from the command line of `hopgate claude`.
   if (env['HOPGATE_CLAUDE_RULES']) return true;
-  const user = env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
+  const user = claudeFolder(env);
   const files = [
     join(user, 'settings.json'),
     join(root, '.claude', 'settings.json'),

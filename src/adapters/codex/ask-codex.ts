@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fieldsOf, parseJson } from '../../base/json.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { asArguments, type Override } from './overrides.ts';
 
 export interface ListedHook {
@@ -28,7 +29,7 @@ export interface Asked {
   /** The path or name of the Codex program. */
   readonly codex: string;
   readonly cwd: string;
-  readonly env: { readonly [name: string]: string | undefined };
+  readonly env: Env;
   readonly overrides?: readonly Override[];
   /** Timeout in milliseconds. Default: 20000. */
   readonly waitMs?: number;

@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { fieldsOf } from '../../base/json.ts';
-import { excerpt } from '../../base/text.ts';
-import { homeFolder } from '../../base/user-folders.ts';
-
-type Env = { readonly [name: string]: string | undefined };
+import { errorText, excerpt } from '../../base/text.ts';
+import { codexFolder, type Env } from '../../base/user-folders.ts';
 
 /** A user rule against a command: it must not run, or a person must approve it first. */
 export interface Ruled {
@@ -29,7 +27,7 @@ export async function ruledByCodex(
   root: string,
   env: Env,
 ): Promise<Ruled | null> {
-  const folders = [env['CODEX_HOME'] || join(homeFolder(env), '.codex'), join(root, '.codex'), '/etc/codex'];
+  const folders = [codexFolder(env), join(root, '.codex'), '/etc/codex'];
   try {
     // `codex execpolicy check` cannot read the rules of the machine's administrator from any file.
     if (tableIn('/etc/codex/requirements.toml')['rules'] !== undefined)
@@ -46,7 +44,7 @@ export async function ruledByCodex(
         : await check(codex(), files, words);
     return ruled?.decision === 'prompt' && folders.some(neverAsks) ? { ...ruled, decision: 'forbidden' } : ruled;
   } catch (error) {
-    const why = `Codex cannot apply your rules: ${excerpt(error instanceof Error ? error.message : String(error), 300)}`;
+    const why = `Codex cannot apply your rules: ${excerpt(errorText(error), 300)}`;
     return { decision: 'prompt', why };
   }
 }

@@ -8,9 +8,7 @@ export interface ClaudeCommand extends ClientCommand {
   readonly settings: string | null;
 }
 
-/**
- * The user's `--settings`, unchanged; null if not given.
- */
+/** @throws CliError `usage` */
 export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
   const { own, args: rest } = readOwnOptions('claude', words);
   const { args, settings } = withoutSettings(rest);

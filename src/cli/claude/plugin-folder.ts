@@ -7,7 +7,7 @@ import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/server-name.ts';
-import { ownProgram } from '../codex/programs.ts';
+import { ownProgram } from '../client/programs.ts';
 import type { Io } from '../io.ts';
 
 export type Files = { readonly [path: string]: string };

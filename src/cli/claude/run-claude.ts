@@ -1,18 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isObject } from '../../base/json.ts';
-import { findProgram } from '../../base/process.ts';
-import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
 import { openSession } from '../../open-session.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
-import { callsWithoutHook, recordedOf } from '../client/calls-without-hook.ts';
+import { clientRun } from '../client/client-end.ts';
 import { summaryOf } from '../client/client-session.ts';
 import { openClient } from '../client/open-client.ts';
+import { clientProgram } from '../client/programs.ts';
 import { runClient } from '../client/run-client.ts';
 import { printStart } from '../client/session-place.ts';
-import { CliError, type Io, usageError } from '../io.ts';
+import { type Io, usageError } from '../io.ts';
 import { rootOf } from '../options.ts';
 import { clientEnvironment, pinnedVariables } from './client-environment.ts';
 import type { ClaudeCommand } from './own-options.ts';
@@ -25,7 +24,7 @@ import { subAgentTypes } from './sub-agent-types.ts';
 /** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
   const root = rootOf(io, command);
-  const program = claudeProgram(io, command.program);
+  const program = clientProgram(io, 'claude', command.program);
   const stated = userSettings(io, command.settings);
   const host = new SessionHost({ env: io.env, keepOpenMs: 0 });
   try {
@@ -46,24 +45,10 @@ export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
     const args = ['--plugin-dir', ensurePlugin(io.env), '--settings', settings, ...types, ...command.args];
     const code = await runClient('claude', program, args, { cwd: root, env });
     await host.sessions.release(root, sessionId).catch(() => {}); // may fail: the end of this process also releases it
-    const conversations = new ConversationFiles(root, io.env)
-      .all()
-      .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun));
-    const past = callsWithoutHook(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
+    const run = clientRun(io, root, sessionId, begun);
     const isScript = command.args.some((word) => word === '-p' || word === '--print');
     const after = await inSession(io, root, sessionId, ({ state }) => state);
-    showClaudeEnd(io, {
-      root,
-      sessionId,
-      code,
-      before,
-      after,
-      conversations,
-      begun,
-      callsWithoutHook: past,
-      isScript,
-      env: io.env,
-    });
+    showClaudeEnd(io, { ...run, code, before, after, isScript });
   } finally {
     await host.close();
   }
@@ -97,16 +82,6 @@ async function inSession<T>(io: Io, root: string, sessionId: string, read: (sess
 
 /** Command-line settings that override every settings file of an agent or a cloned repository. */
 const KEEPS_HOOKS_ON = { disableAllHooks: false, disableSkillShellExecution: true };
-
-function claudeProgram(io: Io, named: string | null): string {
-  const found = named ?? io.env['CLAUDE_BIN'] ?? findProgram('claude', io.env['PATH']);
-  if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
-  throw new CliError(
-    'no-claude',
-    found ? `there is no ${found}` : 'the PATH has no claude',
-    'Install it (npm install -g @anthropic-ai/claude-code), or name it: hopgate claude --claude PROGRAM.',
-  );
-}
 
 /** Parses the user's own `--settings`: JSON, or the path of a JSON file. */
 function userSettings(

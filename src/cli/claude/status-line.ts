@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
-import { homeFolder } from '../../base/user-folders.ts';
+import { claudeFolder } from '../../base/user-folders.ts';
 import { launcherFile } from '../../daemon/run-command.ts';
 import type { Io } from '../io.ts';
 
@@ -38,7 +38,7 @@ export function withStatusLine(own: unknown, env: Io['env']): StatusLine {
 
 /** The status line of the user's own settings; undefined without one. The settings of a repository are ignored. */
 export function userStatusLine(env: Io['env']): unknown {
-  const folder = env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
+  const folder = claudeFolder(env);
   try {
     const settings: unknown = JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8'));
     return isObject(settings) ? settings['statusLine'] : undefined;

@@ -10,9 +10,8 @@ import {
   trustOverride,
 } from '../../adapters/codex/overrides.ts';
 import type { CodexThreadOptions } from '../../adapters/codex/thread-options.ts';
+import type { Env } from '../../base/user-folders.ts';
 import { CliError } from '../io.ts';
-
-type Env = { readonly [name: string]: string | undefined };
 
 /** The first version of Codex whose permission profiles, hooks and hook trust work as hopgate needs them. */
 const OLDEST = [0, 169, 0] as const;

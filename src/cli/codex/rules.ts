@@ -2,9 +2,9 @@ import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { argumentsOf } from '../../adapters/core/calls/controls.ts';
 import { commandOf } from '../../adapters/core/calls/shell-route.ts';
 import type { McpOptions } from '../../adapters/mcp/options.ts';
+import { clientProgram } from '../client/programs.ts';
 import type { Io } from '../io.ts';
 import { pinOfSession } from '../mcp/reading.ts';
-import { codexProgram } from './programs.ts';
 
 /** Applies the user's rules for Codex's shell to the commands that hopgate's tools run instead of it. */
 export const codexRules =
@@ -14,6 +14,6 @@ export const codexRules =
     const command = commandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
     if (command.trim() === '') return null;
     const { ruledByCodex } = await import('../../adapters/codex/user-rules.ts');
-    const ruled = await ruledByCodex(command, () => codexProgram(io, null), root, io.env);
+    const ruled = await ruledByCodex(command, () => clientProgram(io, 'codex', null), root, io.env);
     return ruled && { ...ruled, command };
   };

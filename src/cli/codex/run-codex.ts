@@ -3,14 +3,14 @@ import { type CodexHooks, codexHooks } from '../../adapters/codex/hook-config.ts
 import type { Override } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
-import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { remoteAgentSession } from '../../daemon/remote.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/status.ts';
-import { callsWithoutHook, recordedOf } from '../client/calls-without-hook.ts';
+import { clientRun, mainConversation } from '../client/client-end.ts';
 import { openClient } from '../client/open-client.ts';
+import { clientProgram, ownProgram } from '../client/programs.ts';
 import { runClient } from '../client/run-client.ts';
 import { printStart } from '../client/session-place.ts';
 import { showTitle } from '../client/terminal-title.ts';
@@ -18,7 +18,6 @@ import { type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
 import { hookTrust, launchArguments } from './launch.ts';
 import type { CodexCommand } from './own-options.ts';
-import { codexProgram, ownProgram } from './programs.ts';
 import { showCodexEnd } from './show-end.ts';
 
 /** Maximum number of runs of Codex with `--follow`, including the first. */
@@ -27,7 +26,7 @@ const MOST_ROUNDS = 8;
 /** `hopgate codex`: runs Codex in a session until Codex ends. */
 export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = rootOf(io, command);
-  const codex = codexProgram(io, command.program);
+  const codex = clientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trusted = hookTrust({ codex, root, env: io.env, hooks });
   trusted.catch(() => {}); // awaited below, unless the session cannot be opened
@@ -47,7 +46,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   let code = await runOnce(io, { ...launch, options, args: command.args });
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
-    const thread = threadOf(conversationsOf(io, root, sessionId, begun));
+    const thread = mainConversation(clientRun(io, root, sessionId, begun));
     const wanted = allowed(after);
     if (!isExec(command.args) || thread === null || after.closed || wanted.sandboxMode === options.sandboxMode) break;
     note(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
@@ -59,12 +58,9 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   await remote.close();
   // may fail: the end of this process also releases it
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
-  const conversations = conversationsOf(io, root, sessionId, begun);
   const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
-  const isScript = isExec(command.args);
-  const past = callsWithoutHook(root, io.env, sessionId, recordedOf(root, io.env, sessionId));
-  const run = { begun, conversations, callsWithoutHook: past, isScript, env: io.env };
-  showCodexEnd(io, { root, sessionId, code, before, after, ...sandboxes, ...run });
+  const run = clientRun(io, root, sessionId, begun);
+  showCodexEnd(io, { ...run, code, before, after, isScript: isExec(command.args), ...sandboxes });
 }
 
 /** Opens the session, records the operator's approvals in advance, and releases the session. */
@@ -79,9 +75,6 @@ async function withHost<T>(io: Io, work: (host: SessionHost) => Promise<T>): Pro
     await host.close();
   }
 }
-
-const threadOf = (conversations: readonly StoredConversation[]): string | null =>
-  conversations.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
 
 interface Run {
   readonly codex: string;
@@ -120,12 +113,6 @@ function handedOn(io: Io): { readonly [name: string]: string } {
   ];
   return Object.fromEntries(names.flatMap((name) => (io.env[name] ? [[name, io.env[name]]] : [])));
 }
-
-/** The conversations of this session with an event since that time. */
-const conversationsOf = (io: Io, root: string, sessionId: string, since: string): readonly StoredConversation[] =>
-  new ConversationFiles(root, io.env)
-    .all()
-    .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= since));
 
 /** Codex's subcommands that run without a person to ask. */
 const EXEC: ReadonlySet<string> = new Set(['exec', 'e']);

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
-import { homeFolder } from '../../base/user-folders.ts';
+import { claudeFolder } from '../../base/user-folders.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line.ts';
@@ -88,7 +88,7 @@ const change = (path: string, after: string | null): FileChange => ({
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 
 const configFolder = ({ io, root, scope }: InstallTarget): string =>
-  scope === 'project' ? join(root, '.claude') : io.env['CLAUDE_CONFIG_DIR'] || join(homeFolder(io.env), '.claude');
+  scope === 'project' ? join(root, '.claude') : claudeFolder(io.env);
 
 /** The folder that a removal keeps: the user's own (CLAUDE_CONFIG_DIR). The default folder may be removed. */
 const keptFolder = (place: InstallTarget): string => {

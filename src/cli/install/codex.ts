@@ -3,11 +3,12 @@ import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
 import { hookOverrides } from '../../adapters/codex/overrides.ts';
-import { homeFolder } from '../../base/user-folders.ts';
+import { words } from '../../base/text.ts';
+import { codexFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/server-name.ts';
+import { clientProgram, ownProgram } from '../client/programs.ts';
 import { hashesOf } from '../codex/launch.ts';
-import { codexProgram, ownProgram } from '../codex/programs.ts';
 import { readText } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
@@ -18,16 +19,9 @@ import { keptCopies, restoredCopies, withCopies } from './kept-copies.ts';
 const FEATURES = ['mcp_tool_list_changed'];
 
 /** The variables that Codex must pass to our MCP server: it passes only named ones. */
-const PASSED = [
-  'CODEX_HOME',
-  'CODEX_BIN',
-  'XDG_STATE_HOME',
-  'XDG_RUNTIME_DIR',
-  'HOPGATE_SESSION',
-  'HOPGATE_ROOT',
-  'HOPGATE_PERIPHERAL',
-  'HOPGATE_DAEMON',
-];
+const PASSED = words(`
+  CODEX_HOME CODEX_BIN XDG_STATE_HOME XDG_RUNTIME_DIR HOPGATE_SESSION HOPGATE_ROOT HOPGATE_PERIPHERAL HOPGATE_DAEMON
+`);
 
 const SERVER_BLOCK = 'hopgate';
 
@@ -97,9 +91,8 @@ function change(path: string, after: string | null): FileChange {
 
 /** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the usual one. */
 function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: string; readonly home: string } {
-  const named = io.env['CODEX_HOME'];
-  const stated = named ? resolve(io.cwd, named) : join(homeFolder(io.env), '.codex');
-  const home = named && existsSync(stated) ? realpathSync(stated) : stated;
+  const stated = resolve(io.cwd, codexFolder(io.env));
+  const home = io.env['CODEX_HOME'] && existsSync(stated) ? realpathSync(stated) : stated;
   return { folder: scope === 'user' ? home : join(root, '.codex'), home };
 }
 
@@ -144,7 +137,7 @@ async function trustOf(
   let hashes: { readonly [key: string]: string };
   try {
     answer = await askCodex({
-      codex: codexProgram(io, null),
+      codex: clientProgram(io, 'codex', null),
       cwd: root,
       env: io.env,
       overrides: hookOverrides(ours),

@@ -1,5 +1,6 @@
 import type { Provider } from '../../adapters/core/calls/client-tools.ts';
 import type { HookAnswer, HookContext } from '../../adapters/core/hook-context.ts';
+import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 
 type Handle = (event: unknown, context: HookContext, env: Env) => Promise<HookAnswer>;
@@ -61,7 +62,7 @@ async function handled(
     return checked(await handle(JSON.parse(rawStdin), context, env));
   } catch (error) {
     if (error instanceof SyntaxError) return faultAnswer(`its input is not JSON (${error.message})`);
-    return faultAnswer(error instanceof Error ? error.message : String(error));
+    return faultAnswer(errorText(error));
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
+import { startOf } from '../../base/process-holder.ts';
 import type { Env } from '../../base/user-folders.ts';
 
 /** A process, identified by its pid and its start time, because pids are reused. */
@@ -57,7 +58,7 @@ export function ancestry(pid: number): readonly (ProcessMark & { readonly isWrap
     line.push(stat);
     next = stat.parent;
   }
-  return line.map(({ pid, start, isWrapper }) => ({ pid, start, isWrapper }));
+  return line;
 }
 
 /** The client program of a hook or an MCP server: the nearest ancestor except shells and package runners. */
@@ -87,10 +88,11 @@ export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boole
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
 /** True if this process still runs. */
-export const isRunning = ({ pid, start }: ProcessMark): boolean => statOf(pid)?.start === start;
+export const isRunning = ({ pid, start }: ProcessMark): boolean => startOf(pid) === start;
 
 /** This process; null if the kernel does not report its start time. */
 export function thisProcess(): ProcessMark | null {
-  const stat = statOf(process.pid);
-  return stat && { pid: stat.pid, start: stat.start };
+  const { pid } = process;
+  const start = startOf(pid);
+  return start === null ? null : { pid, start };
 }

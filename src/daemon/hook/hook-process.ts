@@ -1,4 +1,5 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
+import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { runCommand } from '../run-command.ts';
 import { type Framed, unframe } from './answer-frame.ts';
@@ -44,7 +45,7 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer is invalid');
     end(answer);
   } catch (error) {
-    refuse(error instanceof Error ? error.message : String(error));
+    refuse(errorText(error));
   }
 }
 
@@ -77,7 +78,7 @@ async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
     const asked = alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
     end(asked ?? (await runAlone(ticket, env)));
   } catch (error) {
-    writeAll(2, Buffer.from(`hopgate: ${error instanceof Error ? error.message : String(error)}\n`));
+    writeAll(2, Buffer.from(`hopgate: ${errorText(error)}\n`));
     process.exit(125);
   }
 }

@@ -3,8 +3,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
-
-type Env = { readonly [name: string]: string | undefined };
+import type { Env } from '../../base/user-folders.ts';
 
 /**
  * Version managers that install one program under the names of all others; `which <name>` of the manager prints the

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, readIfAny, realpathIfAny } from '../../base/files.ts';
-import { homeFolder } from '../../base/user-folders.ts';
-
-type Env = { readonly [name: string]: string | undefined };
+import { type Env, homeFolder } from '../../base/user-folders.ts';
 
 /** A virtual environment of Python. */
 export interface VirtualEnv {

@@ -1,6 +1,7 @@
 import http, { type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
+import type { Env } from '../../base/user-folders.ts';
 import { canonicalHost, listsPlace, type NetworkPlace, placeText } from '../../gate/scope/host-names.ts';
 
 /** The proxy that the operator's machine uses for a place. */
@@ -9,8 +10,6 @@ export interface UpstreamProxy {
   /** Headers that log in at the proxy; empty if its address has no user. */
   readonly login: OutgoingHttpHeaders;
 }
-
-type Env = { readonly [name: string]: string | undefined };
 
 /**
  * The proxy that the operator's environment names for a place; null if the place is reached directly. As curl does:

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startOf } from '../../base/process-holder.ts';
 import { BoundedRun } from './bounded-run.ts';
 import type { CommandShell } from './command-shell.ts';
 import type { CommandShells } from './command-shells.ts';
@@ -147,14 +147,7 @@ function readStatus(stream: Readable, isOwnNetwork: boolean): Status {
  * processes of the namespace.
  */
 async function processGone(pid: number): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    let stat: string;
-    try {
-      stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    } catch {
-      return;
-    }
-    if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))) return;
+  for (let attempt = 0; startOf(pid) !== null; attempt += 1) {
     if (attempt > 2000) throw new SandboxError(`process ${pid} of the sandbox does not exit`);
     await sleep(attempt < 20 ? 1 : 5);
   }

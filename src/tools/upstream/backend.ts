@@ -1,3 +1,4 @@
+import { errorText } from '../../base/text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { own } from '../../spec/names.ts';
@@ -186,6 +187,6 @@ async function ending(
       `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; its effects until then are unknown.`,
     );
   }
-  const message = connection.clean(plain(error instanceof Error ? error.message : String(error))).slice(0, SHOWN);
+  const message = connection.clean(plain(errorText(error))).slice(0, SHOWN);
   return failed('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
 }

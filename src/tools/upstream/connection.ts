@@ -1,4 +1,5 @@
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { errorText } from '../../base/text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import { backoff } from './backoff.ts';
@@ -232,5 +233,4 @@ async function listTools(client: Client): Promise<ReadonlyMap<string, ListedTool
 }
 
 const MAX_MESSAGE = 500;
-const messageOf = (error: unknown): string =>
-  plain(error instanceof Error ? error.message : String(error)).slice(0, MAX_MESSAGE);
+const messageOf = (error: unknown): string => plain(errorText(error)).slice(0, MAX_MESSAGE);

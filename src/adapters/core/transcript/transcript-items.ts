@@ -1,4 +1,4 @@
-import { shorten } from '../../../base/text.ts';
+import { errorText, shorten } from '../../../base/text.ts';
 import type { Attribution, Situation, TranscriptEvent } from '../../../ports/transcript-sink.ts';
 import { asJson } from '../../../session/as-json.ts';
 import type { Session } from '../../../session/session.ts';
@@ -112,7 +112,7 @@ export const toolAnswer = (
 ): Item => toolResult(callId, { status, code: denial?.code ?? null, text, situation, evidence });
 
 export const toolFault = (callId: string, error: unknown, evidence: readonly string[] | null = null): Item =>
-  toolResult(callId, { status: 'error', text: error instanceof Error ? error.message : String(error), evidence });
+  toolResult(callId, { status: 'error', text: errorText(error), evidence });
 
 /** The ids of a call's entries; null if some of them are recorded later, so that they are not known yet. */
 export const idsOf = (evidence: readonly { readonly id: string }[]): readonly string[] | null =>

@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { errorText } from '../../../base/text.ts';
 import type { McpOptions } from '../options.ts';
 import type { McpReading } from '../reading.ts';
 
@@ -69,8 +70,7 @@ export class Tasks {
         running.cancelled && !answered
           ? this.#end(running, { status: 'cancelled' })
           : this.#end(running, { status: 'completed', result }),
-      (error) =>
-        this.#end(running, { status: 'failed', error: error instanceof Error ? error.message : String(error) }),
+      (error) => this.#end(running, { status: 'failed', error: errorText(error) }),
     );
     const running: Running = { task, settled, abort, cancelled: false };
     this.#running.set(id, running);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { makeFolders } from '../../../base/files.ts';
-import { plural } from '../../../base/text.ts';
+import { errorText, plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
 import { junitReport, type TestResult } from '../../../testing/junit.ts';
@@ -101,10 +101,7 @@ async function runAll(io: Io, { tests }: GeneratedTests): Promise<readonly TestR
   for (const { group, name, run } of tests) {
     if (shows) io.stderr.write(`\r\u001b[K${results.length} of ${tests.length}  ${group}`);
     const began = performance.now();
-    const failure = await run().then(
-      () => null,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+    const failure = await run().then(() => null, errorText);
     results.push({ group, name, seconds: (performance.now() - began) / 1000, failure });
   }
   if (shows) io.stderr.write('\r\u001b[K');

@@ -1,10 +1,11 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isWithin } from '../../../base/paths.ts';
+import type { Env } from '../../../base/user-folders.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
 import { failed, type Stop } from '../../workspace/outcome.ts';
 
 export interface Places {
-  readonly env: { readonly [name: string]: string | undefined };
+  readonly env: Env;
   /** Folders that agents can read or write; a credential in them would not be secret. */
   readonly reach: readonly string[];
 }

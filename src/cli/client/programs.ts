@@ -4,14 +4,16 @@ import { findProgram } from '../../base/process.ts';
 import { packageFolder } from '../../daemon/own-files.ts';
 import { CliError, type Io } from '../io.ts';
 
-/** The Codex to start: the one that `--codex` or CODEX_BIN names, or else the one on the PATH. */
-export function codexProgram(io: Io, named: string | null): string {
-  const found = named ?? io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
+const PACKAGES = { claude: '@anthropic-ai/claude-code', codex: '@openai/codex' } as const;
+
+/** The client program to start: the one that the option, CLAUDE_BIN or CODEX_BIN names, or else that on the PATH. */
+export function clientProgram(io: Io, name: 'claude' | 'codex', named: string | null): string {
+  const found = named ?? io.env[`${name.toUpperCase()}_BIN`] ?? findProgram(name, io.env['PATH']);
   if (found && (!found.includes('/') || existsSync(resolve(io.cwd, found)))) return found;
   throw new CliError(
-    'no-codex',
-    found ? `there is no ${found}` : 'the PATH has no codex',
-    'Install it (npm install -g @openai/codex), or name it: hopgate codex --codex PROGRAM.',
+    `no-${name}`,
+    found ? `there is no ${found}` : `the PATH has no ${name}`,
+    `Install it (npm install -g ${PACKAGES[name]}), or name it: hopgate ${name} --${name} PROGRAM.`,
   );
 }
 

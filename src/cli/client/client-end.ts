@@ -1,0 +1,89 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
+import { shellWord } from '../../base/text.ts';
+import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
+import type { SessionStatus } from '../../session/status.ts';
+import { type Io, note } from '../io.ts';
+import { callsWithoutHook, recordedOf } from './calls-without-hook.ts';
+import { moveInWords } from './session-place.ts';
+
+/** A client program's run in a session, as its hooks and its own transcript report it. */
+export interface ClientRun {
+  readonly root: string;
+  readonly sessionId: string;
+  /** ISO 8601. */
+  readonly begun: string;
+  /** The conversations of the session with an event since then. */
+  readonly conversations: readonly StoredConversation[];
+  /** Calls that the client reports it ran in this session without a hook. */
+  readonly callsWithoutHook: readonly Item[];
+}
+
+export interface ClientEnd extends ClientRun {
+  readonly code: number;
+  readonly before: SessionStatus;
+  readonly after: SessionStatus;
+  /** True if no person was at its screen: `claude -p`, `codex exec`. */
+  readonly isScript: boolean;
+}
+
+export const clientRun = ({ env }: Io, root: string, sessionId: string, begun: string): ClientRun => ({
+  root,
+  sessionId,
+  begun,
+  conversations: new ConversationFiles(root, env)
+    .all()
+    .filter((record) => record.sessionId === sessionId && record.events.some(({ at }) => at >= begun)),
+  callsWithoutHook: callsWithoutHook(root, env, sessionId, recordedOf(root, env, sessionId)),
+});
+
+/** The id of the main agent's conversation; null if there is none. */
+export const mainConversation = ({ conversations }: Pick<ClientRun, 'conversations'>): string | null =>
+  conversations.find(({ conversation }) => conversation.agentId === null)?.conversation.id ?? null;
+
+/**
+ * True if the user quit before the first conversation began: hooks then had nothing to report.
+ *
+ * @param transcripts the folder tree in which the client records its conversations
+ */
+export const leftAtOnce = ({ isScript, conversations, begun }: ClientEnd, transcripts: string): boolean =>
+  !isScript && conversations.length === 0 && !wroteSince(transcripts, begun);
+
+function wroteSince(folder: string, since: string): boolean {
+  const from = Date.parse(since);
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).some(
+      (name) => name.endsWith('.jsonl') && statSync(join(folder, name)).mtimeMs >= from,
+    );
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+}
+
+/**
+ * Prints the end of the session on stderr.
+ *
+ * @param missingHooks warnings about events that the hooks should have reported
+ * @param next the command that continues the client's conversation: its name and its arguments
+ * @param more further lines
+ */
+export function showEnd(
+  io: Io,
+  { root, sessionId, code, before, after }: ClientEnd,
+  missingHooks: readonly string[] | string | null,
+  [name, ...args]: readonly string[],
+  more: readonly string[] = [],
+): void {
+  if (io.json) {
+    const end = { type: 'end', session: sessionId, root, exit: code, missingHooks, state: after };
+    io.stderr.write(`${JSON.stringify(end)}\n`);
+    return;
+  }
+  note(io, moveInWords(before, after));
+  for (const missing of [missingHooks ?? []].flat()) note(io, `WARNING: ${missing}`);
+  const next = ['hopgate', name, '--session', sessionId, '--root', shellWord(root), ...args].join(' ');
+  if (!after.closed) note(io, `continue: ${next}`);
+  for (const line of more) note(io, line);
+  note(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
+}

@@ -3,7 +3,7 @@ export { verifyConstraints } from './audit/verify/verify-constraints.ts';
 export { compileSpecs, type EnvelopeMeta, facts, guards, type Machine, type MachineEvent } from './compile/index.ts';
 export type { Entry, StoredEntry } from './evidence/entry.ts';
 export { transferContext } from './gate/context.ts';
-export { decide } from './gate/decide.ts';
+export { decide, validateHop } from './gate/decide.ts';
 export {
   type Available,
   DENIAL_CODES,
@@ -13,7 +13,6 @@ export {
   type WayLeg,
 } from './gate/denial.ts';
 export type { GateContext, Request } from './gate/request.ts';
-export { validateHop } from './gate/validate-hop.ts';
 export { type ApproveFunction, type OpenOptions, openSession } from './open-session.ts';
 export type { ApprovalRequest, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';

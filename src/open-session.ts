@@ -79,8 +79,6 @@ function assertKnown(options: OpenOptions): void {
   if (unknown !== undefined) throw new TypeError(`openSession has no option "${unknown}"; ${suggest(unknown, known)}`);
 }
 
-const systemClock: Clock = { now: () => Date.now() };
-
 export const randomIds: Ids = {
   next: (kind) => (kind === 'writer' ? processHolder(`w-${timeOrderedId()}`) : `${kind[0]}-${timeOrderedId()}`),
 };
@@ -104,7 +102,7 @@ export const withSession = (session: string): Ids => ({
 export async function openSession(options: OpenOptions): Promise<Session> {
   assertKnown(options);
   const root = realRoot(options.root);
-  const clock = options.clock ?? systemClock;
+  const clock = options.clock ?? Date;
   const unsafeNoSandbox = options.unsafeNoSandbox ?? false;
   const { store, owned } = await openStore(options, root, clock);
   let backends: readonly ToolBackend[] = [];

@@ -2,12 +2,13 @@ import { firstProblem } from './audit/rules/problems.ts';
 import { type AuditState, beginState } from './audit/rules/state.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
 import type { AuditVerdict } from './audit/verify/verdict.ts';
+import type { Fields } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
 import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts';
 import type { SessionParts } from './session/calls/session-parts.ts';
 import { createSession } from './session/open.ts';
-import type { Json, Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
+import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
 import { TRIAL_CONFIG } from './testing/model/model-config.ts';
@@ -15,8 +16,6 @@ import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
 import { searchRoute } from './testing/plan/search.ts';
 import { sendRequest } from './testing/plan/send-request.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** By default a memory store, the system's clock, counted ids and no tools. */
 export interface RunAndVerifyOptions extends Partial<Pick<SessionParts, 'store' | 'clock' | 'ids' | 'backends'>> {

@@ -13,7 +13,7 @@ import { CANCELLED, cancelled, httpNode, type SendRun } from './transport.ts';
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
 
-/** Says where the server of this user runs agents. The returned function takes that back. */
+/** Announces the address at which this user's server runs agents. The returned function withdraws it. */
 export function announceNode(env: Env, url: string): () => void {
   const file = addressFile(env);
   mkdirSync(folderOf(env), { recursive: true, mode: 0o700 });

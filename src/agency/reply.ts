@@ -56,8 +56,6 @@ export class RunFailure extends Error {
   }
 }
 
-export const replyStatus = (reply: RunReply): number => (reply.ok ? 200 : RUN_STATUS[reply.error.code]);
-
 /** Runs `work`, and makes a reply of its response or its failure; any other error is thrown. */
 export async function replyOf(agent: string, work: () => Promise<Json>): Promise<RunReply> {
   const startedAt = performance.now();

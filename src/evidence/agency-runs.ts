@@ -3,7 +3,7 @@ import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Body, OutcomeRecord } from './bodies.ts';
 import { canonical } from './canonical.ts';
 
-/** The codes of calls that ended before the run did, or that cannot know how it ended. */
+/** The codes of calls that ended before their run ended, or that could not learn how it ended. */
 const UNKNOWN_END = ['aborted', 'agent-unreachable', 'backend-error'];
 
 /**

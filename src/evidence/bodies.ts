@@ -1,4 +1,4 @@
-import { isObject } from '../base/json.ts';
+import { type Fields, isObject } from '../base/json.ts';
 import type { Json, Mode, Principal } from '../spec/types.ts';
 
 /** The body of an entry, by `event`. Each is complete by itself, because the audit reads only bodies. */
@@ -23,8 +23,6 @@ export type Body =
   | ReceiptBody
   | DelegationBody
   | SessionClosedBody;
-
-type Fields = { readonly [name: string]: Json };
 
 export interface SessionOpenBody {
   readonly event: 'session-open';

@@ -27,7 +27,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const isName = (value: unknown): boolean => isText(value) && value !== '' && !CONTROL.test(value);
 
-/** A day that every month has, at a time that every day has: most instants, and all of them are valid. */
+/** Matches most instants by their digits alone: a day that every month has, at a time that every day has. */
 const COMMON_INSTANT = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}Z$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 function isInstant(value: unknown): boolean {
@@ -96,7 +96,7 @@ function copyOf(value: unknown, depth: number): Json | undefined {
   return copy;
 }
 
-/** The shape of a draft, for error messages; {@link isEntryDraft} makes the same check at a tenth of the cost. */
+/** The shape of a draft, for error messages; {@link checkedBody} makes the same check at a tenth of the cost. */
 const draftSchema = lazySchema((z) => {
   const Name = z.string().refine(isName, 'must be non-empty text without control characters or unpaired surrogates');
   return z.strictObject({
@@ -126,9 +126,6 @@ const TYPES: ReadonlySet<unknown> = new Set(EVIDENCE_TYPES);
 const CLAIMS: ReadonlySet<unknown> = new Set(CLAIM_TYPES);
 const SUBJECTS: ReadonlySet<unknown> = new Set(SUBJECT_TYPES);
 const isOptionalName = (value: unknown): boolean => value === undefined || isName(value);
-
-/** Fast check without reasons, for the hot path. {@link entryIssues} gives the reasons. */
-export const isEntryDraft = (value: unknown): value is EntryDraft => checkedBody(value) !== undefined;
 
 /** The copy of a valid draft's body; undefined if the draft is not valid. */
 const checkedBody = (value: unknown): Json | undefined => (isHead(value) ? copyOf(value.body, 0) : undefined);

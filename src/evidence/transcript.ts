@@ -1,9 +1,7 @@
-import { isObject, parseJson } from '../base/json.ts';
+import { type Fields, isObject, parseJson } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 
-type Fields = { readonly [name: string]: Json };
-
-/** The agent's situation (P-2) as data; the prompt section states the same in words. */
+/** The agent's situation as data, which check P-2 compares with the session. The prompt section states it in words. */
 export interface Situation {
   readonly peripheral: string | null;
   readonly mode: string | null;

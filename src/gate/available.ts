@@ -9,8 +9,6 @@ import { requirementsOf, startRequirements } from './requirements/requirements.t
 import type { SessionView } from './view.ts';
 import { modeStep, modesAdmitting, resetsOf } from './ways/way-modes.ts';
 
-const ASKED_BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
-
 export const legOf = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
@@ -47,7 +45,8 @@ export function needInWords({ conditions }: SpecSet, need: Requirement): string 
 function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
   const asked = edge.sources.every(({ kind }) => kind === 'user-request');
-  return asked && !others.some(({ kind }) => kind === 'principal') ? [ASKED_BY_OPERATOR, ...others] : others;
+  if (!asked || others.some(({ kind }) => kind === 'principal')) return others;
+  return [{ kind: 'principal', is: 'operator' }, ...others];
 }
 
 export const startLeg = (specs: SpecSet, to: string): WayLeg => ({

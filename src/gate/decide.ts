@@ -10,7 +10,7 @@ import {
   type StopPlan,
 } from './decide-visit.ts';
 import { type DelegatePlan, decideDelegate } from './delegation/decide-delegate.ts';
-import type { Decision, GateContext, Request } from './request.ts';
+import type { Decision, GateContext, HopRequest, Request } from './request.ts';
 
 interface Plans {
   start: StartPlan;
@@ -53,4 +53,15 @@ function decideAny(context: GateContext, request: Request): Decision<Plans[keyof
     default:
       return request satisfies never;
   }
+}
+
+/**
+ * Decides a hop from the session's current state without taking it. Pure.
+ * @example validateHop(context, { to: 'edit', exit: 'ready-to-edit', reason: 'found it' }).ok
+ */
+export function validateHop(
+  context: GateContext,
+  hop: Omit<HopRequest, 'kind' | 'by'> & Partial<Pick<HopRequest, 'by'>>,
+): Decision<HopPlan> {
+  return decideHop(context, { by: 'agent', ...hop, kind: 'hop' });
 }

@@ -3,8 +3,6 @@ import type { Approver } from '../ports/approver.ts';
 /**
  * Asks the second approver if the first has no answer; a no is an answer. One approver serves one session: its `via` is
  * that of the last one that answered.
- *
- * @example fallbackApprover(approverInAdvance(['execute']), pendingApprover({ stateDir, root }))
  */
 export function fallbackApprover(first: Approver, second: Approver): Approver {
   let answered = first;

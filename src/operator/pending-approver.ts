@@ -30,8 +30,6 @@ export interface PendingOptions {
  * token. A new request is stored and `{ pending: id }` is returned. When the request is repeated, it finds the answer.
  * Each answer, yes or no, is used once; after that the request is a new one. An answer that is forged, altered,
  * expired, used, or for another request is ignored.
- *
- * @example openSession({ root, agent: 'builder', approver: pendingApprover({ stateDir, root, waitMs: 60_000 }) })
  */
 export function pendingApprover(options: PendingOptions): Approver {
   const { stateDir, root, waitMs = 0, signal } = options;

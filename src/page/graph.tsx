@@ -16,7 +16,8 @@ interface GraphProps {
 /** The hop graph: the session's peripheral is highlighted, earlier ones fade, arrows are open or closed. */
 export function Graph({ graph, state, small = false, onNode }: GraphProps) {
   const { width, height, nodes, edges } = graph;
-  const ages = trailAges(state);
+  // How many visits ago each peripheral was left: 1 for the one before this.
+  const ages = new Map(state.trail.map(({ peripheral }, index) => [peripheral, state.trail.length - index]));
   const here = state.peripheral ?? 'outside of every peripheral';
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has no picture
@@ -34,11 +35,6 @@ export function Graph({ graph, state, small = false, onNode }: GraphProps) {
       ))}
     </svg>
   );
-}
-
-/** How many visits ago each peripheral was left: 1 for the one before this. */
-function trailAges({ trail }: ViewState): ReadonlyMap<string, number> {
-  return new Map(trail.map(({ peripheral }, index) => [peripheral, trail.length - index]));
 }
 
 const STATUS_ORDER = ['open', 'asks', 'yours', 'closed'] as const;

@@ -9,20 +9,20 @@ export class SessionStore {
   #frames: Frame[] = [];
   #base: ViewState = EMPTY_VIEW;
   readonly #rows = new Map<number, ViewRow>();
-  /** The keys of rows that are parts of another one, with its key. */
+  /** The key of each row that is part of another row, with the key of that row. */
   readonly #parts = new Map<number, number>();
   #kept: ViewState[] = [];
   #last: { index: number; state: ViewState } = { index: -1, state: EMPTY_VIEW };
   readonly count = signal(0);
   /** True if the frames before the newest ones are not loaded: then the shown state is always the newest one. */
   readonly partial = signal(false);
-  /** Counts the changes of the first frame. */
+  /** Incremented whenever the first frame changes. */
   readonly #begun = signal(0);
   /** The index of the frame that is shown; null if the page follows the newest. */
   readonly cursor = signal<number | null>(null);
   readonly at = computed(() => Math.min(this.cursor.value ?? Number.POSITIVE_INFINITY, this.count.value - 1));
   readonly state = computed(() => this.#computed(this.at.value));
-  /** The newest state, wherever the cursor is. */
+  /** The newest state, independent of the cursor. */
   readonly newest = computed(() => this.#computed(this.count.value - 1));
   readonly rows = computed<readonly ViewRow[]>(() =>
     this.count.value + this.#begun.value > 0 ? [...this.#rows.values()] : [],

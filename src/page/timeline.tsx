@@ -15,7 +15,6 @@ const TICKS = [
   ['look', () => true],
 ] as const;
 
-const tickOf = (frame: Frame): number => TICKS.findIndex(([, is]) => is(frame));
 const SPEEDS = [1, 4, 16];
 const STEP_MS = 400;
 
@@ -116,7 +115,8 @@ function draw(canvas: HTMLCanvasElement, legend: HTMLElement, { frames }: Sessio
   const strongest = new Map<number, number>();
   frames.forEach((frame, index) => {
     const x = Math.round(frames.length === 1 ? 0 : (index / (frames.length - 1)) * (width - wide));
-    strongest.set(x, Math.min(strongest.get(x) ?? TICKS.length, tickOf(frame)));
+    const tick = TICKS.findIndex(([, is]) => is(frame));
+    strongest.set(x, Math.min(strongest.get(x) ?? TICKS.length, tick));
   });
   for (const [x, kind] of strongest) {
     const tall = height * (kind < 4 ? 1 : kind < 6 ? 0.65 : 0.35);

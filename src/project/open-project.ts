@@ -9,7 +9,7 @@ import { CONFIG_FILE, realRoot } from './root.ts';
 import { stateDir } from './state-dir.ts';
 import { readTrustOf } from './trust-record.ts';
 
-/** An opened repository: its configuration as far as it is trusted, and its spec set. */
+/** An opened repository: the trusted part of its configuration, and its spec set. */
 export interface Project {
   /** Absolute real path. */
   readonly root: string;

@@ -4,8 +4,8 @@ import { namesIn, readIfAny, realpathIfAny } from '../base/files.ts';
 import { gitRootOf } from './root.ts';
 
 /**
- * The same folder in the other work trees of its git repository. The repository and the work tree must name each other,
- * so a downloaded folder cannot claim to be one of them.
+ * Returns the folder at the same relative path in the other work trees of the git repository. The repository and the
+ * work tree must name each other, so a downloaded folder cannot claim to be one of them.
  *
  * @param root absolute real path
  */

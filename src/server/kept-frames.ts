@@ -7,7 +7,7 @@ const PIECE = 500;
 /** Number of frames after which other requests may run. */
 const TURN = 100;
 
-/** A run of frames, packed, and the state before it. */
+/** Consecutive frames, packed, and the state before them. */
 interface Piece {
   readonly before: ViewState;
   readonly packed: Buffer;

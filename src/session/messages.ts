@@ -21,13 +21,11 @@ export async function recordMessages(core: Correspondent): Promise<void> {
   const receipts = await messages.receipts(address, inbox.receipt);
   if (fresh.length + receipts.length === 0) return;
   await core.writer.append([
-    ...fresh.map(messageBody),
+    ...fresh.map(({ state: _, to: __, ...message }): MessageBody => ({ event: 'message', ...message })),
     ...receipts.map(({ message, state, nth }) => ({ event: 'receipt' as const, message, state, nth })),
   ]);
   for (const { id } of fresh) await messages.mark(id, 'delivered');
 }
-
-const messageBody = ({ state: _, to: __, ...message }: Message): MessageBody => ({ event: 'message', ...message });
 
 /** The recorded messages that no request of the agent has contained. */
 export async function unreadMessages(core: Correspondent): Promise<readonly Message[]> {

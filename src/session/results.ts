@@ -1,8 +1,7 @@
+import type { Fields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { Json, Mode } from '../spec/types.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** A refusal: what is wrong, what to do next, and the entries that record it. */
 export interface Refused {

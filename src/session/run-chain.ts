@@ -1,9 +1,7 @@
+import type { Fields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { Denial } from '../gate/denial.ts';
-import type { Json } from '../spec/types.ts';
 import type { Session } from './session.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** One link of a chain: a visit, and the exit by which the next one is entered. */
 export interface ChainLink {

@@ -1,3 +1,4 @@
+import type { Fields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import { available } from '../gate/available.ts';
@@ -8,7 +9,7 @@ import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
-import type { Json, Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
+import type { Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
 import { changeMode } from './calls/change-mode.ts';
 import { close } from './calls/close.ts';
@@ -36,8 +37,6 @@ import type {
 import type { HopOptions, ShortHop } from './short-hop.ts';
 import { type SessionStatus, statusOf } from './status.ts';
 import type { Writer } from './writer.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** The approver for this one call; by default the session's approver. */
 export interface Answering {

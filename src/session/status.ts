@@ -1,7 +1,6 @@
+import type { Fields } from '../base/json.ts';
 import type { SessionView } from '../gate/view.ts';
-import type { Json, Mode } from '../spec/types.ts';
-
-type Fields = { readonly [field: string]: Json };
+import type { Mode } from '../spec/types.ts';
 
 /** The status of a session, for people and prompts. */
 export interface SessionStatus {

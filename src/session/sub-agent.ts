@@ -35,7 +35,7 @@ export function subAgent(parent: Session, type: string, isTaken: (session: strin
 }
 
 /**
- * The refusal of a sub-agent's call by the session that started it, as it is now; null if there is none.
+ * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call.
  *
  * @param within the limits of the sub-agent: those of both peripherals, or its own
  */

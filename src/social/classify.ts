@@ -133,7 +133,7 @@ const FINITE =
 /** A participle before its noun: "delete merged branches". */
 const ATTRIBUTE =
   /^(?:failed|merged|moved|completed|crashed|stopped|landed) (?!this|was|is|has|as|always|its|us|because)[a-z-]+s\b/;
-/** Nouns that begin with a verb. */
+/** Compound nouns whose first word is also a verb. */
 const NOUN =
   /^(?:merge conflicts?|build (?:failures?|times?|errors?|logs?)|test (?:failures?|coverage|results?|data)|release notes?|commit messages?|load times?|run logs?|push notifications?)\b/;
 

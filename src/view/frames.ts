@@ -33,10 +33,6 @@ type Options = Pick<ViewState, 'tools' | 'modes' | 'ways'>;
 /**
  * Turns a session's entries into frames, one by one: the row of each entry, and the changes of the state that a person
  * sees. The state is the session's own fold, and the gate judges every exit. Pure; the frames are JSON.
- *
- * @example
- * const view = new SessionFrames(pin, sessionId);
- * for await (const stored of store.entries(sessionId)) send(view.add(stored));
  */
 export class SessionFrames {
   readonly #tables: SpecTables;
@@ -140,7 +136,7 @@ export class SessionFrames {
     const { facts } = this.#state;
     const { view } = context;
     const { trail, par } = this.#shown;
-    const path = pathChanged(body);
+    const path = body?.event === 'step' || body?.event === 'outcome' ? changedPaths(body.effects).at(-1) : undefined;
     return {
       agent: excerpt(facts.agent, 80),
       root: excerpt(facts.root, 300),
@@ -198,14 +194,6 @@ export class SessionFrames {
     return this.#packed.shown;
   }
 }
-
-export function framesOf(pin: Pin, sessionId: string, entries: Iterable<StoredEntry>): readonly Frame[] {
-  const view = new SessionFrames(pin, sessionId);
-  return [...entries].map((stored) => view.add(stored));
-}
-
-const pathChanged = (body: Body | null): string | undefined =>
-  body?.event === 'step' || body?.event === 'outcome' ? changedPaths(body.effects).at(-1) : undefined;
 
 function filesAfter(files: ViewState['files'], body: Body | null): ViewState['files'] {
   if ((body?.event !== 'step' && body?.event !== 'outcome') || body.effects === 'unobserved') return files;

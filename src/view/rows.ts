@@ -14,7 +14,7 @@ export interface Row extends EntrySummary {
   readonly after: number;
   /** Milliseconds from the intent to the outcome. */
   readonly took: number | null;
-  /** Its depth in the tree of replies; 0 for the session's own actions. */
+  /** The row's depth in the tree of replies; 0 for the session's own actions. */
   readonly depth: number;
   /** The last recorded state of a message. */
   readonly state?: string;

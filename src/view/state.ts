@@ -83,7 +83,7 @@ export interface ViewRow {
   readonly at: number;
   /** Milliseconds from the intent to the outcome. */
   readonly took?: number;
-  /** Its depth in the tree of replies. */
+  /** The row's depth in the tree of replies. */
   readonly depth?: number;
   readonly peripheral: string | null;
   readonly tool?: string;

@@ -5,7 +5,7 @@ import { describeRequirement, type Requirement, unmet } from '../gate/requiremen
 import { requirementsOf, startRequirements } from '../gate/requirements/requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
-import type { OpenNeed, ViewWay, WayStatus } from './state.ts';
+import type { OpenNeed, ViewWay } from './state.ts';
 
 /**
  * Every hop from here (outside: every start) with the gate's own decision. A reason is assumed to be given; the fruit
@@ -70,8 +70,9 @@ function judged(
   const facts = requirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
   const needs = unmet(requirements, facts).map((need) => missingOf(context, need, passedBefore));
   const byNeed = NEEDS.includes(denial.code) && needs.length > 0;
+  const byOperator = decide(context, request('operator'));
   return {
-    status: forOperator(context, request),
+    status: byOperator.ok || byOperator.wanted ? 'yours' : 'closed',
     missing: byNeed ? needs : [{ words: denial.message }, ...needs],
     remedy: denial.remedy,
   };
@@ -79,11 +80,6 @@ function judged(
 
 /** The codes of refusals that name a missing requirement; the other codes have other reasons. */
 const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
-
-function forOperator(context: GateContext, request: (by: Principal) => HopRequest | StartRequest): WayStatus {
-  const decision = decide(context, request('operator'));
-  return decision.ok || decision.wanted ? 'yours' : 'closed';
-}
 
 function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): OpenNeed {
   if (need.kind !== 'condition' || need.name !== TESTS_PASSED) return { words: describeRequirement(need) };

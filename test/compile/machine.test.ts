@@ -121,7 +121,7 @@ describe('an event', () => {
     expect(moved).toBeGreaterThan(30);
   });
 
-  it('may lead to the same state, which is reported', () => {
+  it('reports a transition that leads back to the same state', () => {
     const gate = compiled.modeGate!;
     const reset = { type: 'reset', facts: facts({ by: 'operator' }) };
     expect(advance(gate, inState(gate, 'discuss'), reset)).toMatchObject({

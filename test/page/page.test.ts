@@ -220,7 +220,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(faults).toEqual([]);
     });
 
-    it('calls an agent out in the middle of a game, and the game is kept', async () => {
+    it('moves an agent out of a world in the middle of a game, and the game is kept', async () => {
       const { served, post, play, house } = await midGame();
       const before = await house();
       const page = await browser.newPage();

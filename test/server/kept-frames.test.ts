@@ -5,10 +5,11 @@ import type { StoredEntry } from '../../src/evidence/entry.ts';
 import { KeptFrames } from '../../src/server/kept-frames.ts';
 import { applyEntry } from '../../src/session/state/fold.ts';
 import { initialState } from '../../src/session/state/state.ts';
-import { framesOf, SessionFrames } from '../../src/view/frames.ts';
+import { SessionFrames } from '../../src/view/frames.ts';
 import type { Frame } from '../../src/view/state.ts';
 import { depth } from '../depth.ts';
 import { type Stage, stage } from '../session/sessions.ts';
+import { framesOf } from '../view/frames-of.ts';
 
 /** The frames of a session that began at its tail; the store counts the entries that are read. */
 async function fromTail({ session, store }: Stage) {

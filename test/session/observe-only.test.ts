@@ -10,8 +10,8 @@ import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
-import { framesOf } from '../../src/view/frames.ts';
 import { answering } from '../audit/world.ts';
+import { framesOf } from '../view/frames-of.ts';
 import { fixtureSpecs, type Stage, stage } from './sessions.ts';
 
 const observing = (options: Parameters<typeof stage>[0] = {}) =>

@@ -184,7 +184,7 @@ describe('the outcome', () => {
     expect(await socialOutcome(store, store.messages!, 'm-other')).toBeNull();
   });
 
-  it('of an action is a submitted task', async () => {
+  it('is a submitted task for an action', async () => {
     await reach('execute');
     expect(await sent({ type: 'task-submission' })).toMatchObject({ outcome: { type: 'task-submission' } });
   });

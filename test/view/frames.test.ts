@@ -4,10 +4,11 @@ import type { StoredEntry } from '../../src/evidence/entry.ts';
 import type { Pin } from '../../src/session/pin.ts';
 import { applyEntry } from '../../src/session/state/fold.ts';
 import { initialState } from '../../src/session/state/state.ts';
-import { framesOf, SessionFrames } from '../../src/view/frames.ts';
+import { SessionFrames } from '../../src/view/frames.ts';
 import { graphOf } from '../../src/view/graph.ts';
 import { applyDelta, EMPTY_VIEW, type Frame, type ViewState } from '../../src/view/state.ts';
 import { fixtureSpecs, type Stage, stage } from '../session/sessions.ts';
+import { framesOf } from './frames-of.ts';
 
 /** Every frame of a session, with the state after it. */
 async function shown({ session, store }: Stage): Promise<readonly (Frame & { readonly state: ViewState })[]> {

@@ -61,10 +61,7 @@ export interface AcpOptions {
  * gets hopgate's MCP server; its requests for files and terminals become calls of the session. Resolves when one of the
  * connections has ended.
  */
-export async function bridgeAcp(options: AcpOptions): Promise<void> {
-  const bridge = new Bridge(options);
-  await bridge.serve();
-}
+export const bridgeAcp = (options: AcpOptions): Promise<void> => new Bridge(options).serve();
 
 class Bridge {
   readonly #options: AcpOptions;

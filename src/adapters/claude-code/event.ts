@@ -1,7 +1,5 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
-
-type Fields = { readonly [name: string]: Json };
 
 /** An event, as Claude Code writes it to a hook's standard input. */
 export interface ClaudeHookEvent {

@@ -42,7 +42,7 @@ function overdue(event: ClaudeHookEvent, record: ConversationRecord): readonly H
   return QUIET.has(event.name) ? openCalls(record, () => true) : [];
 }
 
-/** Like `overdue`; at a prompt, also the calls that the user may have interrupted before they typed it. */
+/** The calls of `overdue`. At a prompt, also those that the user may have interrupted before they typed it. */
 export const mayHaveEnded = (event: ClaudeHookEvent, record: ConversationRecord): readonly Heard[] =>
   event.name === 'UserPromptSubmit' ? openCalls(record, () => true) : overdue(event, record);
 

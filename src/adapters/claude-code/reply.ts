@@ -1,7 +1,5 @@
-import type { Json } from '../../spec/types.ts';
+import type { Fields } from '../../base/json.ts';
 import type { HookAnswer } from '../core/hook-context.ts';
-
-type Fields = { readonly [name: string]: Json };
 
 /** A handler's reply to the client. */
 export type Reply =

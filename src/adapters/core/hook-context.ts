@@ -44,7 +44,10 @@ export interface HookContext {
   ): Promise<ConversationRecord>;
   /** Runs `work` with the session while its lease is held; one at a time per session. */
   withSession<T>(record: ConversationRecord, work: (session: Session) => Promise<T>): Promise<T>;
-  /** The refusal of a sub-agent's call by its parent's session, as it is now; null if there is none, or no parent. */
+  /**
+   * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call, or
+   * there is no parent.
+   */
   refusedAbove(
     record: ConversationRecord,
     call: { readonly tool: string; readonly args: Json },

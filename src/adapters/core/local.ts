@@ -10,7 +10,7 @@ import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
 import { sandboxAdvice } from './sandbox-advice.ts';
 import { firstHop, situation } from './situation.ts';
-import { toolsEver, toolsNow } from './tools.ts';
+import { agentTool, controlTools, toolsNow } from './tools.ts';
 import { acknowledgeShown, messagesText, newMessages, shownMessages, turnMessages } from './turn-messages.ts';
 
 /** Wraps a session of this process for adapters. */
@@ -35,7 +35,7 @@ export function agentSession(session: Session): AgentSession {
   return {
     id: session.id,
     tools: async () => toolsNow(session),
-    allTools: async () => toolsEver(session),
+    allTools: async () => [...Object.values(session.specs.tools).map(agentTool), ...controlTools(session.specs)],
     call,
     async wants({ name, input }) {
       const fields = argumentsOf(input);

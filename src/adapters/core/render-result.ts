@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, parseJson } from '../../base/json.ts';
+import { type Fields, isObject, parseJson } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
-
-type Fields = { readonly [name: string]: Json };
 
 /** Renders a tool's result for a model. Fields without a special form are rendered as JSON; nothing is left out. */
 export function renderResult(result: Json): string {

@@ -1,3 +1,4 @@
+import type { Fields } from '../../base/json.ts';
 import type { Denial, WayLeg } from '../../gate/denial.ts';
 import { branchPatterns } from '../../gate/scope/branches.ts';
 import type { Session } from '../../session/session.ts';
@@ -6,8 +7,6 @@ import { own } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
 import { signature } from './language/format-words.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
 export interface WayOut {

@@ -133,8 +133,3 @@ export function toolsOfSubAgents({ specs, state }: Session): readonly AgentTool[
     return tool && !tools.includes(id) ? [agentTool(tool)] : [];
   });
 }
-
-export const toolsEver = ({ specs }: Session): readonly AgentTool[] => [
-  ...Object.values(specs.tools).map(agentTool),
-  ...controlTools(specs),
-];

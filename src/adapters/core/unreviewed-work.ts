@@ -1,12 +1,9 @@
-import { fieldsOf } from '../../base/json.ts';
+import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import type { Json } from '../../spec/types.ts';
 import { hopOf, modesOfHop } from './calls/controls.ts';
 import type { ConversationRecord } from './hook-context.ts';
 import { situation } from './situation.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** Work of a session that nobody has reviewed. */
 export interface UnreviewedWork {

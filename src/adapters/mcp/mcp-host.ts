@@ -6,7 +6,7 @@ import type { McpOptions } from './options.ts';
 import { Relisting } from './relisting.ts';
 import { INBOX, THAT_MOVE } from './resources.ts';
 import { type McpTask, Tasks } from './tasks/tasks.ts';
-import { OWN_NAMES, type ToolNames, upstreamNames } from './tool-names.ts';
+import { type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** Interval between looks into the inbox, in milliseconds. Any process can send. */
 const LOOK_MS = 250;
@@ -119,7 +119,7 @@ export class McpHost {
   /** The names of the tools for this host's clients. */
   async names(): Promise<ToolNames> {
     const specs = this.options.upstreamNames ? await this.specs() : null;
-    return specs ? upstreamNames(specs) : OWN_NAMES;
+    return specs ? upstreamNames(specs) : { nameOf: (id) => id, idOf: (name) => name };
   }
 
   report(error: unknown): void {

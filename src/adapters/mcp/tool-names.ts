@@ -8,8 +8,6 @@ export interface ToolNames {
   idOf(name: string): string;
 }
 
-export const OWN_NAMES: ToolNames = { nameOf: (id) => id, idOf: (name) => name };
-
 /** Names the tools of other servers as those servers do, for clients written for them. Ambiguous names are not used. */
 export function upstreamNames({ tools }: SpecSet): ToolNames {
   const all = Object.values(tools).flatMap(({ id, upstream }) => (upstream ? [[id, upstream.tool] as const] : []));

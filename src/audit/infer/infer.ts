@@ -113,7 +113,9 @@ function tighten(
   for (const place of rule.write)
     if (!isExclusion(place) && ![...used.writes].some((path) => isGrantedToWrite(path, [place])))
       unused('write', place);
-  const reads = rule.read === 'none' || used.reads.size > 0 || readsAll(used);
+  // Without a path, these tools read the whole tree.
+  const searches = used.tools.has('glob') || used.tools.has('grep');
+  const reads = rule.read === 'none' || used.reads.size > 0 || searches;
   if (!reads) unused('read', rule.read);
   const runs = rule.command === 'none' || used.commands.size > 0 || RUNNERS.some((tool) => used.tools.has(tool));
   if (!runs) unused('command', rule.command);
@@ -146,8 +148,6 @@ function tighten(
 
 /** Tools whose command is optional: without it, a default runs. */
 const RUNNERS = ['bash-test'];
-/** Tools that read the whole tree if they get no path. */
-const readsAll = ({ tools }: PeripheralUsage): boolean => tools.has('glob') || tools.has('grep');
 
 type Unused = (what: Slack['what'], granted: string) => void;
 

@@ -22,7 +22,7 @@ export interface Proposal {
 /** The factor by which a passed time limit is raised. */
 const RAISE = 2;
 
-/** The peripherals in which the evidence of the reviewed sessions has refusals of a tool, by the tool. */
+/** For each tool, the peripherals in which it was refused, according to the evidence of the reviewed sessions. */
 export type RefusedIn = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**

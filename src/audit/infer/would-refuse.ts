@@ -91,7 +91,7 @@ export class WouldRefuseReport {
       .sort((a, b) => b.calls - a.calls);
   }
 
-  /** The settings that fit: each written path belongs to the peripheral that has the tool. */
+  /** The settings that fit the calls. Each written path is added to the peripheral that has the tool. */
   settings(specs: SpecSet, config: ProjectConfig): FittingSettings {
     const scopes = [...this.#writes].flatMap(([id, paths]) => {
       const rule = own(specs.peripherals, id)?.scope.rule;

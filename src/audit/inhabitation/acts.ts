@@ -1,6 +1,6 @@
+import type { Fields } from '../../base/json.ts';
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import type { Json } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/json.ts';
 
 /** One action on the session, as its evidence records it: one call may leave several entries. */
@@ -10,17 +10,15 @@ export interface Act {
   readonly entries: readonly string[];
   readonly kind: 'step' | 'hop' | 'start' | 'stop' | 'mode' | 'close';
   readonly by: string;
-  /** The tool of a step, the destination of a hop or start, the mode. */
+  /** The tool of a step, the destination of a hop or start, or the new mode. */
   readonly what: string;
-  readonly args: { readonly [name: string]: Json };
+  readonly args: Fields;
   readonly refused: boolean;
   /** The peripheral that this act entered, and the context that the agent carried; null if it entered none. */
   readonly entered: { readonly peripheral: string; readonly mode: string | null; readonly context: Fields } | null;
   /** The peripheral whose visit this act ended. */
   readonly left: string | null;
 }
-
-type Fields = { readonly [name: string]: Json };
 
 /** The acts of a session, in order. Events of the clock, and entries that only accompany an act, are not acts. */
 export function actsOf(entries: readonly Entry[]): readonly Act[] {

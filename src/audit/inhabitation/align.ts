@@ -59,7 +59,9 @@ export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
       ended.push({ item: call.result?.n ?? Number.POSITIVE_INFINITY, after: at + 1 });
     } else if (call.result?.status !== 'error') unheard.push(call);
   }
-  return { pairs, unheard, uncalled: own.filter((act) => !taken.has(act) && !isPlacing(act)) };
+  // A start has no call if a program placed its agent in a peripheral from outside.
+  const uncalled = own.filter((act) => !taken.has(act) && (act.kind !== 'start' || act.refused));
+  return { pairs, unheard, uncalled };
 }
 
 /** The changes of mode that a hop's call made first, by its field `mode`. */
@@ -72,9 +74,6 @@ function modesBefore(acts: readonly Act[], { item, result }: Call): readonly Act
 /** True for a refusal that did not come from the gate, or that is never recorded. */
 const neverHeard = ({ result }: Call): boolean =>
   result?.status === 'refused' && (result.code === null || UNRECORDED.includes(result.code));
-
-/** True for a start: a program may place its agent in a peripheral from outside. */
-const isPlacing = ({ kind, refused }: Act): boolean => kind === 'start' && !refused;
 
 const isNamed = ({ entries }: Act, named: readonly string[] | null | undefined): boolean =>
   !named || entries.some((entry) => named.includes(entry));

@@ -36,7 +36,10 @@ function judgeEntry(timeline: SessionTimeline, act: Act, entered: Entered): read
 
 type Delivered = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
-/** The result of the call that entered; if the program placed the agent there, the delivery before its next call. */
+/**
+ * The first text about a peripheral: the result of the call that entered it. If the program placed the agent there, the
+ * text before the agent's next call.
+ */
 function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): Delivered | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
   if (pair) return pair.call.result;

@@ -158,7 +158,9 @@ export class AbstractSessions {
     });
   }
 
-  /** The requirements that block an edge at its source, whoever asks and approves; empty if it is open. */
+  /**
+   * The requirements that block an edge at its source for every requester, also with an approval; empty if it is open.
+   */
   *obstacles(state: AbstractState, { implies, when, conditions, gates, exit, to }: Edge): Generator<string, void> {
     if (implies && this.#tests(state.place!, implies.field) && state.seen !== implies.value)
       yield `${implies.field} is not ${implies.value}`;

@@ -25,8 +25,6 @@ const failed = (property: string, message: string, path: readonly string[] | nul
 /**
  * Proves the built-in properties of a spec set, and those that it states itself, over every possible session; each
  * false one has a shortest counterexample. Pure.
- *
- * @example proveProperties(specs).filter(({ holds }) => !holds)
  */
 export const proveProperties = (specs: SpecSet): readonly Proof[] => examineSpecs(specs).proofs;
 

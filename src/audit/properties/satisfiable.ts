@@ -57,7 +57,7 @@ function factOf(node: ASTNode): { readonly root: string; readonly name: string }
   return of.op === 'id' && typeof name === 'string' ? { root: of.args, name } : null;
 }
 
-/** The same name for the same term, however it is written. */
+/** Names a term of a rule: all spellings of one term get the same name. */
 function nameOf(node: ASTNode): string {
   const fact = factOf(node);
   return fact ? `${fact.root}.${fact.name}` : celText(node);
@@ -116,7 +116,7 @@ class Rule {
     return false;
   }
 
-  /** The comparisons and other parts of a rule that `&&`, `||`, `!` and `?:` join, without those that are fixed. */
+  /** The comparisons and other parts of a rule that `&&`, `||`, `!` and `?:` join, without its constant parts. */
   #leaves(node: ASTNode): readonly (Comparison | ASTNode)[] {
     if (this.#isFixed(node)) return [];
     if (JOINS.includes(node.op)) return partsOf(node).flatMap((part) => this.#leaves(part));
@@ -217,7 +217,9 @@ const isNumber = (value: unknown): value is Numeric => typeof value === 'number'
 const whole = (values: readonly unknown[]): readonly Numeric[] =>
   values.filter(isNumber).filter((value) => typeof value === 'bigint' || Number.isInteger(value));
 
-/** These values, and for numbers and texts a value before, between and after them, as far as there is one. */
+/**
+ * Returns these values. For numbers and texts, also returns a value before, between and after them, where one exists.
+ */
 function around(named: readonly unknown[]): readonly unknown[] {
   const numbers = named
     .filter(isNumber)

@@ -15,7 +15,9 @@ import { addUpTo, isFileChange, nothingObserved, observe, trustedReport } from '
 import { type AuditState, scopeOf } from './state.ts';
 import { noRuns } from './test-runs.ts';
 
-/** Fields that a context or a fruit sets only if they are empty: the session's identity, and the list that grows. */
+/**
+ * Fields that a context or a fruit sets only if they are empty: the session's identity, and the list of changed files.
+ */
 const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
 
 function packed(backpack: Fields, more: Fields): Fields {

@@ -135,7 +135,7 @@ export function contextFor(
   return { context, missing };
 }
 
-/** A rule of a peripheral's context in words. */
+/** The rule for a field of a peripheral's context, in words. */
 export const contextRule = ({ context }: PeripheralSpec, field: string): string => {
   const source = own(context, field)?.source;
   if (!source) return `context: ${Object.keys(context).join(', ')}`;

@@ -37,7 +37,10 @@ export interface LeftVisit {
   readonly successes: number;
 }
 
-/** A session as its evidence describes it. It grows with what the session touches, not with its entries. */
+/**
+ * A session as its evidence describes it. Its size depends on what the session touches, not on the number of its
+ * entries.
+ */
 export interface AuditState {
   readonly pinned: Pinned;
   sessionId: string;

@@ -48,7 +48,7 @@ export class Correspondence {
     this.#wait('a call of agency-run', body, at, state);
   }
 
-  /** A wait ends with its entry, and the entry before it was written when it began. */
+  /** The entry before a wait was written when the wait began; the wait's own entry, when it ended. */
   #wait(what: string, body: StepBody | OutcomeBody, at: number, { lastAt, pinned }: AuditState): void {
     const waited = waitedMs(pinned.specs.tools, body);
     if (waited > at - lastAt + TOLERANCE_MS)

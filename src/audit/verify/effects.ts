@@ -8,7 +8,7 @@ import type { AuditedVisit, AuditState } from '../rules/state.ts';
 import { readProblem, scopeInWords, ungrantedResource, writeProblem } from '../rules/step.ts';
 import type { AuditReport } from './report.ts';
 
-/** Judges the effects that were observed, whatever the step says of itself. */
+/** Judges the observed effects of a step, independent of its own report. */
 export function checkEffects(
   state: AuditState,
   visit: AuditedVisit,

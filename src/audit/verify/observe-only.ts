@@ -22,7 +22,8 @@ export const misjudged = (recorded = 'no refusal', due = 'no refusal'): RuleProb
   problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
 /**
- * The state by which a call is judged that ran although it was refused: only masks, protected names and the form count.
+ * The state for judging a call that was refused and ran all the same: only masks, protected names and the form of the
+ * arguments count.
  */
 export function openState(state: AuditState, tool: string, args: Json = {}): AuditState {
   const { pinned, visit } = state;

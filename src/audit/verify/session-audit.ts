@@ -169,7 +169,10 @@ export class SessionAudit {
     return [...recorded, ...problems(openState(this.#state, body.tool, body.args), request)];
   }
 
-  /** Entries that must directly follow: an outcome its intent, a hop its stop, a start its hop, a use its approval. */
+  /**
+   * Checks the order of entries: an outcome must directly follow its intent, a hop its stop, a start its hop, a use its
+   * approval.
+   */
   #checkOrder({ event }: Body): void {
     const { opened, history, pending, leaving, arriving } = this.#state;
     const report = this.#report;

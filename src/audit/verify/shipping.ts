@@ -7,7 +7,10 @@ import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState, Pinned } from '../rules/state.ts';
 import type { AuditReport } from './report.ts';
 
-/** The tree that decided a hop or start must be the tested one; the shipped tree must be the one that it names. */
+/**
+ * Checks the trees of a session. A hop or start must depend on the tested tree, and the shipped tree must be the one
+ * that this tree names.
+ */
 export class Shipping {
   readonly #report: AuditReport;
   /** The tree that this visit may ship; null if its entry did not depend on a tree. */

@@ -35,7 +35,7 @@ export interface PictureNode {
   readonly effect: ToolEffect | null;
   /** How a visit can start here from outside, in words; null if only by a hop. */
   readonly start: string | null;
-  /** Common needs of all hops to it; they are drawn here instead of on the arrows. */
+  /** The needs that all hops to the peripheral share; they are drawn here instead of on the arrows. */
   readonly door: readonly MarkedNeed[];
 }
 

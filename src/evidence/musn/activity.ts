@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { type Fields, isObject } from '../../base/json.ts';
 import { bodyOf } from '../bodies.ts';
 import type { EntryDraft } from '../entry.ts';
 import { instantOf } from './entry-form.ts';
@@ -11,10 +10,8 @@ export interface ActivityEvent {
   readonly 'session/id': string;
   readonly agent: string;
   readonly source: string;
-  readonly metadata: { readonly [key: string]: Json };
+  readonly metadata: Fields;
 }
-
-type Fields = { readonly [key: string]: Json };
 
 const EVENT_TYPES: { readonly [event: string]: string } = {
   'session-open': 'session/open',

@@ -1,10 +1,8 @@
-import { isObject } from '../../base/json.ts';
+import { type Fields, isObject } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import type { EntryDraft } from '../entry.ts';
 import { entryIssues } from '../entry-schema.ts';
 import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
-
-type Fields = { readonly [key: string]: Json };
 
 /** MUSN's keys and hopgate's, in the order in which they are printed. */
 const KEYS = {

@@ -85,9 +85,9 @@ function decideAgency(
 }
 
 /**
- * The refusal of a sub-agent's call by its parent's session, as it is now; null if there is none. A sub-agent within
- * its parent's envelope may do what the parent may. One with its `own` envelope only needs the parent's mode, and the
- * parent's session open.
+ * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call. A
+ * sub-agent within its parent's envelope may do what the parent may. One with its `own` envelope only needs the
+ * parent's mode, and the parent's session open.
  */
 export function refusedAbove(context: GateContext, request: StepRequest, within: Delegate['within']): Denial | null {
   if (within !== 'own') {

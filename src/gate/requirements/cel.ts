@@ -31,8 +31,6 @@ function celValue(value: Json): unknown {
 /**
  * Evaluates a CEL rule over the facts. If a rule cannot be evaluated (an absent fact, a wrong type), it does not hold,
  * so the request is denied. Pure; compiled programs are cached by their text.
- *
- * @example holds('fruit.test_count > 0', facts)
  */
 export function evaluateRule(cel: string, facts: CelFacts): boolean {
   let program = programs.get(cel);

@@ -5,7 +5,10 @@ import type { SessionView } from '../view.ts';
 import { type CelFacts, evaluateRule } from './cel.ts';
 import type { Requirement, RequirementFacts } from './requirement.ts';
 
-/** The facts for CEL rules, with the prospective fruit of the visit being left. `args`: those of a call. */
+/**
+ * The facts for CEL rules, with the prospective fruit of the visit being left. `args`: the arguments of a call, for a
+ * rule about calls.
+ */
 export function celFacts(view: SessionView, fruit: Fruit, args: Fruit = {}): CelFacts {
   return {
     args,

@@ -58,7 +58,7 @@ export function treeMismatch(tested: TreeSeen | null, now: TreeNow): string | nu
   return paths === null ? 'files have changed since the last run' : `changed since the last run: ${namesOf(paths)}`;
 }
 
-/** The paths in which two trees differ; null if the known parts of them do not show it. */
+/** The paths in which two trees differ; null if their recorded parts do not show it. */
 export function changedSince(then: TreeSeen, now: TreeSeen): readonly string[] | null {
   if (!then.changed || !now.changed) return null;
   const [before, after] = [then.changed, now.changed];

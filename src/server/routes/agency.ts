@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { RUN_STATUS, type RunCode, replyStatus } from '../../agency/reply.ts';
+import { RUN_STATUS, type RunCode } from '../../agency/reply.ts';
 import { RunRequest } from '../../agency/request.ts';
 import { HEADERS } from '../../agency/transport.ts';
 import { parseJson } from '../../base/json.ts';
@@ -69,7 +69,10 @@ const run = route('POST /agency/run', {
     const via = headerAs(HEADERS.via, header(HEADERS.via), Via)?.split(',') ?? [];
     await checkCaller(services, who, body, key);
     const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
-    return Response.json(reply, { status: replyStatus(reply), headers: { [HEADERS.key]: key } });
+    return Response.json(reply, {
+      status: reply.ok ? 200 : RUN_STATUS[reply.error.code],
+      headers: { [HEADERS.key]: key },
+    });
   },
 });
 

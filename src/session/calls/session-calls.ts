@@ -1,3 +1,4 @@
+import type { Fields } from '../../base/json.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
@@ -21,8 +22,6 @@ import type { Writer } from '../writer.ts';
 import { keepArguments, keepFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
 import { settle } from './settle.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
 export class SessionCalls {
@@ -74,7 +73,7 @@ export class SessionCalls {
   }
 
   /** The files that decide what an install installs; empty for another tool. */
-  async locks(tool: string): Promise<{ readonly locks?: { readonly [file: string]: Json } }> {
+  async locks(tool: string): Promise<{ readonly locks?: Fields }> {
     if (tool !== 'install') return {};
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
     return { locks: (await backend?.locks?.(this.writer.state.facts.root)) ?? {} };

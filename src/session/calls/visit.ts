@@ -1,7 +1,8 @@
+import type { Fields } from '../../base/json.ts';
 import { decide } from '../../gate/decide.ts';
 import type { Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
-import type { Json, Principal } from '../../spec/types.ts';
+import type { Principal } from '../../spec/types.ts';
 import { asJson, asPrincipal, asText } from '../as-json.ts';
 import type { HopResult, StartResult, StopResult } from '../results.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
@@ -11,8 +12,6 @@ import { asFruit, hopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
 import { treeFor } from './working-tree.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 export async function startVisit(
   calls: SessionCalls,

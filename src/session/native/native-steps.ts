@@ -24,14 +24,7 @@ export class NativeSteps {
     this.#calls = calls;
   }
 
-  /**
-   * Decides a call that another program will run, such as an agent's own Edit or Read. If an acting tool is allowed,
-   * its intent is durable when this returns; `conclude` records the outcome. Any other call in between interrupts it,
-   * except admitted calls that only observe.
-   *
-   * @param call `above`: a refusal by an enclosing session; it is recorded as the answer
-   * @throws Error if the tool's backend cannot watch such a run (see {@link ToolBackend.native}).
-   */
+  /** See {@link Session.admit}. @param call `above`: a refusal by an enclosing session; it is recorded as the answer */
   admit(call: NativeCall): Promise<AdmitResult> {
     return this.#calls.serially(
       async () => {
@@ -47,10 +40,7 @@ export class NativeSteps {
     );
   }
 
-  /**
-   * In a session that only observes: records the refusal of a client's own tool, which no tool of the session covers.
-   * False if the session enforces: the client must not run it then.
-   */
+  /** See {@link Session.pass}. */
   async pass(call: NativeCall): Promise<boolean> {
     if (!isObserved(this.#calls.parts)) return false;
     const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
@@ -66,11 +56,7 @@ export class NativeSteps {
     return recorded.ok;
   }
 
-  /**
-   * Records the outcome of an admitted call; its effects are observed from the tree. An outcome that comes too late
-   * (after the visit, or after its intent was interrupted) is not recorded: the evidence already says that it is
-   * unknown.
-   */
+  /** See {@link Session.conclude}. */
   conclude(ticket: NativeTicket, outcome: NativeOutcome): Promise<ConcludeResult> {
     return this.#calls.serially(
       async () => {

@@ -47,16 +47,14 @@ type Draft = {
 type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
 
 function countEntry(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
-  const draft: Draft = { ...filesCounted(before, body), visit: before.visit && { ...before.visit } };
+  const isStep = body?.event === 'step' || body?.event === 'outcome';
+  const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
   if (body) count(tables, draft, entry, body);
   if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
   draft.lastId = entry.id;
   draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
   return draft;
 }
-
-const filesCounted = (facts: SessionFacts, body: Body | null): SessionFacts =>
-  body?.event === 'step' || body?.event === 'outcome' ? countFiles(facts, body) : facts;
 
 function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, body: Body): SessionState {
   const id = body.event === 'start' ? body.peripheral : state.facts.visit?.peripheral;

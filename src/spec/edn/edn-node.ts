@@ -16,7 +16,7 @@ export interface EdnProblem {
   readonly message: string;
 }
 
-/** The same text for forms that are equal in Clojure: a list equals a vector; maps and sets have no order. */
+/** Returns equal texts for forms that are equal in Clojure: a list equals a vector; maps and sets have no order. */
 export function identityOf(node: EdnNode): string {
   switch (node.kind) {
     case 'map': {

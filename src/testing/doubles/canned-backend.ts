@@ -6,7 +6,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** The session, as far as a canned tool needs it. */
+/** The parts of a session that a canned tool needs. */
 interface Scene {
   /** The session's state before the call. */
   readonly state: () => AuditState;

@@ -6,7 +6,7 @@ import type { Move } from './moves.ts';
 /** A route to execute, and the moves to make at its end. */
 export interface PlannedCase {
   readonly group: 'hops' | 'round trips' | 'refusals' | 'modes' | 'visits' | 'walks';
-  /** A sentence that contains the path. */
+  /** The name of the test: a sentence that contains its path. */
   readonly name: string;
   readonly moves: readonly Move[];
   /** Tried at the end of the route; each must be allowed or refused as the spec says. */

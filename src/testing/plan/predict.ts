@@ -46,7 +46,7 @@ function readBy(specs: SpecSet) {
 
 const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };
 
-/** An entry with this body, at the time of the last entry. */
+/** Applies an entry with this body, at the time of the last entry. */
 function take(state: AuditState, body: Body): void {
   const head = { sessionId: state.sessionId || 'planned', peripheral: null, tags: [] };
   apply(state, head, body, state.lastAt);

@@ -7,7 +7,7 @@ import { abortedBefore } from '../aborted-before.ts';
 import { workspaceBackend } from '../workspace/backend.ts';
 import { libraryOf } from './library.ts';
 import { markPivot } from './mark-pivot.ts';
-import type { PatternContext } from './pattern-context.ts';
+import type { PatternContext } from './outcomes.ts';
 import { punctuate } from './punctuate.ts';
 import { search } from './search.ts';
 import { select } from './select.ts';

@@ -1,7 +1,6 @@
 import { HELD } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalidPatternCall, isRefused, openSelection, trimmedText } from './outcomes.ts';
-import type { PatternContext } from './pattern-context.ts';
+import { done, invalidPatternCall, isRefused, openSelection, type PatternContext, trimmedText } from './outcomes.ts';
 
 /** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; select `to` separately. */
 export function markPivot(context: PatternContext): ToolOutcome {

@@ -1,7 +1,17 @@
+import type { Entry } from '../../evidence/entry.ts';
 import { type Cycle, SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
-import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { ToolCall, ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { PatternContext } from './pattern-context.ts';
+import type { libraryOf } from './library.ts';
+
+export interface PatternContext {
+  readonly call: ToolCall;
+  /** This session's evidence so far. */
+  readonly entries: readonly Entry[];
+  /** The learning cycles in this evidence. */
+  readonly cycles: readonly Cycle[];
+  library(): ReturnType<typeof libraryOf>;
+}
 
 export const done = (result: { readonly [field: string]: Json }): ToolOutcome => ({
   status: 'ok',

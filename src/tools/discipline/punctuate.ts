@@ -1,8 +1,7 @@
 import { deriveReview } from '../../evidence/patterns/derive-review.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { done } from './outcomes.ts';
-import type { PatternContext } from './pattern-context.ts';
+import { done, type PatternContext } from './outcomes.ts';
 
 /**
  * par-punctuate { what-went-well?, what-could-improve?, suggestions?, prediction-errors?, questions? }: writes a

@@ -1,6 +1,5 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalidPatternCall, trimmedText } from './outcomes.ts';
-import type { PatternContext } from './pattern-context.ts';
+import { done, invalidPatternCall, type PatternContext, trimmedText } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;

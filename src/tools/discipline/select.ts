@@ -1,8 +1,7 @@
 import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { done, invalidPatternCall, settleIt, textsOf, trimmedText } from './outcomes.ts';
-import type { PatternContext } from './pattern-context.ts';
+import { done, invalidPatternCall, type PatternContext, settleIt, textsOf, trimmedText } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 /** psr-select { pattern, rationale, expected?, confidence?, candidates? }. Its outcome must be recorded later. */

@@ -1,8 +1,15 @@
 import { magnitude } from '../../evidence/dialects/fields.ts';
 import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { done, invalidPatternCall, isRefused, openSelection, textsOf, trimmedText } from './outcomes.ts';
-import type { PatternContext } from './pattern-context.ts';
+import {
+  done,
+  invalidPatternCall,
+  isRefused,
+  openSelection,
+  type PatternContext,
+  textsOf,
+  trimmedText,
+} from './outcomes.ts';
 
 /** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: a PUR. */
 export function update(context: PatternContext): ToolOutcome {

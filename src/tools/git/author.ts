@@ -77,7 +77,7 @@ export const showPerson = ({ name, email }: Person): string => `${name} <${email
 export function personConfig(repository: Repository, operator: NodeJS.ProcessEnv): string {
   const listed = runGit(['config', '--list', '--includes', '--show-scope', '-z'], repository, operator);
   const settings = new Map<string, string>();
-  // Each is `scope NUL key LF value NUL`.
+  // One value of git's output: `scope NUL key LF value NUL`.
   for (const [, scope, key, value] of listed.matchAll(/([^\0]*)\0([^\n\0]*)\n?([^\0]*)\0/g))
     if (scope !== 'local' && scope !== 'worktree') settings.set(key!, value!);
   const lines = (['name', 'email'] as const).flatMap((what) => {

@@ -2,7 +2,7 @@ import { readChanges, type TreeChange } from '../tree/git-tree.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import type { GitSession } from './git-session.ts';
 
-/** The index's entries that differ from the commit of HEAD (null without one), whoever staged them. */
+/** The index's entries that differ from the commit of HEAD (null without one), regardless of who staged them. */
 export async function stagedFiles(
   session: GitSession,
 ): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | Stop> {

@@ -17,7 +17,6 @@ export interface UpstreamProxy {
  * exceptions (`example.com` with its subdomains, `.example.com`, `10.0.0.5:8080`, `10.0.0.0/8`, `*`).
  *
  * @returns a problem if the variable names no HTTP proxy
- * @example upstreamProxy({ https_proxy: 'http://proxy.corp:3128' }, 'https', { host: 'example.com', port: 443 })
  */
 export function upstreamProxy(
   env: Env,

@@ -12,9 +12,6 @@ export interface Bounds {
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
-/** Amount of output at which a command is killed. Below it, the command continues, and head and tail are kept. */
-const floodBytes = (outputBytes: number) => Math.max(256 << 20, 16 * outputBytes);
-
 /** Controls one command: its output is bounded, and it is killed on timeout, abort or flood. */
 export class BoundedRun {
   readonly stdout: BoundedOutput;
@@ -70,8 +67,9 @@ export class BoundedRun {
   }
 
   #collect(stream: Readable, into: BoundedOutput): Promise<void> {
-    const flood = floodBytes(this.#bounds.outputBytes);
-    const { onOutput } = this.#bounds;
+    const { onOutput, outputBytes } = this.#bounds;
+    // More output kills the command. Below it, the command continues, and head and tail are kept.
+    const flood = Math.max(256 << 20, 16 * outputBytes);
     const decoder = new StringDecoder('utf8');
     stream.on('error', () => {});
     stream.on('data', (chunk: Buffer) => {

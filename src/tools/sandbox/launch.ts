@@ -115,7 +115,8 @@ export function commandShellArgv(
   const overlays = overlaysOf(layout);
   const isOverlay = overlays.length > 0;
   const filter = host.supportFiles.filters[layout.unixSockets ? 'unixSockets' : 'plain'];
-  const unshared = isOverlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapRoot(host), '--'] : [];
+  const mapsRoot = isRoot(host) ? [] : ['--user', '--map-root-user'];
+  const unshared = isOverlay ? ['unshare', '--mount', '--propagation', 'slave', ...mapsRoot, '--'] : [];
   const contained = [
     ...(isOverlay ? overlayParameters(host, overlays) : []),
     ...(runAs ? dropTo(runAs) : []),
@@ -131,7 +132,6 @@ export function commandShellArgv(
 }
 
 const isRoot = ({ self }: SandboxHost): boolean => self.uid === 0;
-const mapRoot = (host: SandboxHost): string[] => (isRoot(host) ? [] : ['--user', '--map-root-user']);
 
 function overlayParameters(host: SandboxHost, [tree, other]: readonly OverlayMount[]): string[] {
   const looks = (source: string): [mode: string, owner: string] => {

@@ -33,8 +33,6 @@ const TOOLS: { readonly [id: string]: ShellTool } = {
  * the tools anyway (`grant.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
  *
  * @param env the operator's environment: by it commands find their programs and variables
- * @example
- * const shell = shellBackend(await detectSandbox());
  */
 export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBackend {
   const jobs = new Jobs();

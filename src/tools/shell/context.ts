@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { lineProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { personConfig } from '../git/author.ts';
@@ -21,7 +23,7 @@ import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayView, Sandbox } from '../sandbox/sandbox.ts';
-import { isStop, type Stop } from '../workspace/outcome.ts';
+import { isStop, refusedBy, type Stop } from '../workspace/outcome.ts';
 import { type Covered, watchCovered } from './late-masked-files.ts';
 
 /** One call of a shell tool, with its limits and the function that runs commands. */
@@ -220,4 +222,10 @@ export function overlayRefusal(context: ShellContext): Stop | null {
   const remedy =
     'Ask the operator for Linux 5.11 or later with user namespaces; until then use bash-readonly, edit and write.';
   return { stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy } };
+}
+
+/** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
+export function shellCommand({ args: { command } }: ToolCall): readonly string[] | Stop {
+  const problem = lineProblem('command', command);
+  return problem ? refusedBy(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
 }

@@ -14,8 +14,7 @@ import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { gathered } from './changed-code.ts';
-import { shellCommand } from './command-argument.ts';
-import { overlayRefusal, type ShellContext, treeOf } from './context.ts';
+import { overlayRefusal, type ShellContext, shellCommand, treeOf } from './context.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
@@ -62,7 +61,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,
-          signalsOf(call.grant.root, path),
+          testSignals(path, textIn(join(call.grant.root, path))),
         ]),
       );
       applied = applyChanges(call.grant, judged, view);
@@ -90,8 +89,6 @@ function textIn(path: string): string {
     return '';
   }
 }
-
-const signalsOf = (root: string, path: string): TestSignals | null => testSignals(path, textIn(join(root, path)));
 
 /** An effect with the findings on the file's new content. */
 function withSeen(

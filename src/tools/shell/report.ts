@@ -8,7 +8,6 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { cacheOf } from './changed-code.ts';
-import { commandJson } from './command-json.ts';
 import type { ShellContext } from './context.ts';
 import { DELETED, type Dropped } from './judge-change.ts';
 import { missingPackages } from './missing-packages.ts';
@@ -166,3 +165,18 @@ function linksIn(folder: string, scope = ''): readonly { readonly name: string; 
 }
 
 const entriesOf = (folder: string) => (existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []);
+
+/** A command's result as the agent sees it. */
+function commandJson(result: CommandResult): { [key: string]: Json } {
+  const { exit, signal, stdout, stderr, truncated, timedOut, flooded, seconds } = result;
+  return {
+    exit,
+    ...(signal === null ? {} : { signal }),
+    stdout,
+    stderr,
+    truncated,
+    timedOut,
+    ...(flooded ? { flooded } : {}),
+    seconds,
+  };
+}

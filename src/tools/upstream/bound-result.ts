@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { Fields } from '../../base/json.ts';
 import type { Json } from '../../spec/types.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
 
@@ -7,8 +8,6 @@ export interface UpstreamResult {
   readonly [key: string]: Json;
   readonly content: Json[];
 }
-
-type Fields = { readonly [key: string]: Json };
 
 /**
  * Converts a server's answer to plain JSON of at most about `bytes`. Long texts are cut in the middle, and data that

@@ -1,9 +1,7 @@
-import { isObject } from '../../base/json.ts';
+import { type Fields, isObject } from '../../base/json.ts';
 import { hasType } from '../../gate/fruit.ts';
 import { own } from '../../spec/names.ts';
 import type { FruitType, Json, ToolSpec } from '../../spec/types.ts';
-
-type Fields = { readonly [field: string]: Json };
 
 /**
  * The fields that a tool declares under `observes` and `state`, from the structured content of its server's answer.

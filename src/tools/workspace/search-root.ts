@@ -13,7 +13,7 @@ export interface SearchRoot {
   rootRelative(path: string): string;
   /** Holds a found file; null unless it is a readable regular file under the root. */
   hold(path: string): Existing | null;
-  /** The same for a file whose name an argument cannot express; see `odd-names.ts`. */
+  /** Holds a found file whose name an argument cannot express; see `odd-names.ts`. */
   holdOdd(path: Buffer): Anchor | null;
   close(): void;
 }

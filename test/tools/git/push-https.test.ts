@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { formsOf } from '../../attacks/world.ts';
-import { companyProxy } from '../proxy/company-proxy.ts';
 import { sample } from '../../depth.ts';
+import { companyProxy } from '../proxy/company-proxy.ts';
 import { serveRepositories } from './https-server.ts';
 import { git, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 

@@ -288,7 +288,7 @@ it('a tracked masked file counts as unchanged', async () => {
   expect(git(root, 'ls-files', '-v')).not.toMatch(/^[a-z]/m);
 });
 
-it('git says of a clean tree with a submodule and masked files the same as outside', async () => {
+it('git reports the same as outside for a clean tree with a submodule and masked files', async () => {
   const [root, other] = [repository(), repository()];
   for (const each of [other, root]) {
     writeFileSync(join(each, '.env'), 'S3CRET\n');
@@ -385,7 +385,7 @@ it('git in a test’s own repository commits with the operator’s name', async 
   expect(result).toMatchObject({ exit: 0, stdout: 'Operator operator@example.com\n' });
 });
 
-it('and not with a name from a file outside that the repository’s configuration includes', async () => {
+it('git in a test’s own repository takes no name from an outside file that the repository’s configuration includes', async () => {
   const root = repository();
   writeFileSync(join(root, '../private'), '[user]\n\tname = S3CRET\n');
   git(root, 'config', 'include.path', join(root, '../private'));

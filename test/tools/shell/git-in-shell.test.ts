@@ -322,7 +322,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     }
   });
 
-  it('unless the index has the same blob at an open path', async () => {
+  it('shows a masked blob if the index has the same one at an open path', async () => {
     const root = repository();
     for (const name of ['.env', 'example.txt']) writeFileSync(join(root, name), 'KEY=\n');
     git(root, 'add', '-f', '.env', 'example.txt');
@@ -331,7 +331,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     expect(result).toMatchObject({ exit: 0, stdout: 'KEY=\n' });
   });
 
-  it('and objects of an unreadable repository are not shown, with a message', async () => {
+  it('does not show the objects of an unreadable repository, and says so', async () => {
     const root = tracking();
     const tree = git(root, 'rev-parse', 'HEAD^{tree}').trim();
     const file = join(root, '.git/objects', tree.slice(0, 2), tree.slice(2));

@@ -6,8 +6,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Reach } from '../../../src/spec/types.ts';
-import { noSshd, serveSsh } from '../git/ssh-server.ts';
 import { sample } from '../../depth.ts';
+import { noSshd, serveSsh } from '../git/ssh-server.ts';
 import { ok, run, scratch } from './support.ts';
 
 async function listening<T extends Server>(server: T, host = '127.0.0.1'): Promise<number> {

@@ -318,7 +318,7 @@ describe('no upstream process is left behind', () => {
     await gone(pid);
   });
 
-  it('and an aborted start continues for the next call', async () => {
+  it('continues an aborted start for the next call', async () => {
     const abort = new AbortController();
     const first = call('echo', 'x', { signal: abort.signal });
     abort.abort();

@@ -7,7 +7,7 @@ const SYNTAX = '|&;<>()$`*?[';
 const RESERVED =
   'if then elif else fi for while until do done case esac select function time coproc in { } ! [[ ]]'.split(' ');
 
-/** Replaces a protected part of a word. */
+/** Placeholder for a quoted or escaped part of a word. */
 const PROTECTED = '\u0001';
 
 /** Commands whose further words may assign variables. */

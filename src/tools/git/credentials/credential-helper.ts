@@ -45,7 +45,7 @@ export function answerOf(
   signal: AbortSignal,
 ): Promise<string | null> {
   return new Promise((resolve) => {
-    // Its own session, so that it has no terminal for prompts.
+    // A session of its own, so that the helper has no terminal for prompts.
     const child = spawn(program!, words, {
       cwd: '/',
       env: { ...process.env, ...UNATTENDED },

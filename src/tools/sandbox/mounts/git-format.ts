@@ -51,8 +51,6 @@ function keptSection(
 /**
  * Returns only the format settings of a repository's configuration. They replace the whole configuration where its
  * addresses and programs may have no effect.
- *
- * @example formatOnly('[extensions]\n\tobjectformat = sha256\n[remote "o"]\n\turl = https://me:secret@host/')
  */
 export const formatOnly = (config: string): string => keptSettings(config, false);
 

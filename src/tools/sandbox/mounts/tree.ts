@@ -163,7 +163,7 @@ export function maskMounts(root: string, scan: TreeScan): Mount[] {
 const folderMounts = (root: string, { maskedFolders }: TreeScan): Mount[] =>
   maskedFolders.map((path) => ({ kind: 'empty-folder', target: join(root, path) }));
 
-/** The same mounts for an overlay, whose layer covers the files and adds `more`. */
+/** The mounts of {@link maskMounts} for an overlay. Its layer covers the files and adds `more`. */
 export function maskOverlay(
   root: string,
   scan: TreeScan,
@@ -241,7 +241,7 @@ const indexMounts = (root: string, scan: TreeScan): Mount[] =>
   maskedIndexes(root, scan).map(({ path, text }) => ({ kind: 'text-file', target: path, text, isOpen: true }));
 
 /**
- * The same as an overlay, in which git may write.
+ * Mounts the repository of a linked work tree or submodule as an overlay, in which git may write.
  *
  * @param bytes maximum size of what a command writes
  * @param objects mounts that cover the objects of masked files

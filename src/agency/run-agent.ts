@@ -88,7 +88,7 @@ const secondPrompt = (prompt: string, answer: string, problem: string): string =
 type ReadResponse = { readonly ok: true; readonly response: Json } | { readonly ok: false; readonly problem: string };
 
 /** Reads an agent's text as its peripheral describes the response. JSON may be in one code fence. */
-export function readResponse({ response }: AgencyPeripheral, text: string): ReadResponse {
+function readResponse({ response }: AgencyPeripheral, text: string): ReadResponse {
   if (response.type === 'text')
     return text.trim() === '' ? { ok: false, problem: 'the answer is empty' } : { ok: true, response: text };
   const plain = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;

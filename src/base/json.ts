@@ -36,3 +36,10 @@ export function parseJson(text: string, otherwise?: unknown): unknown {
     return otherwise;
   }
 }
+
+/** Returns a list as it is, and an empty one instead of anything else. */
+export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+
+/** True for null, the empty text and the empty list. */
+export const isEmpty = (value: Json): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0);

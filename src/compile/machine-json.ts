@@ -49,14 +49,11 @@ export function machineProblems(config: MachineJson): readonly string[] {
   return problems;
 }
 
-const transitionsOf = ({ states }: MachineJson): readonly (readonly [event: string, TransitionJson])[] =>
-  Object.values(states).flatMap(({ on = {} }) => Object.entries(on));
-
 /** The names of a machine's events, guards or tags, sorted, each once. */
 export function machineNames(config: MachineJson, what: 'events' | 'guards' | 'tags'): readonly string[] {
-  const names =
-    what === 'tags'
-      ? Object.values(config.states).flatMap(({ tags = [] }) => tags)
-      : transitionsOf(config).flatMap(([event, { guard }]) => (what === 'events' ? event : (guard?.type ?? [])));
+  const names = Object.values(config.states).flatMap(({ tags = [], on = {} }) => {
+    if (what === 'tags') return tags;
+    return Object.entries(on).flatMap(([event, { guard }]) => (what === 'events' ? event : (guard?.type ?? [])));
+  });
   return [...new Set(names)].sort();
 }

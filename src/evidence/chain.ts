@@ -19,7 +19,6 @@ export class ChainError extends Error {
   override readonly name = 'ChainError';
 }
 
-/** Sha256 (hex) of the UTF-8 bytes of a text. */
 export const sha256 = (text: string): string => digest('sha256', text);
 
 /** The hashed fields, with keys in canonical order. */

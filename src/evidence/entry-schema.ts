@@ -20,7 +20,7 @@ export class EntryError extends Error {
 }
 
 /** Greatest depth of a body. Readers of evidence may recurse, so deeper bodies are refused. */
-export const MAX_BODY_DEPTH = 200;
+const MAX_BODY_DEPTH = 200;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
 

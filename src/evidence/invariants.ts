@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts';
 
 /** The seven invariants of a thread of evidence. */
-export const INVARIANTS = [
+const INVARIANTS = [
   'tree-validity',
   'root',
   'no-orphans',

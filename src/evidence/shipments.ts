@@ -1,5 +1,4 @@
-import { fieldsOf, textOf } from '../base/json.ts';
-import type { Json } from '../spec/types.ts';
+import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import { bodyOf, type HopBody, type StartBody } from './bodies.ts';
 import type { Entry } from './entry.ts';
 

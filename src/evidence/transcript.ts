@@ -1,5 +1,4 @@
-import { type Fields, isObject, parseJson } from '../base/json.ts';
-import type { Json } from '../spec/types.ts';
+import { type Fields, isObject, type Json, parseJson } from '../base/json.ts';
 
 /** The agent's situation as data, which check P-2 compares with the session. The prompt section states it in words. */
 export interface Situation {

@@ -29,7 +29,6 @@ export interface HopRequest {
   readonly reason: string;
   readonly fruit?: Fruit;
   readonly by: Principal;
-  /** The approval that was just given for this request, if any. */
   readonly approval?: ApprovalGrant;
 }
 export interface StopRequest {
@@ -65,7 +64,6 @@ export interface DelegateRequest {
   readonly agency?: AgencyStart;
   readonly reason: string;
   readonly by: Principal;
-  /** The approval that was just given for this request, if any. */
   readonly approval?: ApprovalGrant;
 }
 export type Request =

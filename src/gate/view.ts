@@ -64,7 +64,6 @@ export interface SessionView {
   readonly unserved?: ReadonlySet<string>;
   /** True if refused calls run all the same, and the refusal is only recorded. */
   readonly observeOnly?: boolean;
-  /** Nonces of approvals that were used. */
   readonly usedNonces: readonly string[];
   /** The operator's grants for this session, the oldest first. */
   readonly grants?: readonly GrantView[];

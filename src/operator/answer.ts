@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isObject } from '../base/json.ts';
+import { isObject, type Json } from '../base/json.ts';
 import { canonical } from '../evidence/canonical.ts';
 import { type GrantLimits, isGrantLimits } from '../gate/approvals/grant.ts';
-import type { Json } from '../spec/types.ts';
 
 /** The operator's answer to one request. Times are epoch milliseconds. */
 export interface AnswerTerms {

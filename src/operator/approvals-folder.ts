@@ -20,7 +20,7 @@ import { isHash, parseAnswer, type SignedAnswer } from './answer.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 
 /** Maximum size of a request, in bytes: no person could read a larger one. Larger files are ignored. */
-export const LARGEST_REQUEST = 1 << 20;
+const LARGEST_REQUEST = 1 << 20;
 
 /**
  * The requests and answers of a state folder: `approvals/pending/HASH.json`, `approvals/answers/HASH.json`, and for

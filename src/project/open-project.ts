@@ -24,7 +24,6 @@ export interface Project {
   /** See `stateDir`; it may not exist yet. */
   readonly stateDir: string;
   readonly specs: SpecSet;
-  /** The spec folder that was loaded. */
   readonly specsFolder: string;
   /** Absolute path of hopgate.yaml; null if there is none. */
   readonly configFile: string | null;

@@ -23,7 +23,7 @@ export interface TrustRecord {
 const fileOf = (dir: string): string => join(dir, 'trust.json');
 
 /** Reads the trust record of this root; null if there is none, or it cannot be parsed. */
-export function readTrust(root: string, env: Env): TrustRecord | null {
+function readTrust(root: string, env: Env): TrustRecord | null {
   try {
     const record = JSON.parse(readFileSync(fileOf(stateDir(root, env)), 'utf8')) as Partial<TrustRecord> | null;
     return record?.version === 1 && typeof record.config === 'string' && record.root === root

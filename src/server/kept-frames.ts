@@ -52,7 +52,6 @@ export class KeptFrames {
     this.#tail = tail && { ...tail, live: [] };
   }
 
-  /** The `seq` of the last frame. */
   get seq(): number {
     return (this.#tail?.view ?? this.#whole).seq;
   }

@@ -38,7 +38,6 @@ export class SessionReader {
     }
   }
 
-  /** The `seq` of the last folded entry. */
   get seq(): number {
     return this.#state.head.seq;
   }

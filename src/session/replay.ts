@@ -1,4 +1,4 @@
-import { fieldsOf } from '../base/json.ts';
+import { fieldsOf, type Json } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
@@ -9,7 +9,6 @@ import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/tree.ts';
 import { own } from '../spec/names.ts';
-import type { Json } from '../spec/types.ts';
 import type { Pin } from './pin.ts';
 import { applyEntry } from './state/fold.ts';
 import { initialState, type SessionState } from './state/state.ts';

@@ -1,8 +1,7 @@
-import { isObject } from '../base/json.ts';
+import { isObject, type Json } from '../base/json.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { CallWatch } from '../ports/tool-backend.ts';
 import type { Scenario, ScenarioAction, ScenarioStep } from '../spec/schema/scenario-file.ts';
-import type { Json } from '../spec/types.ts';
 import type { CloseResult, HopResult, ModeResult, StartResult, StepResult, StopResult } from './results.ts';
 import type { Session } from './session.ts';
 

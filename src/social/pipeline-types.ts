@@ -59,7 +59,6 @@ export interface SocialReceipt {
   readonly classifiedBy: string;
   /** The mode of the recipient that gated it; null for people. */
   readonly mode: Mode | null;
-  /** True if a session was opened for it. */
   readonly opened: boolean;
   /** The subject of the evidence about the dispatch and the outcome. */
   readonly subject: Subject;

@@ -68,6 +68,5 @@ export function effectOfVerb(word: string): ToolEffect | null {
   return ACT.has(verb) || ACT.has(verb.replaceAll('-', '')) || (first !== verb && ACT.has(first)) ? 'act' : null;
 }
 
-/** True if an unknown word can be a verb. */
 export const mayBeVerb = (word: string): boolean =>
   /^[a-z][a-z-]+$/.test(word) && !NO_VERB.has(word) && !/(?:ed|ing|ly|tion|ness|ss|s)$/.test(word);

@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import type { EntrySource } from './types.ts';
 
 /** Ids that no peripheral may have: two mean a place outside of every peripheral; `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
@@ -29,3 +30,7 @@ export function suggest(name: string, candidates: Iterable<string>): string {
 export function own<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
+
+/** An entry source as a spec writes it: `default`, `from-test`, … */
+export const sourceName = (source: EntrySource): string =>
+  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;

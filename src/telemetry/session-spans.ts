@@ -8,13 +8,12 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { fieldsOf, textOf } from '../base/json.ts';
+import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { withMethod } from '../base/with-method.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
-import type { Json } from '../spec/types.ts';
 
 export interface SpanOptions {
   /** Add arguments, results and texts of refusals, each cut at 4,000 characters. Default: names and codes only. */

@@ -3,7 +3,6 @@ import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
 import { type CaseSetting, settingOf } from './test-specs.ts';
 
-/** The moves of a file of tests, by name. */
 export type EmittedMoves = { readonly [name: string]: Omit<Move, 'name'> };
 
 /** A path, as names of moves, and the requests at its end. */

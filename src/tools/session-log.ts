@@ -1,8 +1,7 @@
-import { isObject } from '../base/json.ts';
+import { isObject, type Json } from '../base/json.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome } from '../ports/tool-backend.ts';
-import type { Json } from '../spec/types.ts';
 
 const DEFAULT_LIMIT = 50;
 /** A longer body is truncated, so that one entry does not displace the others. */

@@ -1,12 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parse } from 'yaml';
-import { fieldsOf } from '../base/json.ts';
+import { fieldsOf, type Json } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { Grant } from '../ports/tool-backend.ts';
-import type { Json } from '../spec/types.ts';
 import { importProblem, instructionFiles } from './instruction-imports.ts';
 
 export interface SkillCall {

@@ -1,7 +1,6 @@
-import { fieldsOf, isObject } from '../base/json.ts';
+import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt, plainOutput, plural } from '../base/text.ts';
 import { fewerTestsIn } from '../evidence/findings/weakened-tests.ts';
-import type { Json } from '../spec/types.ts';
 import { inShort } from './in-short.ts';
 
 export const shortValue = (value: Json | undefined, length = 60): string =>

@@ -1,8 +1,7 @@
-import { fieldsOf, isObject } from '../base/json.ts';
+import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import { sha256 } from '../evidence/chain.ts';
 import type { Entry } from '../evidence/entry.ts';
-import type { Json } from '../spec/types.ts';
 import { describeValue, lastLines } from './describe-value.ts';
 import { inShort, type OptionalFields } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';

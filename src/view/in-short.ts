@@ -1,6 +1,5 @@
-import { fieldsOf } from '../base/json.ts';
+import { fieldsOf, type Json } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
-import type { Json } from '../spec/types.ts';
 
 export type OptionalFields = { readonly [key: string]: Json | undefined };
 

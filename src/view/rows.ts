@@ -1,6 +1,5 @@
-import { fieldsOf, textOf } from '../base/json.ts';
+import { fieldsOf, type Json, textOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
-import type { Json } from '../spec/types.ts';
 import { type EntrySummary, summariseEntry } from './entry-summary.ts';
 import type { OptionalFields } from './in-short.ts';
 import type { ParameterOrder } from './spell-call.ts';

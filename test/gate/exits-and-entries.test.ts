@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Request } from '../../src/gate/request.ts';
-import { sourceName } from '../../src/gate/requirements/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
+import { sourceName } from '../../src/spec/names.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';
 

@@ -1,7 +1,7 @@
 import { effectiveScope } from '../../gate/decide-step.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
-import { requirementsOf, sourceName } from '../../gate/requirements/requirements.ts';
-import { own } from '../../spec/names.ts';
+import { requirementsOf } from '../../gate/requirements/requirements.ts';
+import { own, sourceName } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
 import { reachOf, type ScopeWords, touchesOf } from './language/format-words.ts';
 
@@ -45,7 +45,6 @@ export interface Constraints {
   /** In English, by destination. */
   readonly gates: { readonly [peripheral: string]: readonly string[] };
   readonly limits: { readonly steps: number | null; readonly minutes: number | null };
-  /** The fields of the context on entry, required or optional. */
   readonly context: { readonly [field: string]: 'required' | 'optional' };
   readonly fruit: {
     readonly [field: string]: { readonly kind: 'observed' | 'stated'; readonly type: Json; readonly optional: boolean };

@@ -1,8 +1,7 @@
-import { fieldsOf } from '../../base/json.ts';
+import { fieldsOf, type Json } from '../../base/json.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
 import { argumentsOf, hopOf, modeOf, modesBeforeHop, modesOfHop } from './calls/controls.ts';
 import { describeRefusal, whatIsOpen } from './describe-refusal.ts';

@@ -1,6 +1,5 @@
-import { fieldsOf, textOf } from '../../base/json.ts';
+import { fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { visible } from '../../base/text.ts';
-import type { Json } from '../../spec/types.ts';
 import type { ConversationRecord, HookContext } from './hook-context.ts';
 
 /** The name of the note with the `seq` of the last reported act. */

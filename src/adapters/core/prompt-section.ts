@@ -1,5 +1,5 @@
+import { isEmpty, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
-import type { Json } from '../../spec/types.ts';
 import { listed, oneLine } from './language/format-words.ts';
 import { describeShipping, type SessionSituation, situation, type WayOut } from './situation.ts';
 
@@ -16,7 +16,7 @@ export const promptSection = (session: Session, options: PromptOptions = {}): st
   describeSituation(situation(session), options);
 
 /** Renders the prompt section from its data. */
-export function describeSituation(now: SessionSituation, { name = (tool) => tool }: PromptOptions = {}): string {
+function describeSituation(now: SessionSituation, { name = (tool) => tool }: PromptOptions = {}): string {
   const { location } = now;
   if (location.status === 'closed')
     return `# Where you are\nSession ${location.sessionId} is closed: no tool can be called in it any more. Its log is kept; a new session can be opened.`;
@@ -79,9 +79,6 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Ses
     ...(yielded.length > 0 ? [`Observed here so far: ${listed(yielded, 8)}.`] : []),
   ];
 }
-
-const isEmpty = (value: Json): boolean =>
-  value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 const short = (value: Json): string =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, isObject, parseJson } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { type Fields, isObject, type Json, parseJson } from '../../base/json.ts';
 
 /** Renders a tool's result for a model. Fields without a special form are rendered as JSON; nothing is left out. */
 export function renderResult(result: Json): string {

@@ -182,7 +182,7 @@ function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
 }
 
 /** The arguments of a `hop`, with the fields that it must state, and the mode that its destination needs. */
-export function hopCall(
+function hopCall(
   { to, exit }: Pick<WayLeg, 'to' | 'exit'>,
   toState: SessionSituation['toState'] = [],
   mode: Mode | null = null,

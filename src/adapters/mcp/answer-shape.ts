@@ -1,6 +1,5 @@
 import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
-import { isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import { type AgentAnswer, CONTROLS } from '../core/agent-session.ts';
 
 /** `_meta` key that carries the denial as data. Programs read it; the model only sees the text. */

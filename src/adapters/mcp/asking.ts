@@ -6,7 +6,6 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { textOf } from '../../base/json.ts';
-import { excerpt } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { AgentCall } from '../core/agent-session.ts';
 import { approvalQuestion, type QuestionOptions } from '../core/approval-question.ts';
@@ -120,7 +119,3 @@ export class Questions {
 }
 
 const keyOf = ({ name, input }: AgentCall): string => JSON.stringify([name, input]);
-
-/** The approver's name for the evidence: the operator at a client, with the client's own name. */
-export const personAt = (client: string | undefined): string =>
-  client === undefined ? 'operator' : `operator at ${excerpt(client, 60)}`;

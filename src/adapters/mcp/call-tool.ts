@@ -9,16 +9,17 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import { fieldsOf, isObject } from '../../base/json.ts';
+import { excerpt } from '../../base/text.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './answer-shape.ts';
-import { personAt, UNTICKED_AGAIN } from './asking.ts';
+import { UNTICKED_AGAIN } from './asking.ts';
 import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { heartbeat } from './progress.ts';
-import { noTaskOf, TASK_TOOL, taskCreated, wantedTask, wantedTtl } from './tasks/protocol.ts';
+import { noTaskOf, TASK_TOOL, taskCreated, wantedTask } from './tasks/protocol.ts';
 import type { Ended } from './tasks/tasks.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
@@ -85,7 +86,7 @@ export async function carryOut(
         ctx.mcpReq.signal.removeEventListener('abort', cancel);
         const { seconds } = fieldsOf(call.input);
         const deadline = typeof seconds === 'number' ? seconds : waitSeconds;
-        const task = host.tasks.begin(sent.messageId, deadline, wantedTtl(request), ended, cancel);
+        const task = host.tasks.begin(sent.messageId, deadline, request.params.task?.ttl ?? 0, ended, cancel);
         begun.resolve(taskCreated(task, form));
       }
       return (await ended).result;
@@ -173,7 +174,8 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   if (said === 'yes' && isSame && problem === null) {
     await options.answered?.(hash);
     const granted = grant && !('problem' in grant) ? { grant } : {};
-    return { approved: { hash, by: personAt(info?.name), ...granted } };
+    const by = info ? `operator at ${excerpt(info.name, 60)}` : 'operator';
+    return { approved: { hash, by, ...granted } };
   }
   const [diff = null, readBy = null] = await Promise.all([options.diff?.(wanted), options.readBy?.(wanted)]);
   const again = problem ?? (said === 'unasked' ? null : isSame ? 'unticked' : 'changed');

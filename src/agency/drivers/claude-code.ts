@@ -13,7 +13,7 @@ export interface AgentProgram {
 }
 
 /** The tools of Claude Code that each switch makes available. */
-export const CLAUDE_TOOLS: { readonly [key in Switch]: readonly string[] } = {
+const CLAUDE_TOOLS: { readonly [key in Switch]: readonly string[] } = {
   fs: ['Read', 'Glob', 'Grep', 'Edit', 'Write'],
   shell: ['Bash'],
   http: ['WebFetch', 'WebSearch'],

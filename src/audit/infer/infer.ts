@@ -1,11 +1,11 @@
 import { hashSpecs } from '../../spec/hash-specs.ts';
+import { sourceName } from '../../spec/names.ts';
 import { isExclusion } from '../../spec/paths.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { fitsPattern } from '../rules/commands/branches.ts';
 import { isGrantedToWrite } from '../rules/paths.ts';
 import { globs, pathCover } from './path-cover.ts';
-import { sourceWord } from './print-specs.ts';
 import { PeripheralUsage, type Usage } from './usage.ts';
 import { needsOperator, wayBack } from './way-back.ts';
 
@@ -184,7 +184,7 @@ function sourcesUsed(
     }
   });
   for (const source of entry.sources)
-    if (source.kind !== 'from-any' && !kept.includes(source)) unused('entry', `${sourceWord(source)} → ${id}`);
+    if (source.kind !== 'from-any' && !kept.includes(source)) unused('entry', `${sourceName(source)} → ${id}`);
   return kept.length > 0 ? kept : entry.sources;
 }
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
+import { sourceName } from '../../spec/names.ts';
 import type {
-  EntrySource,
   FruitField,
   FruitType,
   GateRule,
@@ -104,7 +104,7 @@ function peripheral(spec: PeripheralSpec): Plain {
     purpose,
     tools: [...tools],
     scope: id,
-    entry: [...entry.sources.map(sourceWord), ...entry.conditions],
+    entry: [...entry.sources.map(sourceName), ...entry.conditions],
     exit: Object.fromEntries(
       exits.map(({ name, opens }) => [name, opens.map(({ to, when }) => (when === null ? to : { to, when }))]),
     ),
@@ -127,9 +127,6 @@ function peripheral(spec: PeripheralSpec): Plain {
     ...(output === null ? {} : { output: { ...output } }),
   };
 }
-
-export const sourceWord = (source: EntrySource): string =>
-  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
 
 function fruitField(name: string, field: FruitField): Plain {
   const type: Json = typeof field.type === 'string' ? field.type : [...field.type];

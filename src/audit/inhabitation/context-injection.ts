@@ -1,3 +1,4 @@
+import { isEmpty } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isElsewhere, sameJson } from '../rules/json.ts';
@@ -98,9 +99,6 @@ function missingInText(
 
 /** Fields that identify the session; an agent does not need them. */
 const NOT_SHOWN = ['session-id', 'session-log', 'author'];
-
-const isEmpty = (value: Json): boolean =>
-  value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 const shows = (text: string, value: Json): boolean =>
   Array.isArray(value) ? value.some((one) => shows(text, one)) : typeof value === 'string' && text.includes(value);

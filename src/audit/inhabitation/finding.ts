@@ -27,7 +27,7 @@ export interface Inhabitation {
   readonly score?: number;
 }
 
-export const MAX_FINDINGS = 100;
+const MAX_FINDINGS = 100;
 
 /** The result of a check: it holds if there are no findings. */
 export const judged = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): Inhabitation => ({

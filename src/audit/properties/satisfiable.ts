@@ -37,7 +37,6 @@ export function textsIn(cel: string): readonly string[] {
     : [];
 }
 
-/** True if a rule reads this fact. */
 export function readsFact(cel: string, fact: string): boolean {
   const rule = celTree(cel);
   return rule !== null && nodesOf(rule).some((node) => nameOf(node) === fact);

@@ -1,5 +1,5 @@
 import { isBlank } from '../../base/text.ts';
-import { own } from '../../spec/names.ts';
+import { own, sourceName } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
@@ -22,7 +22,7 @@ export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, fo
     found.push(problem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
   if (!entry.sources.some((source) => sourceApplies(source, judged))) {
     const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
-    const constraint = `entry: ${entry.sources.map(entrySourceName).join(', ')}`;
+    const constraint = `entry: ${entry.sources.map(sourceName).join(', ')}`;
     const message = `${id} was entered ${from}, by the ${by}`;
     found.push(problem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
   }
@@ -57,10 +57,6 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
       return source satisfies never;
   }
 }
-
-/** An entry source, written as in a spec. */
-export const entrySourceName = (source: EntrySource): string =>
-  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
 
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 

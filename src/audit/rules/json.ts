@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FruitType, Json } from '../../spec/types.ts';
 
-export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-
-export { type Fields, fieldsOf, textOf } from '../../base/json.ts';
+export { type Fields, fieldsOf, listOf, textOf } from '../../base/json.ts';
 export { isElsewhere } from '../../evidence/stored-apart.ts';
 
 /** True for the same JSON: the order of members does not matter. */

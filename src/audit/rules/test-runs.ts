@@ -58,7 +58,6 @@ export function wrongCommands(args: Fields, result: Fields, { test }: Pick<Proje
 
 interface CommandRuns {
   last: AuditedRun;
-  /** The verdict of the last run that was not narrowed. */
   lastFull: AuditedRun['verdict'] | null;
   passed: boolean;
   failed: boolean;

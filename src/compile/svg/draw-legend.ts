@@ -71,7 +71,6 @@ const effectItem = (effect: keyof typeof EFFECT_WORDS): Item => ({
     `<g class="${effect}"><rect class="dot" x="${x}" y="${y + 4}" width="12" height="12" rx="3"/></g>${small(x + 17, y, EFFECT_WORDS[effect])}`,
 });
 
-/** Meaning of an arrow without a label. */
 const PLAIN = 'hop-<target>';
 const plainItem: Item = {
   width: 34 + sized(PLAIN),

@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { isObject, type Json } from '../../base/json.ts';
 
 /** A record of any dialect with normalised keys: `psr/id`, `:psr/id`, `psr_id` → `psr-id`; `success?` → `success`. */
 export type DialectRecord = { readonly [field: string]: Json | undefined };

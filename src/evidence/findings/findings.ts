@@ -1,5 +1,4 @@
-import { fieldsOf } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { fieldsOf, type Json } from '../../base/json.ts';
 import { bodyOf, type EffectRecord } from '../bodies.ts';
 import type { Entry } from '../entry.ts';
 import { fewerTestsIn } from './weakened-tests.ts';

@@ -1,7 +1,6 @@
-import { fieldsOf, parseJson } from '../../base/json.ts';
+import { fieldsOf, type Json, parseJson } from '../../base/json.ts';
 import { plural, shorten } from '../../base/text.ts';
 import { isTestFile } from '../../spec/test-files.ts';
-import type { Json } from '../../spec/types.ts';
 
 const TESTS = /\b(?:it|test)(?:\.\w+)*\s*\(|\bdef test_\w*|\bfunc Test\w*|#\[(?:\w+::)*test\]|@Test\b|\bscenario\s*\(/g;
 const SKIPPED =

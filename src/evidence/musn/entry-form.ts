@@ -1,5 +1,4 @@
-import { type Fields, isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { type Fields, isObject, type Json } from '../../base/json.ts';
 import type { EntryDraft } from '../entry.ts';
 import { entryIssues } from '../entry-schema.ts';
 import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';

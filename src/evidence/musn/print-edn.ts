@@ -1,5 +1,5 @@
 /** A name that prints as `:name`. */
-export class Keyword {
+class Keyword {
   readonly name: string;
   constructor(name: string) {
     this.name = name;

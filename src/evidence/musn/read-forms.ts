@@ -1,8 +1,7 @@
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject, type Json, parseJson } from '../../base/json.ts';
 import { type EdnNode, type EdnProblem, identityOf } from '../../spec/edn/edn-node.ts';
 import { ednToPlain } from '../../spec/edn/edn-to-plain.ts';
 import { readEdn } from '../../spec/edn/read-edn.ts';
-import type { Json } from '../../spec/types.ts';
 
 export interface FormIssue {
   readonly path: string;

@@ -1,5 +1,4 @@
-import { fieldsOf } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { fieldsOf, type Json } from '../../base/json.ts';
 import type { Body, OutcomeRecord } from '../bodies.ts';
 import type { ClaimType, EvidenceType } from '../entry.ts';
 import { HELD, outcomeOf } from './pur.ts';

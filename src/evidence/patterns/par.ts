@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import { bodyOf } from '../bodies.ts';
 import { type DialectRecord, magnitude, normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
 import type { StoredEntry } from '../entry.ts';

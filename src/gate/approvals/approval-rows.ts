@@ -1,6 +1,5 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import { visible } from '../../base/text.ts';
-import type { Json } from '../../spec/types.ts';
 import type { ApprovalSubject } from './approval.ts';
 
 /** Names the requested hop, mode change or step in a few words. */

@@ -1,8 +1,7 @@
 import canonicalize from 'canonicalize';
-import { isObject } from '../../base/json.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import { writePathProblem } from '../../spec/paths.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import type { Json } from '../../spec/types.ts';
 import { unwritable } from '../scope/writable.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 

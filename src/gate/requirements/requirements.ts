@@ -1,16 +1,6 @@
-import {
-  type Edge,
-  type EntrySource,
-  type ModeTransition,
-  type PeripheralSpec,
-  type SpecSet,
-  TESTS_PASSED,
-} from '../../spec/types.ts';
+import { sourceName } from '../../spec/names.ts';
+import { type Edge, type ModeTransition, type PeripheralSpec, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Requirement } from './requirement.ts';
-
-/** The name of a source in a spec: `default`, `from-test`, … */
-export const sourceName = (source: EntrySource): string =>
-  source.kind === 'from' ? `from-${source.peripheral}` : source.kind;
 
 /** Only the operator can use an exit of this name. */
 const USER_REQUEST = 'user-request';

@@ -2,7 +2,7 @@ import type { AgentCard } from '@a2a-js/sdk';
 import type { AgencySpec } from '../../spec/agency/agency-types.ts';
 
 /** The version of the A2A protocol that the node speaks. */
-export const A2A_VERSION = '1.0';
+const A2A_VERSION = '1.0';
 
 interface CardOptions {
   readonly node: string;

@@ -4,8 +4,7 @@ import type { AgentExecutor, ExecutionEventBus, RequestContext, ServerCallContex
 import type { AgencyNode } from '../../agency/node.ts';
 import { type RunCode, RunFailure, type RunReply, replyOf } from '../../agency/reply.ts';
 import { RunRequest } from '../../agency/request.ts';
-import { fieldsOf, isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { type A2aSdk, ROUTE_AGENT } from './sdk.ts';
 
 /** The codes of a run that was refused before an agent worked. */

@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ListTasksRequest, ListTasksResponse, Task } from '@a2a-js/sdk';
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server';
 import type { AgencyNode } from '../../agency/node.ts';
-import { type Fields, fieldsOf, textOf } from '../../base/json.ts';
+import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { processHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import type { Json } from '../../spec/types.ts';
 import { runKey, type WorkingTasks, withReply } from './run-executor.ts';
 import type { A2aSdk } from './sdk.ts';
 

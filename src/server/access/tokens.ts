@@ -8,6 +8,10 @@ import { ownTokenIn } from '../../operator/token.ts';
 export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;
 export type FileRole = (typeof FILE_ROLES)[number];
 
+/** The roles that may read a session, and those that may read all sessions. */
+export const READERS = ['operator', 'auditor', 'session'] as const;
+export const AUDITORS = ['operator', 'auditor'] as const;
+
 /**
  * The sender of a request. `agent`: a program that may open sessions and run agents. `session`: the agent of one
  * session, which reaches that session, and agents without tools. `node`: another node of the agency.

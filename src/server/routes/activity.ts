@@ -7,11 +7,11 @@ import { aggregatePars } from '../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../evidence/patterns/par.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered.ts';
+import { READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { FieldsSchema, Instant, Limit, NameSchema, SessionPath } from '../schemas.ts';
 
-const READERS = ['operator', 'auditor', 'session'] as const;
 const ActivityEvent = FieldsSchema.describe('An event of a MUSN activity log, with the keys `event/type`, `agent`, …');
 
 const list = route('GET /v1/sessions/{session}/activity', {

@@ -6,13 +6,12 @@ import { type GrantTerms, grantLimits, LONGEST_GRANT } from '../../operator/gran
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { ownToken } from '../../operator/token.ts';
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
+import { AUDITORS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { ApprovalCardSchema, cardOf } from '../approval-card.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { FieldsSchema, Hash, Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';
-
-const ALL = ['operator', 'auditor'] as const;
 
 const Given = z.object({ verdict: z.enum(['yes', 'no']), by: z.string(), until: Millis });
 const Waiting = z.object({
@@ -66,7 +65,7 @@ function shown({ pending, answer }: PendingItem): z.output<typeof Waiting> {
 const list = route('GET /v1/approvals', {
   id: 'listApprovals',
   summary: 'The requests that wait for the operator, of all sessions, the oldest first.',
-  for: ALL,
+  for: AUDITORS,
   answer: z.object({ approvals: z.array(Waiting) }),
   run: async ({ services }) => ({ approvals: everywhere(services).map(shown) }),
 });
@@ -74,7 +73,7 @@ const list = route('GET /v1/approvals', {
 const show = route('GET /v1/approvals/{approval}', {
   id: 'approval',
   summary: 'One request in full, with the present diff of the files that a yes ships.',
-  for: ALL,
+  for: AUDITORS,
   path: ApprovalPath,
   answer: Waiting.extend({
     view: FieldsSchema.describe('Everything that the hash covers.'),

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { toActivity } from '../../evidence/musn/activity.ts';
+import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, type RouteRequest, route } from '../route.ts';
 import { SessionPath } from '../schemas.ts';
 import { follow } from '../stream/follow.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';
 import { counted, type Opened, SSE, sse } from '../stream/sse-answer.ts';
-
-const READERS = ['operator', 'auditor', 'session'] as const;
-const ALL = ['operator', 'auditor'] as const;
 
 const SessionQuery = z.strictObject({
   after: z
@@ -90,7 +88,7 @@ const sessionSocket = route('GET /v1/sessions/{session}/socket', {
 const allEvents = route('GET /v1/events', {
   id: 'allEvents',
   summary: 'The entries of all sessions as events: from a cursor on, else from now.',
-  for: ALL,
+  for: AUDITORS,
   query: AllQuery,
   answer: SSE,
   run: async (asked) => sse(await openAll(asked)),
@@ -99,7 +97,7 @@ const allEvents = route('GET /v1/events', {
 const allSocket = route('GET /v1/socket', {
   id: 'allSocket',
   summary: 'The events of all sessions over a WebSocket.',
-  for: ALL,
+  for: AUDITORS,
   query: AllQuery,
   answer: SOCKET,
   run: async (asked) => (await openAll(asked)).batches,

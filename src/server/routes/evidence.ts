@@ -2,13 +2,11 @@ import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../../evidence/entry.ts';
 import type { EvidenceQuery, FoundEntry } from '../../evidence/query.ts';
 import { projectThread, type Thread } from '../../evidence/threads.ts';
+import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { EntrySchema, FieldsSchema, Hash, Instant, Limit, NameSchema, Seq, SessionPath } from '../schemas.ts';
 import { queryAll } from './query-all.ts';
-
-const READERS = ['operator', 'auditor', 'session'] as const;
-const ALL = ['operator', 'auditor'] as const;
 
 const ofSession = route('GET /v1/sessions/{session}/evidence', {
   id: 'sessionEvidence',
@@ -54,7 +52,7 @@ const Filters = {
 const query = route('GET /v1/evidence', {
   id: 'queryEvidence',
   summary: 'A search over all sessions, or one; the newest entries come first.',
-  for: ALL,
+  for: AUDITORS,
   query: z.strictObject({ ...Filters, session: NameSchema.optional(), root: NameSchema.optional() }),
   answer: z.object({ entries: z.array(EntrySchema), next: z.string().nullable() }),
   run: async ({ query: asked, services: { allEvidence } }) => {
@@ -159,7 +157,7 @@ const thread = route('GET /v1/sessions/{session}/thread', {
 const threads = route('GET /v1/threads', {
   id: 'listThreads',
   summary: 'The threads of sessions, newest first, with their status.',
-  for: ALL,
+  for: AUDITORS,
   query: z.strictObject({ root: NameSchema.optional(), limit: Limit.default(20) }),
   answer: z.object({
     threads: z.array(

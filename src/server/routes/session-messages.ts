@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
+import { READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
 import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/post-office.ts';
@@ -20,7 +21,6 @@ import { NameSchema, Seq, SessionPath } from '../schemas.ts';
 import { counted, SSE, sse } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';
 
-const READERS = ['operator', 'auditor', 'session'] as const;
 /** Only the agent of a session sends and reads as the session. */
 const AGENT = ['session'] as const;
 

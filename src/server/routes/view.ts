@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { READERS } from '../access/tokens.ts';
 import { NEWEST } from '../frame-cache.ts';
 import { type HttpRoute, route } from '../route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
-const READERS = ['operator', 'auditor', 'session'] as const;
 /** Maximum number of frames in one response. */
 const MOST = 5_000;
 

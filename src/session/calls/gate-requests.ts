@@ -3,7 +3,6 @@ import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { asJson, asPrincipal, asText } from '../as-json.ts';
 import { type HopOptions, readHop, type ShortHop } from '../short-hop.ts';
 
-/** A call of a tool. */
 export interface StepCall {
   readonly tool: string;
   readonly args?: unknown;

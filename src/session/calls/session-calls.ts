@@ -174,7 +174,6 @@ export class SessionCalls {
     return keepArguments(this.parts.store, tool, own(this.parts.compiled.specs.peripherals, peripheral), args);
   }
 
-  /** The session state that a tool declares. */
   stateFor({ state }: ToolSpec): Pick<ToolCall, 'state'> {
     if (!state) return {};
     const { backpack } = this.writer.state.facts;

@@ -242,7 +242,6 @@ const isOperatorAct = (body: Body): boolean =>
     (body.event === 'stop' && body.exit === null)) &&
   body.by === 'operator';
 
-/** Ends the grants for which `why` returns a reason. */
 function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => string | false | null | undefined): void {
   draft.grants = draft.grants.map((grant) => ({
     ...grant,

@@ -1,4 +1,4 @@
-import { fieldsOf, setOwn, textOf } from '../../base/json.ts';
+import { fieldsOf, listOf, setOwn, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
@@ -62,8 +62,6 @@ export const NOTHING_OBSERVED: Observations = {
   par: null,
   reported: {},
 };
-
-const asList = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
 /** The files of the tree that the effects changed. */
 export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
@@ -136,7 +134,7 @@ export function withFiles(files: readonly string[], more: readonly string[], max
 
 /** The paths in a list of files or matches; a list that is stored as a blob has them next to its reference. */
 export function pathsIn(list: Json | undefined): readonly string[] {
-  const items = Array.isArray(list) ? list : asList(fieldsOf(list)['paths']);
+  const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
@@ -148,13 +146,13 @@ export function testRuns(result: { readonly [key: string]: Json }, change: numbe
   const report = fieldsOf(result['report']);
   const { total, failures } = report;
   const run: TestRun = {
-    command: asList(result['command']).join(' '),
+    command: listOf(result['command']).join(' '),
     narrowed: result['narrowed'] === true,
     verdict,
-    others: asList(result['others']).map(String),
+    others: listOf(result['others']).map(String),
     total: typeof total === 'number' ? total : null,
     // A list that was too large for the entry: the reference is kept.
-    failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : asList(failures),
+    failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : listOf(failures),
     change,
   };
   return [run];

@@ -1,7 +1,6 @@
-import { fieldsOf } from '../../base/json.ts';
+import { fieldsOf, type Json } from '../../base/json.ts';
 import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../../gate/scope/tree.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
 
 /** The verdict of a run that proves nothing. */
 const NOTHING = 'error';

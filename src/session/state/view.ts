@@ -25,7 +25,6 @@ function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undef
   };
 }
 
-/** The checks that passed, with no change since. */
 const passedChecks = ({ checks, change }: SessionFacts): readonly string[] =>
   Object.keys(checks).filter((field) => checks[field]?.value === PASS && checks[field].change === change);
 

@@ -72,7 +72,10 @@ async function readSet(path: string): Promise<SetOnDisk> {
   for (const name of entries.map((entry) => entry.name).sort()) {
     if (SET_FILES.includes(name) || name.endsWith('.edn')) files.push(join(path, name));
     else if (folders.includes(name)) issues.push(...strayFolder(join(path, name), name));
-    else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) issues.push(strayFile(join(path, name), name));
+    else if (/\.ya?ml$/.test(name) && !OTHER_FILES.includes(name)) {
+      const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
+      issues.push({ file: join(path, name), path: '', message: 'is not a file of a spec set', suggestion });
+    }
   }
   for (const name of (await readdir(join(path, 'peripherals')).catch(() => [])).sort()) {
     const file = join(path, 'peripherals', name);
@@ -101,11 +104,6 @@ function strayFolder(file: string, name: string): SpecIssue[] {
   if (meant === null) return [];
   const message = 'is not a folder of a spec set, so nothing in it is read';
   return [{ file, path: '', message, suggestion: `did you mean "${meant}"?` }];
-}
-
-function strayFile(file: string, name: string): SpecIssue {
-  const suggestion = `${suggest(name, SET_FILES)}; peripherals go into the folder peripherals`;
-  return { file, path: '', message: 'is not a file of a spec set', suggestion };
 }
 
 function readSources(files: readonly string[], issues: SpecIssue[]): SpecSource[] {

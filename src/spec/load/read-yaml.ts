@@ -12,7 +12,9 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
     path: '',
     line: lines.linePos(problem.pos[0]).line,
     message:
-      problem.code === 'DUPLICATE_KEY' ? `duplicate key: ${keyAt(text, problem.pos[0])}` : inWords(problem.message),
+      problem.code === 'DUPLICATE_KEY'
+        ? `duplicate key: ${/^[^\s:]*/.exec(text.slice(problem.pos[0]))}`
+        : inWords(problem.message),
     suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
   }));
   const lineOf = (path: Path): number | undefined => {
@@ -51,8 +53,4 @@ function tellingProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
     : problems.filter(
         (problem) => problem === lost || (problem.code === 'DUPLICATE_KEY' && problem.pos[0] < lost.pos[0]),
       );
-}
-
-function keyAt(text: string, offset: number): string {
-  return /^[^\s:]*/.exec(text.slice(offset))?.[0] ?? '';
 }

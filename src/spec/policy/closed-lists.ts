@@ -29,7 +29,6 @@ export const BACKGROUND_TOOL = 'bash-background';
 /** The states of a message, in order. */
 export const RECEIPTS: readonly string[] = ['sent', 'delivered', 'read', 'answered'];
 
-/** The tool that runs an agent of the agency. */
 export const AGENCY_TOOL = 'agency-run';
 
 /** The tools whose calls have a tag of their own, so that a query finds them by kind. */

@@ -38,7 +38,6 @@ export function resolveEverywhere(
   });
 }
 
-/** Resolves the valid part of `tools.yaml`. */
 export function resolveTools(
   file: PartialParse<ToolsFile> | undefined,
   report: IssueReport,
@@ -160,7 +159,6 @@ function schemaProblem(schema: { [keyword: string]: Json }): string | null {
 /** The name of the inline form `{ paths }` of a peripheral. */
 export const INLINE_SCOPE = 'paths';
 
-/** Resolves the valid part of `scopes.yaml`. */
 export function resolveScopes(
   file: PartialParse<ScopesFile> | undefined,
   report: IssueReport,
@@ -175,7 +173,6 @@ export function resolveScopes(
   return scopes;
 }
 
-/** Resolves the valid part of `gate.yaml`. */
 export function resolveGate(
   file: PartialParse<GateFile>,
   peripherals: ReadonlySet<string>,

@@ -1,6 +1,5 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
 
 /** A canned result, a whole report, or a function from a call's arguments to either. */
 export type ScriptedResult =

@@ -31,6 +31,9 @@ export const DEFAULT_REPORT: ToolReport = { outcome: { status: 'ok', result: { s
 const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
 
+/** A request that may be refused, as a move. */
+export const attempt = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
+
 /** The moves to try in a state, including those that will be refused. */
 export function movesFrom(pinned: Pinned, state: AuditState): readonly Move[] {
   if (state.closed) return [];

@@ -2,7 +2,7 @@ import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type Move, movesFrom } from './moves.ts';
+import { attempt, type Move, movesFrom } from './moves.ts';
 import { oddFruits } from './negative-fruit.ts';
 import { provokeModes } from './negative-modes.ts';
 import { INHERITED, outsideOfEnvelope, provokeSteps } from './negative-steps.ts';
@@ -15,8 +15,6 @@ const OUTSIDE_SAMPLE = 20;
 
 /** `whole`: everything; `sample`: some cases of rules that hold everywhere; `edges`: only the edges out of here. */
 type Thoroughness = 'whole' | 'sample' | 'edges';
-
-const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /**
  * Requests that have no transition in the machines, or that a rule refuses: hops without an edge, exits that open
@@ -31,14 +29,14 @@ export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughne
   if (how === 'edges') return atEdges(pinned, state, spec);
   return [
     ...anywhere(pinned, state),
-    named('close inside', { kind: 'close' }),
-    named('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
+    attempt('close inside', { kind: 'close' }),
+    attempt('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
     ...oddFruits(spec).flatMap(([what, fruit]) => [
-      named(`stop with ${what}`, { kind: 'stop', fruit }),
+      attempt(`stop with ${what}`, { kind: 'stop', fruit }),
       ...spec.exits
         .slice(0, 1)
         .map(({ name, opens }) =>
-          named(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
+          attempt(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
         ),
     ]),
     ...delegations(specs, spec),
@@ -57,10 +55,10 @@ function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpe
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
   const nobody = { kind: 'delegate', to: 'no-such-agency', by: 'agent', reason: 'because', approves: false } as const;
   return [
-    named('run no-such-agency', { ...nobody, agency: { acts: false } }),
+    attempt('run no-such-agency', { ...nobody, agency: { acts: false } }),
     ...tried.flatMap((to) =>
       [true, false].map((approves) =>
-        named(`delegate to ${to}${approves ? '' : ' without approval'}`, {
+        attempt(`delegate to ${to}${approves ? '' : ' without approval'}`, {
           kind: 'delegate',
           ...{ to, by: 'agent', reason: 'because', approves },
         }),
@@ -88,10 +86,10 @@ const hopTo = (
 function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
-    named('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
+    attempt('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
     ...['no-such-peripheral', ...INHERITED].flatMap((nowhere) => [
-      named(`hop to ${nowhere}`, hopTo(spec, nowhere)),
-      named(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
+      attempt(`hop to ${nowhere}`, hopTo(spec, nowhere)),
+      attempt(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
     ]),
     ...provokeModes(pinned, state),
   ];
@@ -102,10 +100,10 @@ function outside(pinned: Pinned, state: AuditState, how: Thoroughness): readonly
   const anyone = anyoneOf(pinned.specs);
   const starts = movesFrom(pinned, state);
   return [
-    ...(tool ? [named('step outside', { kind: 'step', tool, args: {} })] : []),
-    named('stop outside', { kind: 'stop' }),
-    named(`hop ${anyone} outside`, hopTo(undefined, anyone)),
-    ...(state.closed ? [named('close again', { kind: 'close' })] : []),
+    ...(tool ? [attempt('step outside', { kind: 'step', tool, args: {} })] : []),
+    attempt('stop outside', { kind: 'stop' }),
+    attempt(`hop ${anyone} outside`, hopTo(undefined, anyone)),
+    ...(state.closed ? [attempt('close again', { kind: 'close' })] : []),
     ...(how === 'whole' ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
   ];
 }
@@ -121,22 +119,24 @@ function withoutEdges(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): 
   const closed = closedTo(specs, spec);
   const [tried, exits] = how === 'whole' ? [closed, spec.exits] : [closed.slice(0, SAMPLE), spec.exits.slice(0, 1)];
   return tried.flatMap((to) => [
-    named(`hop ${to} without an exit`, hopTo(spec, to)),
-    ...exits.map(({ name }) => named(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
+    attempt(`hop ${to} without an exit`, hopTo(spec, to)),
+    ...exits.map(({ name }) => attempt(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
   ]);
 }
 
 function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   const ways = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
   return (how === 'whole' ? ways : ways.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
-    named(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
-    ...['no-such-exit', ...INHERITED].map((other) => named(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other }))),
-    named(`hop ${to} by any exit`, hopTo(spec, to)),
-    named(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
+    attempt(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
+    ...['no-such-exit', ...INHERITED].map((other) =>
+      attempt(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other })),
+    ),
+    attempt(`hop ${to} by any exit`, hopTo(spec, to)),
+    attempt(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
     ...(implies === null
-      ? [named(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
+      ? [attempt(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
       : []),
-    named(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
+    attempt(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
   ]);
 }
 
@@ -157,7 +157,7 @@ function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): reado
   return [
     ...hops,
     ...approvals,
-    ...(to === undefined ? [] : [named(`hop ${to} without an exit`, hopTo(spec, to))]),
+    ...(to === undefined ? [] : [attempt(`hop ${to} without an exit`, hopTo(spec, to))]),
     ...(tool ? [outsideOfEnvelope(tool, pinned)] : []),
   ];
 }

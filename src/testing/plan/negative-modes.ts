@@ -1,17 +1,15 @@
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import { modesOf } from '../../spec/mode-way.ts';
-import type { Move } from './moves.ts';
-
-const named = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
+import { attempt, type Move } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
 export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly Move[] {
   const { modeGate: gate } = specs;
   if (!gate || mode === null)
     return [
-      named('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
-      named('a reset without a gate', { kind: 'mode', to: 'discuss', by: 'operator', reset: true, approves: true }),
+      attempt('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
+      attempt('a reset without a gate', { kind: 'mode', to: 'discuss', by: 'operator', reset: true, approves: true }),
     ];
   const to = (target: string, more: Partial<Extract<AuditRequest, { kind: 'mode' }>> = {}): AuditRequest => ({
     kind: 'mode',
@@ -23,22 +21,22 @@ export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly 
   });
   const away = gate.transitions.find(({ from }) => from === mode);
   return [
-    named('a mode that does not exist', to('panic')),
-    named('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
+    attempt('a mode that does not exist', to('panic')),
+    attempt('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
     ...modesOf(gate)
       .filter((target) => target === mode || !gate.transitions.some((one) => one.from === mode && one.to === target))
-      .map((target) => named(`mode ${mode} → ${target}`, to(target))),
-    named('reset by the agent', to(gate.reset, { reset: true })),
+      .map((target) => attempt(`mode ${mode} → ${target}`, to(target))),
+    attempt('reset by the agent', to(gate.reset, { reset: true })),
     ...modesOf(gate)
       .filter((target) => target !== gate.reset)
       .flatMap((target) => [
-        named(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
-        named(`mode ${target} by the clock`, to(target, { by: 'clock' })),
+        attempt(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
+        attempt(`mode ${target} by the clock`, to(target, { by: 'clock' })),
       ]),
     ...(mode === gate.reset
-      ? [named('a reset in the mode that it leads to', to(gate.reset, { reset: true, by: 'operator' }))]
+      ? [attempt('a reset in the mode that it leads to', to(gate.reset, { reset: true, by: 'operator' }))]
       : []),
-    ...(away?.summary ? [named(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
-    ...(away?.approval ? [named(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
+    ...(away?.summary ? [attempt(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
+    ...(away?.approval ? [attempt(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
   ];
 }

@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import { sampleOf } from './sample-arguments.ts';
 
 type Schema = { readonly [keyword: string]: Json };

@@ -46,7 +46,6 @@ export function refusalCases(
   return [...found.values()];
 }
 
-/** True if a move lacks an approval and nothing else. */
 export function onlyLacksApproval(state: AuditState, { asked }: Move): boolean {
   if (!('approves' in asked)) return false;
   return firstProblem(state, { ...asked, approves: false })?.code === 'approval-required';

@@ -6,7 +6,7 @@ import type { Json } from '../../spec/types.ts';
 import { PATTERN_ENDINGS, type Pattern, readPatternFile } from './pattern-file.ts';
 
 /** Folder of a repository's own patterns. */
-export const PATTERNS_FOLDER = 'patterns';
+const PATTERNS_FOLDER = 'patterns';
 const MAX_PATTERNS = 500;
 const MAX_BYTES = 64 * 1024;
 
@@ -52,7 +52,7 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<Library>
 let shipped: Promise<Library> | null = null;
 
 /** The patterns that come with this package. */
-export function shippedLibrary(): Promise<Library> {
+function shippedLibrary(): Promise<Library> {
   shipped ??= readShipped();
   return shipped;
 }

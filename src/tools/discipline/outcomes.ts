@@ -1,5 +1,5 @@
 import type { Entry } from '../../evidence/entry.ts';
-import { type Cycle, SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
+import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolCall, ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { libraryOf } from './library.ts';
@@ -52,7 +52,3 @@ export function openSelection({ call, cycles }: PatternContext): Cycle | Extract
 
 export const isRefused = (value: object): value is Extract<ToolOutcome, { status: 'refused' }> =>
   'status' in value && value.status === 'refused';
-
-/** Instruction for settling an open selection, for remedies. */
-export const settleIt = (pattern: string): string =>
-  `record its outcome: ${SETTLING_TOOLS.map((tool) => `${tool} ${pattern}`).join(' or ')}`;

@@ -1,7 +1,8 @@
+import { SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
 import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { done, invalidPatternCall, type PatternContext, settleIt, textsOf, trimmedText } from './outcomes.ts';
+import { done, invalidPatternCall, type PatternContext, textsOf, trimmedText } from './outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 /** psr-select { pattern, rationale, expected?, confidence?, candidates? }. Its outcome must be recorded later. */
@@ -23,7 +24,11 @@ export async function select({ call, cycles, entries, library }: PatternContext)
     );
   }
   if (cycles.some((cycle) => cycle.open && cycle.pattern === id))
-    return invalidPatternCall('pattern', `"${id}" is selected already`, settleIt(id));
+    return invalidPatternCall(
+      'pattern',
+      `"${id}" is selected already`,
+      `record its outcome: ${SETTLING_TOOLS.map((tool) => `${tool} ${id}`).join(' or ')}`,
+    );
   const searched = lastSearch(entries);
   const confidence = trimmedText(args['confidence']);
   return done({

@@ -1,8 +1,7 @@
-import { type Fields, fieldsOf, isObject } from '../../base/json.ts';
+import { type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { judgeUrl } from '../../gate/scope/url.ts';
 import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/environment.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
 import { abortedBefore } from '../aborted-before.ts';
 import { AlfworldClient } from './alfworld-client.ts';
 import { carriedAfter, type SavedGame, WorldGame } from './game.ts';

@@ -9,7 +9,6 @@ import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitFolder, placesOf } from './git-folder.ts';
 
-/** The objects of a repository, by name. */
 export interface ObjectList {
   /** Reachable from a ref, a reflog, an index or a head, at a path that is not masked (or without a path). */
   readonly open: ReadonlySet<string>;
@@ -34,7 +33,7 @@ export function gitFailure({ exit, stderr, truncated, timedOut }: CommandResult)
 
 /** Maximum size of a list in bytes; about two million objects exceed it. */
 const LIST_BYTES = 256 << 20;
-export const LIST_SECONDS = 120;
+const LIST_SECONDS = 120;
 /** Files with the object names of git's last operation; they are not refs. */
 const HEADS = [
   'HEAD',

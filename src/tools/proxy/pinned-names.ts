@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import { connectionProblem, type NetworkPlace } from '../../gate/scope/host-names.ts';
 import { isPublicAddress } from '../web/address.ts';
 
-/** All addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 const SYSTEM: Resolve = async (host) =>

@@ -58,7 +58,6 @@ function isInSubnet(subnet: string, bits: number, host: string): boolean {
   return list.check(host, kind);
 }
 
-/** Options for a request to the proxy itself. */
 export const toProxy = ({ url, login }: UpstreamProxy, headers: OutgoingHttpHeaders = {}): https.RequestOptions => ({
   host: url.hostname.replace(/^\[|\]$/g, ''),
   port: url.port || (url.protocol === 'https:' ? 443 : 80),

@@ -37,7 +37,6 @@ export class CommandShell {
   #failure: Error | null = null;
   #answer: (line: string | null) => void = () => {};
   #isKilled = false;
-  /** Number of commands run so far. */
   runs = 0;
 
   /**
@@ -162,7 +161,6 @@ export class CommandShell {
     for (const each of [this.process, ...this.#streams]) keeps ? each.ref() : each.unref();
   }
 
-  /** Kills the shell and the command that it runs. */
   kill(): void {
     this.#isKilled = true;
     killGroup(this.process);

@@ -1,6 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { Fields } from '../../base/json.ts';
-import type { Json } from '../../spec/types.ts';
+import type { Fields, Json } from '../../base/json.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
 
 /** A server's answer as the agent receives it and the evidence stores it. */

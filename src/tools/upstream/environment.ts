@@ -11,7 +11,7 @@ export interface Filled {
 }
 
 /** Thrown if a variable that hopgate.yaml refers to is not set. */
-export class MissingVariable extends Error {
+class MissingVariable extends Error {
   override readonly name = 'MissingVariable';
   readonly variable: string;
   constructor(variable: string) {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, readFileSync, readSync } from 'node:fs';
-import { isObject } from '../../base/json.ts';
+import { isObject, type Json } from '../../base/json.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
-import type { Json } from '../../spec/types.ts';
 import { contentEffect } from '../effects.ts';
 import { seenIn, withFinding } from '../findings.ts';
 import type { Anchors } from './anchors.ts';

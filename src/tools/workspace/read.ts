@@ -98,7 +98,7 @@ async function readLines(
 }
 
 /** Length of `bytes` without an incomplete UTF-8 character at the end. */
-export function characterBoundary(bytes: Buffer): number {
+function characterBoundary(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;
     if ((byte & 0xc0) === 0x80) continue;

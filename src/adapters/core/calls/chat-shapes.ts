@@ -1,5 +1,4 @@
-import { fieldsOf, parseJson } from '../../../base/json.ts';
-import type { Json } from '../../../spec/types.ts';
+import { fieldsOf, type Json, parseJson } from '../../../base/json.ts';
 import type { AgentAnswer, AgentTool } from '../agent-session.ts';
 
 /**

@@ -172,6 +172,3 @@ function messageOf({ status, result, error }: McpTask): { readonly statusMessage
   const [first] = result?.isError ? result.content : [];
   return first?.type === 'text' ? { statusMessage: first.text } : {};
 }
-
-/** How long the client wants the result of a task to be kept, in milliseconds. */
-export const wantedTtl = ({ params }: CallToolRequest): number => params.task?.ttl ?? 0;

@@ -23,7 +23,6 @@ export interface McpTask {
   readonly ttlMs: number;
   /** The result of the call; null before the end, and for a cancelled or failed task. */
   readonly result: CallToolResult | null;
-  /** The error of a failed task. */
   readonly error: string | null;
 }
 

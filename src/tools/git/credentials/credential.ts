@@ -19,7 +19,9 @@ export async function loginFor(
   git: GitConfig,
   target: NetworkTarget,
 ): Promise<Login | Stop> {
-  const toolchains = call.grant.config.toolchains.map(fromHome).flatMap((folder) => realPaths(folder));
+  const toolchains = call.grant.config.toolchains
+    .map(fromHome)
+    .flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
   const places: Places = {
     env: process.env,
     reach: [repository.root, repository.gitDir, repository.commonDir, ...toolchains],
@@ -97,8 +99,6 @@ async function passwordFor(
 
 const NO_HTTPS =
   'The remote is reached over https, and git.credential in hopgate.yaml is for ssh; ask the operator to correct it.';
-
-const realPaths = (folder: string): string[] => (existsSync(folder) ? [realpathSync(folder)] : []);
 
 function firstLine(path: string): string | null {
   try {

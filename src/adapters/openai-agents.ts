@@ -31,7 +31,10 @@ export interface OpenAiAgents {
     readonly toolErrorFormatter: ToolErrorFormatter;
     readonly toolExecution: { readonly maxFunctionToolConcurrency: 1 };
   };
-  /** The request behind an interruption; an approval binds exactly it. null if the gate would refuse anyway. */
+  /**
+   * The request that an interruption asks about; an approval is valid for this request only. null if the gate would
+   * refuse it anyway.
+   */
   wanted(interruption: RunToolApprovalItem): Promise<ApprovalRequest | null>;
 }
 
@@ -71,7 +74,7 @@ export async function openAiAgents(
     return request;
   };
 
-  /** Finishes a person's refusals, which the SDK reports only if no reason was given. */
+  /** Records a person's refusals. The SDK itself reports them only if no reason was given. */
   const recordRejections = async (run: RunContext<unknown>): Promise<void> => {
     for (const [callId, { call }] of asked) {
       if (run.isToolApproved({ toolName: call.name, callId }) !== false) continue;

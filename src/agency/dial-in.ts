@@ -33,7 +33,9 @@ const BEAT_MS = 10_000;
 export class DialIns {
   readonly #lines = new Map<string, Line>();
   readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /** The keys of the runs to cancel on each node, until it has connected again or has ended them. */
+  /**
+   * For each node, the keys of the runs that it must cancel; kept until the node has connected again or has ended them.
+   */
   readonly #cancelled = new Map<string, Set<string>>();
 
   /** The names of the connected nodes. */

@@ -11,7 +11,7 @@ export type Beginning =
   | { readonly is: 'done'; readonly reply: RunReply }
   /** Another process of this machine works on it. */
   | { readonly is: 'elsewhere' }
-  /** The process that worked on it has ended before its agent did. */
+  /** The process that ran the key ended while its agent still worked. */
   | { readonly is: 'interrupted' };
 
 /** The runs of a node by their idempotency keys, on disk, so that a restart never repeats one. */

@@ -60,7 +60,7 @@ export const unreachable = (reason: string): RunFailure =>
     'Send the run again with the same key.',
   );
 
-/** How often and how long a node is asked to cancel a run, in milliseconds. */
+/** Maximum number of requests to cancel a run on its node, and the time limit of each, in milliseconds. */
 const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
 
 /**

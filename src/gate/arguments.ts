@@ -71,7 +71,9 @@ function takesNull({ parameters }: ToolSpec, name: string): boolean {
 
 let ajv: Ajv2020 | undefined;
 
-/** Loaded for the first schema that is more than a type, because loading takes longer than a whole decision. */
+/**
+ * The validator. It is loaded at the first schema that needs it, because loading takes longer than a whole decision.
+ */
 function validator(): Ajv2020 {
   if (ajv) return ajv;
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');

@@ -57,7 +57,7 @@ export class SessionStore {
     this.count.value = this.#frames.length;
   }
 
-  /** Replaces the frames from the first entry on; later ones stay. */
+  /** Puts earlier frames in front. They replace the frames up to their last entry; later frames stay. */
   prepend(earlier: readonly Frame[]): void {
     const end = earlier.at(-1)?.seq ?? -1;
     const frames = [...earlier, ...this.#frames.filter(({ seq }) => seq > end)];

@@ -1,10 +1,10 @@
-/** Words of chats, in full. */
+/** Abbreviations in chats, and the words that they stand for. */
 const IN_FULL: { readonly [word: string]: string } = {
   ...{ pls: 'please', plz: 'please', u: 'you', ur: 'your', thx: 'thanks', teh: 'the', cuz: 'because', dont: "don't" },
 };
 const CHAT = new RegExp(String.raw`(?<![\w'/.-])(?:${Object.keys(IN_FULL).join('|')})(?![\w'/-]|\.\w)`, 'g');
 
-/** A list of the sender's own work. */
+/** The heading of a list of the sender's own work: "my plan for today:". */
 export const OWN_LIST =
   /^(?:my|our) (?:\w+ )?(?:plan|plans|list|checklist|to-?do(?: list)?|agenda|tasks|next steps?)\b[^:]*:/;
 

@@ -101,7 +101,7 @@ export interface ProjectConfig {
   /** Files that instructions may import though masked or outside the root: root-relative, `~/…` or absolute. */
   readonly imports?: readonly string[];
   readonly toolchains: readonly string[];
-  /** Names of the operator's programs that commands need in addition to those that they begin with. */
+  /** Names of the operator's programs that commands need, in addition to the program that each command begins with. */
   readonly programs?: readonly string[];
   /** Size limit of the home folder of each command and of its `/tmp`, in GiB, instead of the sandbox's default. */
   readonly home?: number;

@@ -73,7 +73,7 @@ export function findTask(words: string, { objects, receptacles }: KnownClasses):
             : has(/ (?:put|place|leave|bring|move) /)
               ? 'pick_and_place_simple'
               : null;
-  // If a word is unknown, no task is chosen, instead of one with any thing.
+  // A request with an unknown word gets no task, because a task about any other thing would be wrong.
   const isAnything = has(/ (?:some|any)thing /) && (receptacle ?? lamp) !== null;
   return object === null && !isAnything ? null : { type, object, receptacle, lamp };
 }

@@ -173,7 +173,9 @@ const neededBy = ({ specs, state }: Session, field: string): readonly string[] =
 const isOnlyHere = ({ specs, state }: Session, field: string): boolean =>
   Object.values(specs.peripherals).every(({ id, fruit }) => id === state.peripheral || !own(fruit, field));
 
-/** The nearest mode in which all tools of a peripheral can be called; null if that is its mode, or there is none. */
+/**
+ * The nearest mode in which all tools of a peripheral can be called; null if the session is in it, or there is none.
+ */
 function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
   const tools = own(specs.peripherals, peripheral)?.tools ?? [];
   const effects = tools.flatMap((id) => own(specs.tools, id)?.effect ?? []);

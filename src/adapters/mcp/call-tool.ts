@@ -120,8 +120,8 @@ async function isSent({ options: { reading } }: McpHost, id: string, ended: Prom
 }
 
 /**
- * A whistle or a run that does not wait longer than its client does: the answer then has the id of the job. Other calls
- * stay as they are, since the hooks of a client report them with the same arguments.
+ * Limits the wait of a whistle or a run to the time that its client waits; the answer then has the id of the job. Other
+ * calls are returned unchanged, because a client's hooks report them with the same arguments.
  */
 function bounded(call: AgentCall, most: number): AgentCall {
   const { name, input } = call;

@@ -21,7 +21,10 @@ export interface RefusedGroup {
   readonly remedy: string;
 }
 
-/** Settings of hopgate.yaml with which the observed calls fit the spec set, once the agent hops. */
+/**
+ * Settings of hopgate.yaml with which the spec set would allow the observed calls, if the agent hopped to the right
+ * peripheral first.
+ */
 export interface FittingSettings {
   /** By peripheral: its present write paths and the paths that were written. Only the peripherals that need more. */
   readonly scopes: { readonly [peripheral: string]: readonly string[] };

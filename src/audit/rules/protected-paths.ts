@@ -88,7 +88,10 @@ function copiedFrom(name: string): readonly string[] {
   return [name, ...once, ...once.flatMap(strip)];
 }
 
-/** Git keeps the tokens of its remotes in these files. The names are those that a file system reads. */
+/**
+ * True for a file in which git keeps the tokens of its remotes. @param names the path's names as a file system reads
+ * them
+ */
 function holdsGitCredentials(names: readonly string[]): boolean {
   const last = names.at(-1)!;
   if (last === GIT_CREDENTIALS.anywhere) return true;

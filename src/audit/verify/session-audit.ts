@@ -156,7 +156,10 @@ export class SessionAudit {
     this.#checkClaims(body, at);
   }
 
-  /** The broken rules of a request. In a session that only observes, a call may break those that enforcement would. */
+  /**
+   * The broken rules of a request. For a call in a session that only observes, rules that only enforcement applies are
+   * left out.
+   */
   #problemsOf(body: Body, request: AuditRequest): readonly RuleProblem[] {
     const found = problems(this.#state, request);
     if (body.event !== 'step' && body.event !== 'intent') return found;

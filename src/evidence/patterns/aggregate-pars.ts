@@ -4,7 +4,7 @@ import { HELD, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 /** A text that reviews have in common. */
 export interface Recurring {
   readonly text: string;
-  /** The total count of the items: `3 × text` counts as three. */
+  /** How often the text occurs in all reviews; an item `3 × text` counts as three. */
   readonly times: number;
   /** In how many reviews. */
   readonly reviews: number;

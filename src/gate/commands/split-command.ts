@@ -7,7 +7,10 @@ export type SplitCommand =
 
 let parser: typeof import('unbash') | undefined;
 
-/** Loaded for the first command that is a text: most decisions need none, and loading costs a hook process time. */
+/**
+ * The parser. It is loaded at the first command that is a text: most decisions need none, and loading costs a hook
+ * process time.
+ */
 const parse = (text: string) => {
   parser ??= createRequire(import.meta.url)('unbash') as typeof import('unbash');
   return parser.parse(text);

@@ -10,7 +10,7 @@ const ROOTS = ['fruit', 'session', 'visit', 'tests', 'backpack', 'visits', 'args
 const programs = new Map<string, (facts: object) => unknown>();
 let environment: Environment | undefined;
 
-/** Loaded for the first rule: most decisions need no rule, and loading costs a hook process time. */
+/** The evaluator. It is loaded at the first rule: most decisions need none, and loading costs a hook process time. */
 function evaluator(): Environment {
   if (environment) return environment;
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');

@@ -1,4 +1,4 @@
-/** The name of the agent in a call's context; the address of the request names it. */
+/** The key under which a call's context holds the agent's name, which comes from the address of the request. */
 export const ROUTE_AGENT = 'hopgate.agent';
 
 /** The part of the A2A library that a server needs. */

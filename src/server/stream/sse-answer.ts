@@ -16,7 +16,7 @@ export const SSE = {
     'Server-Sent Events. `data` is a CloudEvent; `id` is the cursor, which a client sends back as Last-Event-ID.',
 } as const;
 
-/** Counts a stream until it ends: at its client's end, or the server's. */
+/** Counts an open stream until its client leaves or the server ends. */
 export function counted({
   services,
   signal,

@@ -16,7 +16,9 @@ const MOST_LOG = 24_000;
 /** The household in this process, for peripherals whose config names no server. */
 export interface HomeWorld {
   readonly open: (settings: Fields) => WorldEnvironment;
-  /** The name of a game for a request in words; null if no house has such a task. `seed` makes it one of many. */
+  /**
+   * The name of a game for a request in words; null if no house has such a task. `seed` chooses one of several games.
+   */
   readonly gameFor: (words: string, seed: number) => string | null;
 }
 

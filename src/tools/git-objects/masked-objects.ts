@@ -92,7 +92,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
     mounts.push(...copies);
     replaced.push(...copies.map(({ target }) => target));
   }
-  // The paths of its objects are unknown, unless a repository that borrows them was searched.
+  // The paths of these objects are known only if a repository that borrows them was searched.
   const stores = request.scan.stores.map((path) => ({ path, place: join(root, path) }));
   for (const { path, place } of stores.filter((each) => !lent.has(each.place) && !isReplaced(each.place))) {
     mounts.push({ kind: 'empty-folder', target: place });

@@ -56,8 +56,9 @@ while next /; do
 done
 `;
 
-// Each command has a fresh upper folder. It is kept until the next line, so its files can be read through
-// /proc/<pid>/root. The repository is not accessed before there is a command.
+// The script for layouts with an overlay. Each command has a fresh upper folder, which is kept until the line of the
+// next command is read, so that its files can be read through /proc/<pid>/root. The repository is not accessed before
+// there is a command.
 const WITH_OVERLAY = `${START}
 root=$1 base=$2 bytes=$3 mode=$4 owner=$5 options=$6 other=$7 other_mode=$8 other_owner=$9
 shift 9

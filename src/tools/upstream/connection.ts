@@ -18,7 +18,7 @@ export interface ConnectionParts {
   readonly root: string;
   readonly env: Environment;
   readonly clock: Clock;
-  /** At least 0, less than 1. */
+  /** A random number from 0 to below 1. */
   readonly random: () => number;
   /** hopgate's version, as sent to servers. */
   readonly version: string;

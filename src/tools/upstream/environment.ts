@@ -60,7 +60,7 @@ const SHORTEST_SECRET = 6;
 function encodings(value: string): string[] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].flatMap((offset) => {
-    // The first and the last character also depend on the neighbours.
+    // In base64, the first and the last character of a secret also depend on the bytes next to it.
     const text = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')
       .replace(/=+$/, '');

@@ -9,7 +9,7 @@ import type { HandedPath } from './prepare-arguments.ts';
 /** Larger files are not hashed. */
 const MAX_BYTES = 64 * 2 ** 20;
 
-/** State of a path: a file's hash, or a word. */
+/** State of a path: a file's hash, or a word for anything else. */
 type PathState = string | null;
 
 const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);

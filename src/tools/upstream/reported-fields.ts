@@ -5,7 +5,8 @@ import type { FruitType, Json, ToolSpec } from '../../spec/types.ts';
 
 /**
  * The fields that a tool declares under `observes` and `state`, from the structured content of its server's answer.
- * There each has its name, or `_` for `-`. A value of another type counts as unknown, which is null.
+ * There each field has its own name, or that name with `_` for `-`. A value of another type counts as unknown, which is
+ * null.
  */
 export function reportedBy(
   { observes, state }: ToolSpec,

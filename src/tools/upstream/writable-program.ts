@@ -8,7 +8,7 @@ const PROGRAMS = new Set(words('.js .mjs .cjs .ts .mts .cts .py .rb .pl .php .sh
 
 /**
  * Returns the root-relative file of a server's command line that some scope lets agents write; null if there is none.
- * Such an agent could run any code outside the sandbox.
+ * An agent that writes this file could run any code outside the sandbox.
  * @param scopes writable paths of each peripheral
  */
 export function writableProgram(server: UpstreamServer, root: string, scopes: ProjectConfig['scopes']): string | null {

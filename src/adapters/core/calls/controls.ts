@@ -27,7 +27,10 @@ export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments)
   ) as HopOptions | ShortHop;
 }
 
-/** The mode changes that a hop's field `mode` requests, along the gate; one that the gate refuses is kept. */
+/**
+ * The mode changes on the path to the mode that a hop's field `mode` requests. Without a path, the direct change, which
+ * the gate refuses.
+ */
 export function modesOfHop(fields: ModelArguments, { specs, state }: Session): readonly (ModeLeg & ModeArguments)[] {
   const { mode: wanted } = fields;
   const from = state.mode;

@@ -147,7 +147,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
   };
 }
 
-/** True if a root-relative path is one of these or inside one of them. */
+/** True if a root-relative path is in a set of paths, or inside one of them. */
 export const isWithinOneOf = (paths: ReadonlySet<string>): ((path: string) => boolean) => {
   const isBeneath = (path: string): boolean =>
     paths.has(path) || (path.includes('/') && isBeneath(path.slice(0, path.lastIndexOf('/'))));

@@ -1,7 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
+import { withoutOutput } from '../../src/evidence/patterns/without-output.ts';
 import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/observed-effects.ts';
 import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
+
+it('a review is the same from entries without the texts of their calls, which are most of a long session', () => {
+  const text = 'x'.repeat(10_000);
+  const entries = told(
+    start('explore'),
+    step('psr-select', { pattern: 'reproduce-first', expected: 'it fails' }),
+    step('grep', { matches: [{ path: 'src/a.ts', text }], text }),
+    outcome('edit', { text }, [['modify', 'src/a.ts']]),
+    step('bash-test', { verdict: 'fail', text }),
+    failure('step', 'read', 'not-found'),
+    outcome('bash-git', { committed: true, sha: 'abc', text }, []),
+    denial('exit-not-met', 'go on'),
+    stop('explore', { result: 'flaky' }),
+  );
+  const short = entries.map(withoutOutput);
+  expect(deriveReview(short, {})).toEqual(deriveReview(entries, {}));
+  expect(deriveReview(short, {}).patterns_used.map(({ pattern }) => pattern)).toEqual([
+    ...['reproduce-first', 'read-before-edit', 'test-after-change'],
+  ]);
+  expect(deriveReview(short, {}).commits).toEqual(['abc']);
+  expect(JSON.stringify(short).length).toBeLessThan(text.length);
+});
 
 describe('a mined review', () => {
   it('of no entries is empty', () =>

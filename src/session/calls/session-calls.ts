@@ -203,8 +203,14 @@ export class SessionCalls {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
     if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
-    const { deriveReview } = await import('../../evidence/patterns/derive-review.ts');
-    return { event: 'par', par: deriveReview(await this.evidence(), stated ?? {}) };
+    const [{ deriveReview }, { withoutOutput }] = await Promise.all([
+      import('../../evidence/patterns/derive-review.ts'),
+      import('../../evidence/patterns/without-output.ts'),
+    ]);
+    const entries: Entry[] = [];
+    for await (const { entry } of this.parts.store.entries(this.writer.state.facts.sessionId))
+      entries.push(withoutOutput(entry));
+    return { event: 'par', par: deriveReview(entries, stated ?? {}) };
   }
 
   async refuse(request: Request, denial: Denial, how: { readonly enforced?: false } = {}): Promise<Refused> {

@@ -1,6 +1,7 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
+import { withoutOutput } from '../../evidence/patterns/without-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';
@@ -39,7 +40,8 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
       const aborted = abortedBefore(call);
       if (aborted) return aborted;
       const entries: Entry[] = [];
-      for await (const { entry } of store.entries(call.sessionId)) if (bodyOf(entry.body)) entries.push(entry);
+      for await (const { entry } of store.entries(call.sessionId))
+        if (bodyOf(entry.body)) entries.push(withoutOutput(entry));
       const read = new Set<string>();
       const library = async () => {
         const found = await libraryOf(call, files);

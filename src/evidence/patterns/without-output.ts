@@ -1,0 +1,33 @@
+import type { Json } from '../../spec/types.ts';
+import { type Body, bodyOf } from '../bodies.ts';
+import { normalisedFields } from '../dialects/fields.ts';
+import type { Entry } from '../entry.ts';
+import { disciplineOf } from './discipline.ts';
+
+/**
+ * An entry with only those arguments and results of a call that reviews and learning cycles read, so that a long
+ * session needs little memory. The tools that select patterns and record their outcomes keep all.
+ */
+export function withoutOutput(entry: Entry): Entry {
+  const body = bodyOf(entry.body);
+  const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
+  return isCall && disciplineOf(body) === null ? { ...entry, body: shortened(body) as unknown as Json } : entry;
+}
+
+function shortened(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' }>): Body {
+  if (body.event === 'intent') return { ...body, args: {} };
+  const { outcome } = body;
+  const short = { ...body, ...(body.event === 'step' ? { args: {} } : {}), observed: {}, state: {} };
+  return outcome.status === 'ok' ? { ...short, outcome: { status: 'ok', result: whatCounts(outcome.result) } } : short;
+}
+
+/** The verdict of tests, the commit, and the paths of matches. */
+function whatCounts(result: Json): Json {
+  const fields = normalisedFields(result) ?? {};
+  const pathOf = (match: Json) => ({ path: normalisedFields(match)?.['path'] ?? null });
+  const { matches } = fields;
+  return {
+    ...Object.fromEntries(Object.entries(fields).filter(([name]) => ['verdict', 'committed', 'sha'].includes(name))),
+    ...(Array.isArray(matches) ? { matches: matches.map(pathOf) } : {}),
+  };
+}

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/user-folders.ts';
@@ -42,10 +43,10 @@ export async function askDaemon(
   const token = readToken(env);
   if (token === null) throw new NoDaemon('no daemon is running', false);
   const request = httpRequest({
-    socketPath: socketOf(env),
+    // Without an agent, which would compile Node's pattern for IPv6 addresses for three milliseconds.
+    createConnection: () => createConnection(socketOf(env)),
     path,
     method: body === undefined ? 'GET' : 'POST',
-    agent: false,
     headers: {
       Host: 'hopgate',
       Authorization: `Bearer ${token}`,

@@ -76,6 +76,7 @@ describe('the detection of tests', () => {
     ['vitest run', 'npm test -- --reporter=default --reporter=junit --outputFile.junit=hopgate-junit.xml', 'junit'],
     ['vitest bench', 'npm test', 'none'],
     ['vitest run --reporter=dot', 'npm test', 'none'],
+    ['bin/bats test', 'npm test -- --tap', 'tap'],
     ['jest', 'npm test', 'none'],
     ['mocha', 'npm test -- --reporter tap', 'tap'],
     ['CI=1 mocha', 'npm test', 'none'],
@@ -125,7 +126,7 @@ describe('the detection of tests', () => {
     [{ 'Cargo.toml': '[workspace]\nmembers = ["a"]\n[package]\n' }, 'cargo test --workspace'],
     [{ 'Cargo.toml': '[workspace]\nmembers = ["a"]\n' }, 'cargo test'],
     [{ 'go.mod': 'module a' }, 'go test ./...'],
-    [{ 'package.json': scripts({ test: 'bin/bats test' }), 'test/a.bats': '' }, 'npm test'],
+    [{ 'package.json': scripts({ test: 'bin/bats test' }), 'test/a.bats': '' }, 'npm test -- --tap'],
     [{ 'pytest.ini': '' }, 'pytest --junitxml=hopgate-junit.xml'],
     [
       { 'pyproject.toml': '[tool.pytest.ini_options]\naddopts = "-q"\n', 'uv.lock': '' },
@@ -408,6 +409,7 @@ describe('the proposed hopgate.yaml', () => {
 
   it.each([
     ['npm test', 'npm test -- {args}'],
+    ['npm test -- --reporter tap', 'npm test -- --reporter tap {args}'],
     ['pnpm run test', 'pnpm run test {args}'],
     ['yarn test', 'yarn test {args}'],
     ['npm run test-all', 'npm run test-all'],

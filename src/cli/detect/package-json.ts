@@ -76,7 +76,7 @@ type Reporter = ({ readonly args: readonly string[] } | { readonly run: readonly
 function reporter(words: readonly string[], { packages }: Manifest): Reporter | null {
   const [program, ...rest] = words;
   const has = (option: string): boolean => rest.some((word) => word === option || word.startsWith(`${option}=`));
-  switch (program) {
+  switch (program?.replace(/^(?:\S*\/)?bats$/, 'bats')) {
     case 'node': {
       const options = rest.findIndex((word) => !word.startsWith('-'));
       if (!(options === -1 ? rest : rest.slice(0, options)).includes('--test')) return null;
@@ -103,6 +103,10 @@ function reporter(words: readonly string[], { packages }: Manifest): Reporter | 
       return has('--reporter') || has('-R') ? null : { args: ['--reporter', 'tap'], report: 'tap' };
     case 'ava':
       return { args: has('--tap') ? [] : ['--tap'], report: 'tap' };
+    case 'bats':
+      return has('--formatter') || has('-F') || has('-p') || has('--pretty')
+        ? null
+        : { args: ['--tap'], report: 'tap' };
     case 'tape':
       return { args: [], report: 'tap' };
     default:

@@ -135,7 +135,7 @@ export function renderConfig(
 
 /** Test runners that accept files or filters as further arguments. */
 const RUNNERS =
-  /^node .*--test\b|^(?:cargo|go|mix|(?:pnpm|yarn|bun)(?: run)?) test\b|(?:^|[ /])(?:mvnw?|gradlew?|rake) (?:--\S+ )*(?:test|spec)\b|(?:^|[ /])(?:pytest|unittest discover|vitest run|jest|mocha|rspec|phpunit|bats)\b/;
+  /^node .*--test\b|^npm test -- |^(?:cargo|go|mix|(?:pnpm|yarn|bun)(?: run)?) test\b|(?:^|[ /])(?:mvnw?|gradlew?|rake) (?:--\S+ )*(?:test|spec)\b|(?:^|[ /])(?:pytest|unittest discover|vitest run|jest|mocha|rspec|phpunit|bats)\b/;
 
 /** Lets an agent run a part of the tests. Such a run never counts as a pass. */
 const withArguments = (run: readonly string[]): readonly string[] => {

@@ -18,7 +18,7 @@ import { overlayRefusal, type ShellContext, shellCommand, treeOf } from './conte
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
-import { overlayChanges } from './overlay-changes.ts';
+import { type Change, overlayChanges } from './overlay-changes.ts';
 import { commandReport, notKept } from './report.ts';
 
 const MAX_TEXT = 256 << 20;
@@ -48,16 +48,18 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
       const isOpen = ownGit(call.grant.root) !== null;
       git = gitOf(call.grant.root, tree.scan, view);
       if (git?.spoils) return;
+      const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+        (change) => !(isOpen && isOfGit(change.path)) && !isCover(change, masked),
+      );
+      const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
       const judged = judgeChanges(
         call.grant,
-        overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
-          (change) => !(isOpen && isOfGit(change.path)) && !isCover(change, masked),
-        ),
+        changes.filter((change) => !isBytecode(change)),
         startedAt,
         tree.scan.protectedPaths,
         (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
       );
-      refused = await gathered(context, judged.dropped);
+      refused = await gathered(context, [...judged.dropped, ...bytecode]);
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,
@@ -80,6 +82,9 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   });
   return withGit(report, git, 'files');
 }
+
+/** True for what Python keeps of compiled modules. It would stand among the changed files of the session. */
+const isBytecode = ({ kind, path }: Change): boolean => kind !== 'delete' && /(?:^|\/)__pycache__(?:\/|$)/.test(path);
 
 /** The text of a file that a command wrote; empty for files above the size limit. */
 function textIn(path: string): string {

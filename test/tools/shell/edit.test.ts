@@ -278,11 +278,16 @@ describe('bash drops all other changes with a message', () => {
       '.gitignore': 'node_modules/\n',
     });
     const write =
-      'mkdir -p node_modules/.vite/vitest/x tests/__pycache__; touch node_modules/.vite/vitest/x/{1,2}.json tests/__pycache__/a.pyc a.tsbuildinfo';
+      'mkdir -p node_modules/.vite/vitest/x {src,tests}/__pycache__; touch node_modules/.vite/vitest/x/{1,2}.json {src,tests}/__pycache__/a.pyc a.tsbuildinfo';
     const { result } = await shell(root, write);
-    expect(result).toMatchObject({ exit: 0, dropped: [] });
+    expect(result).toMatchObject({ exit: 0, changed: [], dropped: [] });
     expect(result).not.toHaveProperty('warning');
-    expect(result.droppedCaches.sort()).toEqual(['a.tsbuildinfo', 'node_modules/.vite', 'tests/__pycache__']);
+    expect(result.droppedCaches.sort()).toEqual([
+      'a.tsbuildinfo',
+      'node_modules/.vite',
+      'src/__pycache__',
+      'tests/__pycache__',
+    ]);
     const both = (await shell(root, 'touch node_modules/.vite/1 other; rm node_modules/.vite/old')).result;
     expect(both.dropped.map((drop: { path: string }) => drop.path)).toEqual(['node_modules/.vite/old', 'other']);
     expect(both.droppedCaches).toEqual(['node_modules/.vite']);

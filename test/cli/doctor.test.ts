@@ -80,7 +80,7 @@ describe('doctor', () => {
     const tests = ['tool', 'git', 'not-there', './own.sh', 'gone', 'yarn'].map((name) => `{run: [${name}]}`).join(', ');
     const { root, env } = machine({
       'hopgate.yaml': `test: [${tests}]`,
-      'own.sh': '#!/bin/sh\necho own 1.0\n',
+      'own.sh': "#!/bin/sh\nprintf '\\033[1mown 1.0\\033[m\\n'\n",
       'package.json': '{ "packageManager": "yarn@4.9.1", "scripts": { "test": "true" } }',
     });
     const { root: tools } = machine({
@@ -113,7 +113,7 @@ describe('doctor', () => {
       status: 'ok',
       found: expect.stringContaining('{"packageManager":"yarn@4.9.1"} ('),
     });
-    expect(by['./own.sh']).toMatchObject({ status: 'ok', found: expect.stringContaining('own 1.0') });
+    expect(by['./own.sh']).toMatchObject({ status: 'ok', found: expect.stringMatching(/^own 1\.0 \(/) });
     expect(by['not-there']).toMatchObject({ status: 'missing', found: 'your PATH does not have it' });
     expect(by['gone']).toMatchObject({
       status: 'missing',

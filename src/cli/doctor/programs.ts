@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { excerpt, shorten } from '../../base/text.ts';
@@ -193,4 +194,4 @@ async function versionOf(
   return '';
 }
 
-const firstLine = (text: string): string => excerpt(text.trim().split('\n')[0] ?? '', 100);
+const firstLine = (text: string): string => excerpt(stripVTControlCharacters(text).trim().split('\n')[0] ?? '', 100);

@@ -51,7 +51,10 @@ export interface QueryPage {
 export const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 
-/** Sort key of the last entry of a page: time, then ephemeral first, then order of arrival; the latest first. */
+/**
+ * Sort key of the last entry of a page. Entries are sorted by time, then ephemeral ones first, then by order of
+ * arrival; the latest first.
+ */
 export interface QueryPosition {
   /** Epoch milliseconds. */
   readonly at: number;

@@ -111,7 +111,7 @@ function effectOfRequest(request: string): ToolEffect {
   return effect === 'act' ? 'act' : laterEffect(text, effect);
 }
 
-/** `look into it and fix it`: a later verb after "and" may ask for more. */
+/** The effect of a later verb after "and", which may ask for more: `look into it and fix it`. */
 function laterEffect(text: string, first: ToolEffect): ToolEffect {
   const later = [
     ...text.matchAll(
@@ -123,7 +123,7 @@ function laterEffect(text: string, first: ToolEffect): ToolEffect {
   return [first, ...later].reduce((most, each) => (RANK[each] > RANK[most] ? each : most));
 }
 
-/** Words after which the first word of an order is its verb. */
+/** Words that may follow the verb of an order: the word before them is its verb. */
 const OBJECT =
   /^(?:the|a|an|this|that|these|those|it|them|my|our|your|all|any|every|each|both|its|his|her|their|me|us|everything|everyone|whatever|what|thing|another|some|only|no|up|out|down|off|back|over|into|for|two|three|why|whether|if|how|where|when|which|who)$/;
 /** Verbs whose subject is the words before them, unless they begin a relative clause: "tests that failed". */

@@ -15,7 +15,7 @@ export interface Connection {
 }
 
 export interface Incoming {
-  /** Unique; the same id never sends twice. */
+  /** The id of the message; the same id never sends twice. */
   readonly id: string;
   /** `session:<id>`, `agent:<id>` or `person:<name>`; null opens a session. */
   readonly to: string | null;

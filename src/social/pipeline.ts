@@ -36,8 +36,8 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
 
 /**
  * Sends a message through presence, authenticate, mode, dispatch, validate and persist. Every message ends with a
- * receipt or with a failure, and both are evidence about {@link subjectOf} the message; only the failure `store-failed`
- * is none, because the store did not take it.
+ * receipt or with a failure, and both are recorded as evidence about {@link subjectOf} the message. Only the failure
+ * `store-failed` is not recorded.
  *
  * @example
  * const ann = { transport: 'cli', principal: 'operator', name: 'ann' } as const;
@@ -128,7 +128,9 @@ async function presence({ connection: { principal, name } }: Travelling, { store
 /** The sender's name of the clock. No person may take this name. */
 const CLOCK = 'clock';
 
-/** S-authenticate: the connection becomes the address of a session or a person, which outlives it. */
+/**
+ * S-authenticate: finds the address of the connection's holder, a session or a person, which outlives the connection.
+ */
 async function authenticate(at: Travelling, { messages }: SocialServices): Promise<void> {
   const { principal, name } = at.connection;
   if (principal === 'agent') at.from = `session:${name}`;

@@ -168,7 +168,7 @@ export function describeFinding({ store, wait, write, release, rejects }: StoreT
       expect(ids(await store().replyChain('s-2-open'))).toEqual(['s-1-open', 's-1-0', 's-1-1', 's-2-open']);
     });
 
-    it('of a missing entry are an error, never an empty answer', async () => {
+    it('end in an error if the entry is missing, never in an empty answer', async () => {
       await rejects(store().replyChain('gone'), 'entry-not-found', /no entry gone/);
     });
   });

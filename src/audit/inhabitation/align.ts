@@ -41,7 +41,7 @@ export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
   const pairs: { call: Call; act: Act }[] = [];
   const unheard: Call[] = [];
   const taken = new Set<Act>();
-  /** Positions of the acts of finished calls, by the item that ended each call. */
+  /** For each finished call: the item that ended it, and the position after its act. */
   let ended: { readonly item: number; readonly after: number }[] = [];
   let from = 0;
   for (const call of calls) {

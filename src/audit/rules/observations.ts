@@ -10,7 +10,7 @@ import { addRun, allRunsPassed, copyRuns, noRuns, type TestRuns, testRunsIn } fr
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
-/** The peripheral reviews the session: its fruit holds a PAR. */
+/** True if the peripheral reviews the session: its fruit holds a PAR. */
 export function looksBack(spec: PeripheralSpec): boolean {
   let known = reviewing.get(spec);
   if (known === undefined) {

@@ -24,7 +24,10 @@ export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
   if (event === 'step') checkResult(at, body);
 }
 
-/** The approved view of a call: its arguments; of an install: command, hosts and scripts, not its files. */
+/**
+ * Compares an approval with what it had to show: a call's arguments; for an install, its command, hosts and scripts,
+ * but not its files.
+ */
 export function checkCallApproval({ state, approvals, at }: Visiting, { tool, args, approval }: IntentBody): void {
   if (approval === undefined) {
     approvals.drop();

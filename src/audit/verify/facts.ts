@@ -4,7 +4,7 @@ import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditReport } from './report.ts';
 
-/** The requirements that the facts of an entry must answer, and the other inputs of the decision. */
+/** The conditions, rules, approval and summary of a decision, which the facts of its entry must contain. */
 interface Decided {
   readonly conditions?: readonly string[];
   readonly when?: readonly string[];

@@ -6,7 +6,7 @@ import { fieldsOf } from '../rules/json.ts';
 import { problem, type RuleProblem } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 
-/** The session only observed: refused calls ran, and their entries hold the refusal. */
+/** True if the session only observes: refused calls run, and their entries hold the refusal. */
 export const isObserving = ({ pinned }: AuditState): boolean => pinned.config.enforce === false;
 
 /** A refusal on record in a session that enforced its spec. */

@@ -73,7 +73,10 @@ function requestIn(asked: Fields): AuditRequest | null {
   }
 }
 
-/** A fruit of a visit that looks back was judged with the review, which only a stop records. */
+/**
+ * True for an invalid fruit of a visit that reviews the session: it was judged with the review, which only a stop
+ * records.
+ */
 const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: string): boolean =>
   (kind === 'hop' || kind === 'stop') && code === 'invalid-fruit' && visit?.spec !== undefined && looksBack(visit.spec);
 

@@ -29,7 +29,7 @@ export class VerifiedThread {
     return this.#pendingId;
   }
 
-  /** The entry that one with this body must reply to. */
+  /** The entry that an entry with this body must reply to. */
   parentOf(body: Body, state: AuditState): string | null {
     const rule = disciplineOf(body);
     const selection =

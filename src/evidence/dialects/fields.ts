@@ -18,7 +18,7 @@ const plain = (key: string): string =>
     .replaceAll(/[/_\s]/g, '-')
     .toLowerCase();
 
-/** Returns the value of the first of these names that the record has. */
+/** Returns the value under the first of these names that the record has. */
 export const pick = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;

@@ -5,7 +5,7 @@ import { fewerTestsIn } from './weakened-tests.ts';
 
 /** Something that a person must know about a changed file before it ships, and that no rule forbids. */
 export interface Finding {
-  /** Root-relative; a test command for findings about its runs. */
+  /** A root-relative path; for findings about test runs, the test command. */
   readonly path: string;
   readonly why: string;
 }

@@ -35,7 +35,7 @@ function readJson(text: string): Json[] | null {
 
 function readEdnForms(text: string): { ok: true; values: Json[] } | { ok: false; issues: FormIssue[] } {
   const one = readEdn(text);
-  // The brackets make one form of several; the line break ends a trailing comment.
+  // The brackets join several forms to one; the line break ends a trailing comment.
   const many = one.ok ? one : readEdn(`[${text}\n]`);
   if (!many.ok) {
     const isOne = !one.ok && !one.problems.some(({ message }) => message.startsWith('a second form'));

@@ -10,7 +10,10 @@ export interface Difference {
   readonly actual: string;
 }
 
-/** Records of a session's evidence with the equal ones of its status: most requests change neither. */
+/**
+ * Cache: objects of the state that follows from the evidence, each with the equal object of the status. Most requests
+ * change neither.
+ */
 const equal = new WeakMap<object, object>();
 
 function isEqual(expected: Json | undefined, actual: Json | undefined): boolean {

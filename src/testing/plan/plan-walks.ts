@@ -10,7 +10,9 @@ import { searchRoute } from './search.ts';
 const WALK = 60;
 /** Maximum number of moves spent on returning, in all walks: enough for about 300 edges. */
 const WAYS_BACK = 1500;
-/** The part of it that a search without a result costs: on a long chain, each visits all that follows. */
+/**
+ * The number of these moves that a search without a result costs, because on a long chain it visits all later states.
+ */
 const NO_WAY_BACK = 5;
 /** Maximum number of states visited in the search for a route back. */
 const FAR = 2000;

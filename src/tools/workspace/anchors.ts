@@ -20,7 +20,7 @@ export interface Anchors {
   child(folder: Anchor, name: string | Buffer): Anchor | null;
 }
 
-/** Thrown if a name changed its meaning during a call. */
+/** Thrown if a name refers to another object than at the start of the call. */
 export class Moved extends Error {
   override readonly name = 'Moved';
 }

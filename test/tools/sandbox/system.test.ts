@@ -82,7 +82,7 @@ test.skipIf(!has('gcc'))(
   },
 );
 
-test('a test command gets the memory that it states', async () => {
+test('a test command gets the memory that hopgate.yaml states for it', async () => {
   const root = scratch();
   const eat = [
     process.execPath,

@@ -76,7 +76,10 @@ export function commandReason(call: AuditedCommand): Reason | null {
   }
 }
 
-/** A tool of the user: its one argument is the command, several follow the program at the end of its name. */
+/**
+ * A tool of the user. One argument is the command line; several are the words after the program at the end of the
+ * tool's name.
+ */
 function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: boolean): Reason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;

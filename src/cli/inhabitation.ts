@@ -4,7 +4,6 @@ import { transcriptPath } from '../adapters/core/transcript/transcript-file.ts';
 import type { Inhabitation } from '../audit/inhabitation/finding.ts';
 import { judgeInhabitation } from '../audit/inhabitation/inhabitation.ts';
 import { excerpt } from '../base/text.ts';
-import type { Entry } from '../evidence/entry.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
@@ -30,8 +29,7 @@ export async function inhabitationOf(
   const pin = await readPin(store, session);
   if (typeof pin === 'string')
     throw new CliError('no-pin', pin, 'Without it, the text that the agent had to be shown is unknown.');
-  const entries: Entry[] = [];
-  for await (const { entry } of store.entries(session.sessionId)) entries.push(entry);
+  const entries = await Array.fromAsync(store.entries(session.sessionId), ({ entry }) => entry);
   const recorded = readTranscript(io, session.sessionId, root, file);
   const transcript = file === undefined ? withUnhooked(io, session.sessionId, root, recorded) : recorded;
   return judgeInhabitation(transcript, pin.specs, entries);

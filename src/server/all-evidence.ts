@@ -2,11 +2,10 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Env, stateHome } from '../base/user-folders.ts';
-import { bodyOf } from '../evidence/bodies.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFileIn } from '../project/state-dir.ts';
-import { getPin, type Pin } from '../session/pin.ts';
+import { getPin, openingBody, type Pin } from '../session/pin.ts';
 import { type Arrivals, arrivalsOf } from '../stores/arrivals.ts';
 import { ApiError, unknownSession } from './api-error.ts';
 
@@ -113,13 +112,9 @@ export class AllEvidence {
     const known = this.#roots.get(sessionId);
     if (known !== undefined) return known;
     const { store, key } = await this.repositoryOf(sessionId);
-    let root: string | null = null;
-    for await (const { entry } of store.entries(sessionId)) {
-      const body = bodyOf(entry.body);
-      // A state folder is named after its root; evidence that names another root does not belong to it.
-      if (body?.event === 'session-open' && keyOf(body.root) === key) root = body.root;
-      break;
-    }
+    const opened = await openingBody(store, sessionId);
+    // A state folder is named after its root; evidence that names another root does not belong to it.
+    const root = opened && keyOf(opened.root) === key ? opened.root : null;
     this.#roots.set(sessionId, root);
     return root;
   }
@@ -151,16 +146,13 @@ export class AllEvidence {
    */
   async pinOf(sessionId: string): Promise<Pin> {
     const { store } = await this.ownSession(sessionId);
-    for await (const { entry } of store.entries(sessionId)) {
-      const body = bodyOf(entry.body);
-      if (body?.event !== 'session-open') break;
-      const pin = this.#pins.get(body.pin) ?? getPin(store, body.pin);
-      this.#pins.set(body.pin, pin);
-      pin.catch(() => this.#pins.delete(body.pin));
-      if (this.#pins.size > MOST_PINS) this.#pins.delete(this.#pins.keys().next().value!);
-      return pin;
-    }
-    throw unknownSession(sessionId);
+    const opened = await openingBody(store, sessionId);
+    if (opened === null) throw unknownSession(sessionId);
+    const pin = this.#pins.get(opened.pin) ?? getPin(store, opened.pin);
+    this.#pins.set(opened.pin, pin);
+    pin.catch(() => this.#pins.delete(opened.pin));
+    if (this.#pins.size > MOST_PINS) this.#pins.delete(this.#pins.keys().next().value!);
+    return pin;
   }
 
   /** All sessions, newest first. `root` limits them to one repository. */

@@ -1,5 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
@@ -23,6 +24,15 @@ function bytesOf({ specs, config }: Pin): Buffer {
 /** Stores a pin as a content-addressed blob; returns its sha256. */
 export async function putPin(store: EvidenceStore, pin: Pin): Promise<string> {
   return store.putBlob(bytesOf(pin));
+}
+
+/** The body of a session's first entry; null if it was erased, or if another program recorded it. */
+export async function openingBody(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody | null> {
+  for await (const { entry } of store.entries(sessionId)) {
+    const body = bodyOf(entry.body);
+    return body?.event === 'session-open' ? body : null;
+  }
+  return null;
 }
 
 /** Returns the pin of an existing session. Throws StoreError `blob-not-found`. */

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import { bodyOf } from '../../evidence/bodies.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { ApprovalCardSchema } from '../../server/approval-card.ts';
-import { getPin } from '../../session/pin.ts';
+import { getPin, openingBody } from '../../session/pin.ts';
 import type { TreeDiff } from '../../tools/tree/tree-diff.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
@@ -20,13 +19,10 @@ export function cardFor(
   diff: TreeDiff | null,
 ): Promise<ApprovalCard | null> {
   return withStore(root, io.env, null, async (store) => {
-    for await (const { entry } of store.entries(request.sessionId)) {
-      const body = bodyOf(entry.body);
-      if (body?.event !== 'session-open') return null;
-      const { cardOf } = await import('../../server/approval-card.ts');
-      return cardOf(request, await getPin(store, body.pin), diff, store);
-    }
-    return null;
+    const opened = await openingBody(store, request.sessionId);
+    if (opened === null) return null;
+    const { cardOf } = await import('../../server/approval-card.ts');
+    return cardOf(request, await getPin(store, opened.pin), diff, store);
   });
 }
 

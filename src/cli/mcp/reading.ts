@@ -1,7 +1,6 @@
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
 import type { McpReading } from '../../adapters/mcp/reading.ts';
-import type { Entry } from '../../evidence/entry.ts';
 import { projectThread } from '../../evidence/threads.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
@@ -31,11 +30,7 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
     spec,
     async thread() {
       const specs = await spec();
-      const entries: Entry[] = await reading(async (store) => {
-        const found: Entry[] = [];
-        for await (const { entry } of store.entries(session.id)) found.push(entry);
-        return found;
-      });
+      const entries = await reading((store) => Array.fromAsync(store.entries(session.id), ({ entry }) => entry));
       const subject = { type: 'session' as const, id: session.id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => own(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;

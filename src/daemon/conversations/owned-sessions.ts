@@ -1,7 +1,7 @@
 import type { Conversation, ConversationRecord } from '../../adapters/core/hook-context.ts';
-import { bodyOf } from '../../evidence/bodies.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { Ids } from '../../ports/ids.ts';
+import { openingBody } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
@@ -134,17 +134,15 @@ export class OwnedSessions {
   async owner(files: ConversationFiles, root: string, sessionId: string): Promise<SessionOwner> {
     const known = files.owner(sessionId);
     if (known) return known;
-    for await (const { entry } of this.#sessions.store(root).entries(sessionId)) {
-      const body = bodyOf(entry.body);
-      if (body?.event !== 'session-open') break;
-      const owner = { sessionId, agent: body.agent, parent: null, approve: [], client: null };
-      files.setOwner(owner);
-      return owner;
-    }
-    throw new StoreError(
-      'session-not-found',
-      `there is no session "${sessionId}" of ${root}; HOPGATE_SESSION names it`,
-    );
+    const opened = await openingBody(this.#sessions.store(root), sessionId);
+    if (opened === null)
+      throw new StoreError(
+        'session-not-found',
+        `there is no session "${sessionId}" of ${root}; HOPGATE_SESSION names it`,
+      );
+    const owner = { sessionId, agent: opened.agent, parent: null, approve: [], client: null };
+    files.setOwner(owner);
+    return owner;
   }
 
   /** Records the client program of a session that another program opened, unless it has a running one. */

@@ -145,8 +145,7 @@ const thread = route('GET /v1/sessions/{session}/thread', {
   answer: ThreadAnswer,
   run: async ({ path: { session }, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
-    const entries = [];
-    for await (const { entry } of store.entries(session)) entries.push(entry);
+    const entries = await Array.fromAsync(store.entries(session), ({ entry }) => entry);
     const found = projectThread(entries, { type: 'session', id: session }, { now: Date.now() });
     if (!found)
       throw new ApiError('unknown-entry', `session ${session} has no goal, so no thread`, 'Read its evidence.');
@@ -168,8 +167,7 @@ const threads = route('GET /v1/threads', {
     const sessions = (await allEvidence.sessions(root)).slice(0, limit);
     const found = await Promise.all(
       sessions.map(async ({ repository: { store }, summary: { sessionId } }) => {
-        const entries = [];
-        for await (const { entry } of store.entries(sessionId)) entries.push(entry);
+        const entries = await Array.fromAsync(store.entries(sessionId), ({ entry }) => entry);
         const one = projectThread(entries, { type: 'session', id: sessionId }, { now: Date.now() });
         return one
           ? [{ session: sessionId, status: one.status, count: one.count, participants: one.participants }]

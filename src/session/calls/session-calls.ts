@@ -84,10 +84,8 @@ export class SessionCalls {
     return Object.hasOwn(tools, id) ? tools[id] : undefined;
   }
 
-  async evidence(): Promise<readonly Entry[]> {
-    const entries: Entry[] = [];
-    for await (const { entry } of this.parts.store.entries(this.writer.state.facts.sessionId)) entries.push(entry);
-    return entries;
+  evidence(): Promise<readonly Entry[]> {
+    return Array.fromAsync(this.parts.store.entries(this.writer.state.facts.sessionId), ({ entry }) => entry);
   }
 
   async detach(): Promise<void> {
@@ -207,9 +205,8 @@ export class SessionCalls {
       import('../../evidence/patterns/derive-review.ts'),
       import('../../evidence/patterns/without-output.ts'),
     ]);
-    const entries: Entry[] = [];
-    for await (const { entry } of this.parts.store.entries(this.writer.state.facts.sessionId))
-      entries.push(withoutOutput(entry));
+    const stored = this.parts.store.entries(this.writer.state.facts.sessionId);
+    const entries = await Array.fromAsync(stored, ({ entry }) => withoutOutput(entry));
     return { event: 'par', par: deriveReview(entries, stated ?? {}) };
   }
 

@@ -47,25 +47,10 @@ export const DEFAULT_MASKS: readonly string[] = [
 
 /** Prefixes and suffixes of the names of backups: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
 export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
-  ...[
-    '~',
-    '.~1~',
-    '.bak',
-    '.backup',
-    '.bkp',
-    '.old',
-    '.orig',
-    '.save',
-    '.saved',
-    '.copy',
-    '.tmp',
-    '.rej',
-    '.swp',
-    '.swo',
-  ].map((after) => ['', after] as const),
-  ...['.swn', '.un~'].map((after) => ['', after] as const),
-  ...['.swp', '.swo', '.swn', '.un~', '.kate-swp'].map((after) => ['.', after] as const),
+  ...words('~ .~1~ .bak .backup .bkp .old .orig .save .saved .copy .tmp .rej').map((after) => ['', after] as const),
+  ...words('.swp .swo .swn .un~').flatMap((after) => [['', after] as const, ['.', after] as const]),
   ...([
+    ['.', '.kate-swp'],
     ['#', '#'],
     ['.#', ''],
     ['.~', ''],

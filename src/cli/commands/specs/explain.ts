@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import { excerpt } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
-import { bodyOf } from '../../../evidence/bodies.ts';
 import { decide } from '../../../gate/decide.ts';
 import type { Denial } from '../../../gate/denial.ts';
 import type { SessionView } from '../../../gate/view.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
-import { getPin } from '../../../session/pin.ts';
+import { getPin, openingBody } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { nearest, own } from '../../../spec/names.ts';
@@ -121,11 +120,8 @@ async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: S
   const id = options.session;
   const pin = await withStore(root, io.env, null, async (store) => {
     const { sessionId } = findSession(await store.sessions(), id);
-    for await (const { entry } of store.entries(sessionId)) {
-      const body = bodyOf(entry.body);
-      return body?.event === 'session-open' ? getPin(store, body.pin) : null;
-    }
-    return null;
+    const opened = await openingBody(store, sessionId);
+    return opened && getPin(store, opened.pin);
   });
   if (!pin) throw unknownSession(id);
   return pin;

@@ -56,7 +56,7 @@ const ANY: CharacterTest = () => true;
 function compileName(pattern: string): NameTest {
   if (pattern === '**') return GLOBSTAR;
   if (!/[*?[(]/.test(pattern)) return (name) => name === pattern;
-  // Optimised, because hundreds of names are compiled for each hook and few end in this way.
+  // `endsWith` avoids the expression: hundreds of names are compiled for each hook, and few end with an exception.
   const [, start, but] = (pattern.endsWith(')') && /^(.*)!\(([^()]*)\)$/s.exec(pattern)) || [];
   if (start !== undefined && but !== undefined && !/[*?[]/.test(start)) {
     const excepted = but.split('|').map(compileName);

@@ -13,9 +13,9 @@ export const HOP_GRAPH = 'hop-graph';
 const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];
 
 /**
- * Compiles the hop graph. States: `outside`, one per peripheral, and `closed`. Events from outside:
- * `start.<peripheral>` and `close`. Events from a peripheral: `<exit>.<target>` for every edge, and `stop`. The tags of
- * a peripheral are its tools, and its `meta` is its envelope. Pure; throws if the spec set was not checked.
+ * Compiles the hop graph. States: `outside` (in no peripheral), one per peripheral, and `closed`. Events of `outside`:
+ * `start.<peripheral>` and `close`. Events of a peripheral: `<exit>.<target>` for every edge, and `stop`. The tags of a
+ * peripheral are its tools, and its `meta` is its envelope. Pure; throws if the spec set was not checked.
  */
 export function compileHopGraph(specs: SpecSet): MachineJson {
   const peripherals = Object.values(specs.peripherals);
@@ -43,7 +43,7 @@ function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [even
   );
 }
 
-/** Removes the sources that only a hop can satisfy, because a start from outside cannot. */
+/** Removes the sources that only a hop can satisfy, because a start cannot. */
 function seenFromOutside(need: Requirement): Requirement {
   if (need.kind !== 'source') return need;
   return { ...need, any: need.any.filter((source) => APPLIES_OUTSIDE.includes(source)) };

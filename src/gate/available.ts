@@ -58,7 +58,7 @@ export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
     .map((need) => needInWords(specs, need)),
 });
 
-/** The peripherals that the agent may start from outside. */
+/** The peripherals that the agent may start while it is in none. */
 export function startable(specs: SpecSet, view: SessionView): string[] {
   const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
   return Object.values(specs.peripherals)

@@ -78,8 +78,8 @@ export function decideClose(context: GateContext, _request: CloseRequest): Decis
 }
 
 /**
- * Decides whether a peripheral may be started from outside: the first time by `default`, later by `session-close` or
- * `user-request`.
+ * Decides whether a peripheral may be started while the session is in none: the first time by `default`, later by
+ * `session-close` or `user-request`.
  */
 export function decideStart(context: GateContext, request: StartRequest): Decision<StartPlan> {
   const { specs, view } = context;

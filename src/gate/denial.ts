@@ -53,7 +53,9 @@ export interface Available {
   readonly mode: Mode | null;
   /** Tools that peripheral and mode allow now; arguments are judged per call. */
   readonly tools: readonly string[];
-  /** Edges out of here (outside: the peripherals that can be started), with the needs that are not met. */
+  /**
+   * The possible hops, with their needs that are not met. While the session is in no peripheral: the possible starts.
+   */
   readonly hops: readonly WayLeg[];
   readonly modes: readonly ModeStep[];
 }

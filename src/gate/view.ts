@@ -11,7 +11,7 @@ export interface TestsView {
   readonly passed: boolean;
   readonly count: number;
   readonly failed: number;
-  /** Reason why a pass is outdated: the files have changed since. */
+  /** Reason why a pass is outdated: the files have changed since that run. */
   readonly stale?: string;
 }
 

@@ -27,7 +27,7 @@ export interface ValidGrant {
   readonly id: string;
   readonly session: string;
   readonly title: string;
-  /** In English, for the page. */
+  /** The limits as an English phrase. */
   readonly limits: string;
   readonly by: string;
   readonly used: number;

@@ -209,7 +209,7 @@ export class Session {
     return this.#calls.evidence();
   }
 
-  /** Enters a peripheral from outside. */
+  /** Enters a peripheral while the session is in none. */
   start(
     peripheral: string,
     options: { readonly context?: Fields; readonly by?: Principal } = {},

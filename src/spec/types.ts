@@ -59,7 +59,7 @@ export interface ToolSpec {
   /** In positional order: `args: ["src/a.ts"]` fills the first parameter. */
   readonly parameters: readonly ToolParameter[];
   readonly limits: { readonly seconds: number; readonly outputBytes: number };
-  /** Absent: hopgate itself does it. */
+  /** The MCP server that does the work; absent if hopgate itself does it. */
   readonly upstream?: UpstreamTool;
   /** All must hold; absent if there are none. */
   readonly gates?: readonly ToolGate[];
@@ -249,7 +249,7 @@ export type PropertyPlace =
 
 /**
  * A requirement that must hold when a place is entered. `result`: the last result of that peripheral is this value, and
- * nothing was changed since. `visited`: the session has visited it. `approval`: this very move is approved.
+ * nothing was changed after it. `visited`: the session has visited it. `approval`: this very move is approved.
  */
 export type PropertyAtom =
   | { readonly kind: 'approval' }

@@ -55,7 +55,7 @@ export interface ViewState {
   readonly lit: readonly Leg[];
   readonly tests: { readonly passed: boolean; readonly count: number; readonly failed: number };
   readonly changed: { readonly path: string; readonly at: number } | null;
-  /** The number of reviews, the time of the last one, and true if work was done since. */
+  /** The number of reviews, the time of the last one, and true if work was done after it. */
   readonly par: { readonly count: number; readonly at: number | null; readonly due: boolean };
   /** Each field of the backpack as a short text. */
   readonly backpack: { readonly [field: string]: string };

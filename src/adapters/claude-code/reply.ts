@@ -17,7 +17,7 @@ export type Reply =
       readonly decision?: 'allow' | 'ask';
       readonly why?: string;
     }
-  /** The model reads `text`, which shows it the place `shown`. */
+  /** The model reads `text`. `shown` is the place that the text describes, to remember what the model knows. */
   | { readonly kind: 'tell'; readonly event: string; readonly text: string; readonly shown?: string }
   /** The agent must not stop yet; it reads why. */
   | { readonly kind: 'go-on'; readonly why: string }
@@ -34,7 +34,7 @@ export const NOTHING: Reply = { kind: 'nothing' };
 
 /**
  * Renders a reply. A refusal is exit 2 with its reason on standard error, which the client obeys even if it cannot read
- * our JSON. Any other reply is one JSON document.
+ * hopgate's JSON. Any other reply is one JSON document.
  *
  * @param notice shown to the person at the client; a refusal has no room for it
  */

@@ -11,7 +11,7 @@ import { signature } from './language/format-words.ts';
 /** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
 export interface WayOut {
   readonly to: string;
-  /** null if the peripheral is entered from outside. */
+  /** null if the peripheral is entered by a start, from no peripheral. */
   readonly exit: string | null;
   readonly needs: readonly string[];
   /** Arguments of the tool `hop`; the agent replaces each `…`. */

@@ -20,7 +20,7 @@ export class PeripheralUsage {
   readonly resources = new Set<string>();
   /** `exit → to`, how often. */
   readonly exits = new Map<string, number>();
-  /** The peripherals that it was entered from; null means from outside. */
+  /** The peripherals from which hops entered it. A start counts as null, because it comes from no peripheral. */
   readonly from = new Set<string | null>();
   readonly entered = { first: false, later: false, byOperator: false, byAgent: false };
 }

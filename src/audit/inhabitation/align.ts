@@ -59,7 +59,7 @@ export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
       ended.push({ item: call.result?.n ?? Number.POSITIVE_INFINITY, after: at + 1 });
     } else if (call.result?.status !== 'error') unheard.push(call);
   }
-  // A start has no call if a program placed its agent in a peripheral from outside.
+  // A start has no call if a program, not the agent, started the peripheral.
   const uncalled = own.filter((act) => !taken.has(act) && (act.kind !== 'start' || act.refused));
   return { pairs, unheard, uncalled };
 }

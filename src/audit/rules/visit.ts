@@ -9,7 +9,9 @@ import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import type { RequestOf } from './request.ts';
 import type { AuditedVisit, AuditState } from './state.ts';
 
-/** A start from outside: no visit is under way, and the target's entry and context allow it. */
+/**
+ * A start while the session is in no peripheral: no visit is under way, and the target's entry and context allow it.
+ */
 export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
   const { peripheral, by, context = {} } = request;
   const { visit, pinned } = state;

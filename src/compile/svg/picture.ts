@@ -33,7 +33,7 @@ export interface PictureNode {
   readonly tools: readonly string[];
   /** Strongest effect of its tools; null if it has no tools. */
   readonly effect: ToolEffect | null;
-  /** How a visit can start here from outside, in words; null if only by a hop. */
+  /** How a visit can start here while the session is in no peripheral, in words; null if only by a hop. */
   readonly start: string | null;
   /** The needs that all hops to the peripheral share; they are drawn here instead of on the arrows. */
   readonly door: readonly MarkedNeed[];

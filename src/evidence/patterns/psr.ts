@@ -26,7 +26,7 @@ export type Psr = {
 /**
  * Reads a selection in any of its dialects: the slash commands' (`query, selected, candidates, rationale, confidence,
  * sigil`), the gate's (`psr/id, task-id, type, pattern-ref, candidates, rationale`), MUSN's `turn/select`, the
- * discipline peripheral's records, and our own. Keys may be spelled with `:`, `/`, `_` or `-`.
+ * discipline peripheral's records, and hopgate's own. Keys may be spelled with `:`, `/`, `_` or `-`.
  * @returns null if the value names no pattern and no gap
  */
 export function readPsr(value: Json): Psr | null {

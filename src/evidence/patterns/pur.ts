@@ -78,7 +78,7 @@ function outcomeIn(fields: DialectRecord): PatternOutcome | null {
 /**
  * Reads an outcome in any of its dialects: the slash commands' (`outcome, actions, expected, actual, prediction-error,
  * notes`), the gate's (`pur/id, psr-ref, outcome, criteria-eval, prediction-error`), MUSN's `turn/use`, the booleans
- * `success?`, `success`, `ok` and `held`, and our own.
+ * `success?`, `success`, `ok` and `held`, and hopgate's own.
  * @returns null if the value has no outcome
  */
 export function readPur(value: Json): Pur | null {

@@ -17,7 +17,10 @@ export function countFiles(facts: SessionFacts, { event, effects }: StepBody | O
 /** A list with repeated paths is compacted at twice its number of paths plus this number. */
 const REPEATS = 64;
 
-/** A list is used because it is cheap to copy; a copy of an object with as many keys takes longer than a step. */
+/**
+ * Adds changes to the list `changes`, which may name a path twice. It is a list because it is cheap to copy: an object
+ * with as many keys takes longer to copy than the rest of a step.
+ */
 function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): SessionFacts {
   const before = facts.backpack['changed-files'];
   const known = Array.isArray(before) ? (before as readonly string[]) : [];

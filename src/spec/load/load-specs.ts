@@ -91,7 +91,7 @@ async function readSet(path: string): Promise<SetOnDisk> {
   return { sources: readSources(files, issues), issues };
 }
 
-/** The files of peripherals, also those with an ending that is not read there. */
+/** Endings of peripherals' files. In the folder `peripherals` only `.yaml` is read; the others are reported. */
 const SPEC_FILE = /\.(?:ya?ml|edn)$/;
 const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
 

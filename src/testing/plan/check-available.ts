@@ -10,7 +10,9 @@ interface Offer {
   readonly peripheral: string | null;
   readonly mode: string | null;
   readonly tools: readonly string[];
-  /** `from exit to`; outside only `to`. */
+  /**
+   * The possible hops as `from exit to`; while the session is in no peripheral, the names of those that can be started.
+   */
   readonly hops: readonly string[];
   readonly modes: readonly string[];
 }

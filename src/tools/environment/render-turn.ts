@@ -1,7 +1,7 @@
 import { attributed } from '../../base/attributed.ts';
 import type { WorldTurn } from '../../ports/environment.ts';
 
-/** When the agent sees the list of admissible commands. Published results say that it can hurt. */
+/** When the agent sees the list of admissible commands. By published results, agents may do worse with it. */
 export const COMMAND_LISTS = ['always', 'on-refusal', 'never'] as const;
 export type CommandList = (typeof COMMAND_LISTS)[number];
 

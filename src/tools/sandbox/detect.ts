@@ -19,7 +19,10 @@ const adviseInstall = () => `install bubblewrap ${installHint('bubblewrap')} and
 export interface DetectOptions {
   /** Path of bubblewrap; default `/usr/bin/bwrap`, which security profiles know, else the one on PATH. */
   readonly bwrap?: string;
-  /** The operator's flag: without a sandbox, `run` runs commands. `availability` still reports that. */
+  /**
+   * The operator allows commands without a sandbox: if none is available, `run` runs them unconfined. `availability`
+   * still reports that none is available.
+   */
   readonly unsafe?: boolean;
 }
 

@@ -150,7 +150,7 @@ const dropTo = ({ uid, gid }: HostIdentity) => [
   ...['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--'],
 ];
 
-/** Our own Node inside a sandbox with a proxy. */
+/** The path of hopgate's own Node inside a sandbox with a proxy. */
 const NODE = '/run/hopgate/node';
 
 /** Opens the proxy's socket in the sandbox's network and passes it to hopgate, before the command starts. */
@@ -160,7 +160,7 @@ server.listen({ host: '${PROXY.host}', port: ${PROXY.port}, backlog: 511 }, () =
 process.on('message', () => process.exit());
 `;
 
-/** Our own Node; a copy if the uid that runs the sandbox cannot read it. */
+/** The path of hopgate's own Node; a copy if the uid that runs the sandbox cannot read it. */
 function nodeFor({ supportFiles }: SandboxHost, runAs: HostIdentity | null): string {
   const own = realpathSync(process.execPath);
   if (runAs === null || isOpenToAll(own)) return own;

@@ -15,7 +15,7 @@ export interface Target {
 }
 
 export interface AttemptAt<T> {
-  /** Exits with status 0 if it escaped, as far as it can detect. */
+  /** The command of the attempt. It exits with status 0 if it escaped from the sandbox, as far as it can detect. */
   readonly argv: (target: T) => readonly string[];
   /** Files that prove an escape: it escaped if one of them exists. */
   readonly makes?: (target: T) => readonly string[];
@@ -185,7 +185,7 @@ const tunnels = (port: number) => `
       })
       .end();`;
 
-/** The entry of the home folder that contains our own Node. The sandbox creates only this entry. */
+/** The entry of the home folder that contains hopgate's own Node. The sandbox creates only this entry. */
 function nodeUnderHome(): string | null {
   const way = relative(homeFolder(process.env), realpathSync(process.execPath));
   return way.startsWith('..') ? null : way.split(sep)[0]!;

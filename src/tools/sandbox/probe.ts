@@ -253,7 +253,7 @@ async function tryEscape<T extends Target | null>(
   return { stopped: true, detail: said || (exit === 0 ? 'nothing of it is there' : `it ended with ${exit}`) };
 }
 
-/** Our own Node as a toolchain, unless the sandbox shows it already. */
+/** Hopgate's own Node as a toolchain, unless the sandbox shows it already. */
 function ownNode(): string[] {
   const folder = dirname(realpathSync(process.execPath));
   return isWithin('/usr', folder) ? [] : [folder];

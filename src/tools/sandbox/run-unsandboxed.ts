@@ -4,7 +4,7 @@ import { exitOf, killGroup, start } from './child.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type CommandOptions, type CommandResult, SandboxError } from './sandbox.ts';
 
-/** How long a process that has left the group may keep our pipes open. */
+/** How long a process that has left the group may keep hopgate's pipes open. */
 const SURVIVOR_GRACE_MS = 500;
 
 /**

@@ -15,7 +15,7 @@ import { isStop } from '../workspace/outcome.ts';
 export interface TreeDiff {
   /** The diff against the last commit, with new files. Raw lines: escape them for a terminal. */
   readonly lines: readonly string[];
-  /** Changed files of the request that have changed again since. */
+  /** Files that the session changed and that are no longer as its last change left them. */
   readonly changedSince: readonly string[];
   /** True if the diff covers only the files that would be committed; false if it covers all that differ. */
   readonly ofShipped: boolean;

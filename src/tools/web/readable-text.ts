@@ -21,7 +21,7 @@ export interface ReadableText {
 const SECONDS = 15;
 const MEMORY_MB = 512;
 
-/** Marks our worker thread, since other programs' threads may load this module. */
+/** Marks hopgate's worker thread, since other programs' threads may load this module. */
 const TASK = 'hopgate: readable-text';
 
 interface Task {

@@ -52,7 +52,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
 
 function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefore | Stop {
   const place = locate(call, 'path', access, anchors);
-  // The client itself reports that a file is missing.
+  // A missing file is not refused here: the client itself reports it.
   if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
   try {
     const path = place.real.join('/');

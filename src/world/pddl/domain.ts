@@ -22,7 +22,10 @@ const TYPES: { readonly [variable: string]: string } = {
   '?ot': 'otype',
 };
 
-/** Our actions as a PDDL domain that Fast Downward reads; `knifetype` and the like are defined in the problem. */
+/**
+ * The actions of `src/world` as a PDDL domain that Fast Downward reads. Its types of objects, such as `knifetype`, are
+ * defined in the problem.
+ */
 export function writeDomain(wording: Wording): string {
   const predicates = PREDICATES.split(';').map((row) => {
     const [name, ...types] = row.trim().split(/\s+/);
@@ -67,7 +70,7 @@ function actionText({ name, when, effect }: Action): string {
 
 const listed = (article: string, item: string, query: string) => `[{${article}${item} | ${query}}]`;
 
-/** Our wording as a grammar that TextWorld reads. */
+/** The answers of `src/world` as a grammar that TextWorld reads. */
 export function writeGrammar(wording: Wording, goal: string): string {
   const inside = (item: string, query: string) => listed(`${item}.indefinite + ' ' + `, `${item}.name`, query);
   const receptacle = [

@@ -17,7 +17,7 @@ const FOUND =
 /** The start of a sentence, where a report of one's own work needs no subject. */
 const START = '^(?:(?:ok|okay|good|great|done|so|yes|now|finally|and)[,:]? )?';
 
-/** Further phrases for exits whose name is not the only way to say them. Case is ignored. */
+/** Further phrases that say an exit without its name. Case is ignored. */
 const SAID: { readonly [exit: string]: readonly string[] } = {
   'found-target': [
     `(?:i|we)(?:'ve| have)?(?: now| just| finally| also)* ${FOUND}`,

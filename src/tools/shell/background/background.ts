@@ -15,7 +15,7 @@ const WHY = 'a command in the background keeps no change of the tree';
 /** How long the first answer waits for the command to end, to report an early failure at once. */
 const FIRST_MS = 500;
 
-/** The context that a job was started in, and the check of masked files. */
+/** The data that a job keeps for its later calls: the context of its start, and the check of masked files. */
 interface Started {
   readonly context: ShellContext;
   readonly check: () => void;

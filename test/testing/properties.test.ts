@@ -127,6 +127,8 @@ describe('the check of agents, modes and conditions', () => {
     expect(broken(specs).map(({ message }) => message)).toContain(
       'no session can reach three: two ─on→ three is shut (the agent may not enter three)',
     );
+    // A dead end for bob, and none for ann.
+    expect(broken(specs).find(({ property }) => property === 'way-back')?.path).toEqual(['as agent bob', 'start one']);
   });
 
   it('names the requirement that blocks an edge in every state', () => {

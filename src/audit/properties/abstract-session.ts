@@ -23,7 +23,7 @@ export interface AbstractState {
 }
 
 /** An agent that no list of agents and no rule names. */
-const ANY_OTHER = '';
+export const ANY_OTHER = '';
 
 /**
  * The agents that a spec set treats differently: one for each set of peripherals, or, if a rule reads the name, each

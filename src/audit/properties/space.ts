@@ -1,5 +1,12 @@
 import type { Edge, SpecSet } from '../../spec/types.ts';
-import { type AbstractMove, AbstractSessions, type AbstractState, agentsIn, testers } from './abstract-session.ts';
+import {
+  type AbstractMove,
+  AbstractSessions,
+  type AbstractState,
+  ANY_OTHER,
+  agentsIn,
+  testers,
+} from './abstract-session.ts';
 
 /** A reachable state and a shortest path to it. */
 export interface Node {
@@ -20,11 +27,12 @@ export const keyOf = (state: AbstractState): string =>
     Object.entries(state.results).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ]);
 
-/** The names of the moves to a node, followed by one more move if given. */
+/** The names of the moves to a node, followed by one more move if given; before them the agent, if its name matters. */
 export const pathTo = (node: Node, last?: AbstractMove): readonly string[] => {
+  const { agent } = node.state;
   const names: string[] = last ? [last.name] : [];
-  for (let at: Node | null = node; at?.move; at = at.before) names.unshift(at.move.name);
-  return names;
+  for (let at: Node | null = node; at?.move; at = at.before) names.push(at.move.name);
+  return [...(agent === ANY_OTHER ? [] : [`as agent ${agent}`]), ...names.toReversed()];
 };
 
 /** Returns the reachable states, remembering the last results of these peripherals. */

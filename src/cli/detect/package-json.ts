@@ -59,12 +59,15 @@ export function packageTest(tree: Tree): FoundTest | null {
     return null;
   const manager = managerOf(tree);
   const because = `package.json: "test": ${JSON.stringify(script)}`;
-  const words = unquotedWords(script);
+  // Quotes and globs change neither the program nor its options.
+  const words = unquotedWords(script.replaceAll(/["'*?{}]/g, '_'));
   const reported = words === null ? null : reporter(words, manifest);
   if (reported === null) return { run: runScript(manager, 'test'), report: 'none', because };
   if ('run' in reported) {
-    const wrapped = manifest.scripts['pretest'] !== undefined || manifest.scripts['posttest'] !== undefined;
-    return wrapped ? { run: runScript(manager, 'test'), report: 'none', because } : { ...reported, because };
+    const { pretest, posttest } = manifest.scripts;
+    return pretest !== undefined || posttest !== undefined || unquotedWords(script) === null
+      ? { run: runScript(manager, 'test'), report: 'none', because }
+      : { ...reported, because };
   }
   return { run: runScript(manager, 'test', reported.args), report: reported.report, because };
 }

@@ -1,7 +1,6 @@
 import { hash as digest } from 'node:crypto';
-import { isGone } from '../base/process-holder.ts';
 import type { StoredBytes } from '../evidence/chain.ts';
-import { EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
+import type { StoredEntry } from '../evidence/entry.ts';
 import type { FoundEntry } from '../evidence/query.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
@@ -10,7 +9,6 @@ import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
 import { sqliteMessages } from './messages/sqlite.ts';
-import { isBusy } from './node-sqlite.ts';
 import { chainOf } from './reply-chain.ts';
 import {
   isFromTheFuture,
@@ -20,7 +18,6 @@ import {
   type LeaseRow,
   noteOf,
   readStored,
-  type StoreView,
   seal,
   sealEphemeral,
   shortened,
@@ -28,13 +25,15 @@ import {
   takeoverNote,
 } from './rules/append-rules.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
+import { connect } from './sqlite-connection.ts';
 import { pageFrom, readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, eraseBodies } from './sqlite-removal.ts';
-import { openDatabase, openReadOnly, schemaObjects } from './sqlite-schema.ts';
+import { schemaObjects } from './sqlite-schema.ts';
+import { storeViews } from './sqlite-view.ts';
 import { STORE_SQL, statementsOf } from './statements.ts';
 import { keyFileOfUser, StoreKey } from './store-key.ts';
 import { summarise } from './summary.ts';
-import { type Last, WriteCache } from './write-cache.ts';
+import { WriteCache } from './write-cache.ts';
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
@@ -76,18 +75,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     onCommit = () => {},
     keyFile = keyFileOfUser(),
   } = options;
-  const { db, close } = readOnly ? openReadOnly(NAME, file, busyMs) : openToWrite(file, busyMs);
-  /** Lets SQLite wait for another process's lock during `work`. Otherwise it fails at once. */
-  const patiently = <T>(work: () => T): T => {
-    db.exec(`PRAGMA busy_timeout = ${Math.trunc(busyMs)}`);
-    try {
-      return work();
-    } finally {
-      db.exec('PRAGMA busy_timeout = 0');
-    }
-  };
-  db.exec('PRAGMA busy_timeout = 0');
-  if (checkpointPages !== undefined) db.exec(`PRAGMA wal_autocheckpoint = ${Math.trunc(checkpointPages)}`);
+  const { db, close, patiently, read: readPatiently } = connect(NAME, file, { busyMs, readOnly, checkpointPages });
   const sql = statementsOf(db, STORE_SQL);
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
@@ -103,46 +91,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const assertOpen = (): void => {
     if (closing !== null) throw storeError(NAME, 'store-failed', `${file} is closed; open the store again`);
   };
-  const untilFree = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (error) {
-      if (isBusy(error)) return patiently(work);
-      throw error;
-    }
-  };
   const reading = <T>(work: () => T): T => {
     assertOpen();
-    try {
-      return untilFree(work);
-    } catch (error) {
-      if (error instanceof Error && 'errcode' in error) {
-        throw storeError(NAME, 'store-failed', `cannot read ${file}: ${error.message}`, error);
-      }
-      throw error;
-    }
+    return readPatiently(work);
   };
   const read = (row: unknown): StoredEntry => readStored(NAME, row as StoredBytes);
-  const lastOf = (sessionId: string): Last => {
-    const row = sql.head.get(sessionId);
-    if (row === undefined) return { ...EMPTY_CHAIN, at: Number.NEGATIVE_INFINITY };
-    return { seq: Number(row['seq']), hash: String(row['hash']), at: Number(row['at']) };
-  };
-  const view: StoreView = {
-    name: NAME,
-    isGone,
-    leaseOf: (sessionId) => (sql.lease.get(sessionId) as LeaseRow | undefined) ?? null,
-    headOf: (sessionId) => {
-      const { seq, hash } = lastOf(sessionId);
-      return { seq, hash };
-    },
-    find: (id) => {
-      const row = sql.byId.get(id);
-      return row === undefined ? null : read(row);
-    },
-    has: (id) => sql.hasId.get(id) !== undefined,
-    hasEphemeral: (id) => sql.hasEphemeral.get(id) !== undefined,
-  };
+  const { view, ours, lastOf } = storeViews(NAME, sql, cache);
   /** Also removes deleted data from the write-ahead log. If another process is reading, the next checkpoint does it. */
   const forget = (): void => {
     if (closing === null) patiently(() => sql.truncate.get());
@@ -155,13 +109,6 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   };
   const insertNote = ({ at, code, sessionId, message }: OperatorNote): void => {
     sql.addNote.run(at, code, sessionId, message);
-  };
-  /** The store view inside our own transaction, where no other process writes. */
-  const ours: StoreView = {
-    ...view,
-    leaseOf: (sessionId) => cache.lease(sessionId, view.leaseOf),
-    headOf: (sessionId) => cache.head(sessionId, lastOf),
-    has: (id) => cache.knows(id) || view.has(id),
   };
   const putLease = (sessionId: string, lease: LeaseRow): void => {
     cache.forgetLease(sessionId);
@@ -346,9 +293,4 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       return closing;
     },
   };
-}
-
-function openToWrite(file: string, busyMs: number): ReturnType<typeof openReadOnly> {
-  const db = openDatabase(NAME, file, busyMs);
-  return { db, close: () => db.close() };
 }

@@ -21,6 +21,8 @@ interface Plans {
   close: null;
   delegate: DelegatePlan;
 }
+/** The plan of an allowed request of this kind. */
+export type PlanOf<R extends Request> = Plans[R['kind']];
 
 /**
  * The gate. Pure: no clock and no I/O; `context.view` contains the time and the facts. Returns the plan that the
@@ -30,8 +32,8 @@ interface Plans {
  * const decision = decide(context, { kind: 'step', tool: 'write', args: { path: 'src/a.ts', content: '' } });
  * if (!decision.ok) console.log(decision.denial.remedy);
  */
-export function decide<R extends Request>(context: GateContext, request: R): Decision<Plans[R['kind']]> {
-  return decideAny(context, request) as Decision<Plans[R['kind']]>;
+export function decide<R extends Request>(context: GateContext, request: R): Decision<PlanOf<R>> {
+  return decideAny(context, request) as Decision<PlanOf<R>>;
 }
 
 function decideAny(context: GateContext, request: Request): Decision<Plans[keyof Plans]> {

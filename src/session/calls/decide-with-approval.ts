@@ -1,4 +1,4 @@
-import { decide } from '../../gate/decide.ts';
+import { decide, type PlanOf } from '../../gate/decide.ts';
 import { deny } from '../../gate/deny.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -58,7 +58,7 @@ export async function decideOnTree<R extends HopRequest | DelegateRequest>(
   request: R,
   approver?: Approver | null,
   review: Awaited<ReturnType<SessionCalls['review']>> = null,
-) {
+): Promise<{ decision: Decision<PlanOf<R>>; approval: GivenApproval | null }> {
   let tree = await treeFor(calls, request);
   const context = () => calls.contextWith(review, tree);
   return decideWithApproval(

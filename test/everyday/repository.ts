@@ -75,7 +75,7 @@ export function buildRepository(one: Ecosystem, folder: string, env: NodeJS.Proc
   const first = treeOf(root, env);
   // cargo builds again if a source is younger than its target; npm prints other counts if a package is younger than
   // node_modules/.package-lock.json.
-  const packages = fs.globSync(['node_modules', 'node_modules/*', 'node_modules/@*/*'], { cwd: kept });
+  const packages = fs.globSync(['**/node_modules', '**/node_modules/*', '**/node_modules/@*/*'], { cwd: kept });
   const timed = [...first.keys()].filter((path) => !path.startsWith('git: ') && !BY_SIZE.test(path)).concat(packages);
   const restoreTimes = () => {
     for (const path of timed) {

@@ -28,5 +28,8 @@ export const MAX_RULE_NODES = 1_000;
 /** Most files that a session remembers for scope `read: session-log`. */
 export const MAX_NAMED_FILES = 5000;
 
-/** Limits of one command's proxy: open connections, bytes in both directions, and places that its result names. */
-export const PROXY_LIMITS = { connections: 512, bytes: 16 * 2 ** 30, places: 100 } as const;
+/**
+ * Limits of one command's proxy: open connections, bytes in both directions, places that its result names, and refused
+ * tries of one place, after which the command is ended. npm may ask thousands of times.
+ */
+export const PROXY_LIMITS = { connections: 512, bytes: 16 * 2 ** 30, places: 100, refusals: 1000 } as const;

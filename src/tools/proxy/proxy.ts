@@ -43,10 +43,15 @@ const HOP_BY_HOP = new Set(
  *
  * @param list `hosts` of the command's configuration
  * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
+ * @param onInsistence called when a command goes on to ask for a refused place (`PROXY_LIMITS.refusals`)
  */
 export function makeProxy(
   list: readonly string[],
-  { resolve, env = {} }: { readonly resolve?: Resolve; readonly env?: NodeJS.ProcessEnv } = {},
+  {
+    resolve,
+    env = {},
+    onInsistence,
+  }: { readonly resolve?: Resolve; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
 ): FilteringProxy {
   const names = new PinnedNames(list, resolve);
   const tried = new Map<string, { place: string; tries: number; why: string | null }>();
@@ -57,8 +62,10 @@ export function makeProxy(
   const note = (place: string, why: string | null) => {
     const key = `${place} ${why}`;
     const known = tried.get(key);
-    if (known) known.tries += 1;
-    else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place, tries: 1, why });
+    if (known) {
+      known.tries += 1;
+      if (why !== null && known.tries === PROXY_LIMITS.refusals) onInsistence?.();
+    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place, tries: 1, why });
   };
   const close = () => {
     clearInterval(meter);

@@ -1,5 +1,6 @@
 import { namesOf } from '../../gate/scope/tree.ts';
 import type { ObservedEffect } from '../../ports/effects.ts';
+import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { Json, Reach } from '../../spec/types.ts';
 import { PROXY, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
@@ -37,18 +38,33 @@ export async function runOnline(
   if (isStop(ssh)) return ssh;
   const filled = fillEnv(command.env, context.env, secrets, ssh.secrets);
   const hosts = command.hosts ?? [];
-  const proxy = hosts.length > 0 && context.contained ? makeProxy(hosts, { env: context.env }) : null;
+  const insisted = new AbortController();
+  const onInsistence = () => insisted.abort();
+  const proxy = hosts.length > 0 && context.contained ? makeProxy(hosts, { env: context.env, onInsistence }) : null;
   try {
-    const result = filled.cleanResult(
+    const { aborted, ...ended } = filled.cleanResult(
       await context.run(tree, proxy ? { ...withMounts(layout, ssh.mounts), proxy: true } : layout, command.run, {
         ...more,
         onOutput: filled.isOpen ? context.call.onOutput : undefined,
         env: { ...(proxy ? proxyVariables(hosts) : {}), ...env, ...filled.env },
         ...(proxy ? { onConnection: proxy.accept } : {}),
+        signal: AbortSignal.any([context.call.signal, insisted.signal]),
       }),
     );
+    // The result of a command that was ended here is its own, unlike that of a call that was aborted.
+    const result = { ...ended, aborted: aborted && context.call.signal.aborted };
     const { connects, fields } = described(proxy, filled, key, result.exit);
-    return { result, connects, fields: { ...missingSettings(command, layout, result, filled, proxy, key), ...fields } };
+    const { refusals } = PROXY_LIMITS;
+    const warning = `The command was ended: it tried a refused place ${refusals} times.`;
+    return {
+      result,
+      connects,
+      fields: {
+        ...(insisted.signal.aborted ? { warning } : {}),
+        ...missingSettings(command, layout, result, filled, proxy, key),
+        ...fields,
+      },
+    };
   } finally {
     proxy?.close();
   }
@@ -83,6 +99,8 @@ function described(
 
 /** Error messages of programs that reached no host, and of an ssh without a host key or a key of its own. */
 const REFUSED = /connection refused|ECONNREFUSED|could(?: not|n't) connect/i;
+/** A service of this machine, which the command reaches only if it is listed. */
+const OWN_SERVICE = /\b127\.0\.0\.1\b|\blocalhost\b|::1\b/;
 const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/;
 
 /** The settings that a failed command lacked and that only the operator can make. */
@@ -100,6 +118,9 @@ function missingSettings(
   const unanswered = [...(proxy?.unanswered() ?? [])].map(([place, why]) => `${cleanPlace(place)}: ${why}`);
   const remedies = [
     ...(unanswered.length > 0 ? [`Did not answer: ${namesOf(unanswered)}.`] : []),
+    ...(hosts.length > 0 && REFUSED.test(output) && OWN_SERVICE.test(output) && unanswered.length === 0
+      ? [`A service of this machine is reached if ${key}.hosts in hopgate.yaml lists it, as 127.0.0.1:PORT.`]
+      : []),
     ...(unset.length > 0
       ? [`Not set where hopgate was started, so the command did not get it: ${namesOf(unset)}.`]
       : []),

@@ -48,11 +48,29 @@ test('a failed command that lacks hosts, a variable or a key of ssh is answered 
   expect(offline.result.noNetwork).toContain('deploy.ship.hosts');
   const named = await deploy('curl -sS http://registry.example.com/', {});
   expect(named.result.noNetwork).toContain('deploy.ship.hosts');
+  const own = await deploy('curl -sS http://127.0.0.1:9/', { hosts: ['listed.example'] });
+  expect(own.result.remedy).toMatch(/^A service of this machine .* 127\.0\.0\.1:PORT/);
   const unset = await deploy('exit 1', { env: { TOKEN: '${TEST_UNSET_TOKEN}' } });
   expect(unset.result.remedy).toContain('TEST_UNSET_TOKEN');
   const keyless = await deploy('echo "Host key verification failed." >&2; exit 255', {});
   expect(keyless.result.remedy).toContain('deploy.ship.ssh');
   expect((await deploy('true', { env: { TOKEN: '${TEST_UNSET_TOKEN}' } })).result).not.toHaveProperty('remedy');
+});
+
+test('a command that goes on to ask for a refused host is ended', async () => {
+  const agent = 'const agent = new http.Agent({ keepAlive: true });';
+  const ask =
+    "const ask = () => http.get({ agent, port: 3128, path: 'http://other.example/' }, (r) => r.resume().on('end', ask));";
+  const script = `const http = require('http'); ${agent} ${ask} ask();`;
+  const { result } = await deploy(`echo started; node -e "${script}"`, { hosts: ['listed.example'] });
+  expect(result).toMatchObject({
+    exit: null,
+    stdout: 'started\n',
+    timedOut: false,
+    warning: 'The command was ended: it tried a refused place 1000 times.',
+    refusedHosts: [{ place: 'other.example:80', why: 'it is not a listed host' }],
+    remedy: expect.stringContaining('deploy.ship.hosts'),
+  });
 });
 
 test('a host that does not answer is named with the reason', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { checkScenario } from '../../src/spec/check/check-scenario.ts';
 import { parseScenario } from '../../src/spec/resolve/parse-scenario.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
@@ -71,10 +72,27 @@ describe('parseScenario', () => {
 
 it('a scenario names modes of its spec set', () => {
   const parsed = parse('title: T\nsteps:\n  - { mode: exceute }\n');
-  const issues = parsed.ok ? checkScenario('s.yaml', parsed.scenario, fixtureSpecs) : [];
+  const issues = parsed.ok ? checkScenario('s.yaml', parsed.scenario, fixtureSpecs, []) : [];
   expect(issues).toMatchObject([
     { message: expect.stringContaining('exceute'), suggestion: 'did you mean "execute"?' },
   ]);
-  const without = parsed.ok ? checkScenario('s.yaml', parsed.scenario, { ...fixtureSpecs, modeGate: null }) : [];
+  const without = parsed.ok ? checkScenario('s.yaml', parsed.scenario, { ...fixtureSpecs, modeGate: null }, []) : [];
   expect(without).toMatchObject([{ message: 'there is no mode "exceute"', suggestion: 'there are none' }]);
+});
+
+it.each([
+  ['{ step: { tool: read, args: { pth: a } } }', 'there is no argument of read "pth"', 'did you mean "path"?'],
+  ['{ step: { tool: read, args: [a] } }', null, null],
+  [
+    '{ step: { tool: any }, expect: { denied: out-of-scop } }',
+    'there is no code of a denial "out-of-scop"',
+    'did you mean "out-of-scope"?',
+  ],
+  ['{ step: { tool: any }, expect: { denied: out-of-scope } }', null, null],
+])('checks the arguments and the expected code of %s', (step, message, suggestion) => {
+  const parsed = parse(`title: T\nsteps:\n  - ${step}\n`);
+  if (!parsed.ok) throw new Error('the scenario is invalid');
+  expect(checkScenario('s.yaml', parsed.scenario, fixtureSpecs, DENIAL_CODES)).toEqual(
+    message === null ? [] : [{ file: 's.yaml', path: 'steps.0', line: 3, message, suggestion }],
+  );
 });

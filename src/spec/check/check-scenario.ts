@@ -4,24 +4,39 @@ import type { SpecSet } from '../types.ts';
 import type { SpecIssue } from './issues.ts';
 
 /**
- * Returns the names in a scenario that its spec set lacks. Steps that expect a denial may name anything, and a scenario
- * for another spec set is not checked. Pure.
+ * Returns the names in a scenario that its spec set lacks, and the codes that no denial has. Steps that expect a denial
+ * may name anything else, and a scenario for another spec set is not checked. Pure.
+ *
+ * @param codes the codes that a denial may have
  */
-export function checkScenario(file: string, { specs: other, steps }: Scenario, specs: SpecSet): readonly SpecIssue[] {
+export function checkScenario(
+  file: string,
+  { specs: other, steps }: Scenario,
+  specs: SpecSet,
+  codes: readonly string[],
+): readonly SpecIssue[] {
   if (other !== null) return [];
   const { peripherals, tools } = specs;
   return steps.flatMap(({ action, expect, line }, index): SpecIssue[] => {
-    if (expect && 'denied' in expect) return [];
     const at = { file, path: `steps.${index}`, ...(line === null ? {} : { line }) };
     const among = (what: string, name: string, known: readonly string[]): SpecIssue[] =>
       known.includes(name)
         ? []
         : [{ ...at, message: `there is no ${what} "${name}"`, suggestion: suggest(name, known) }];
+    if (expect && 'denied' in expect) return among('code of a denial', expect.denied, codes);
     switch (action.verb) {
       case 'start':
         return among('peripheral', action.peripheral, Object.keys(peripherals));
       case 'step':
-        return among('tool', action.tool, Object.keys(tools));
+        return Object.hasOwn(tools, action.tool)
+          ? argumentNames(action.args).flatMap((name) =>
+              among(
+                `argument of ${action.tool}`,
+                name,
+                tools[action.tool]!.parameters.map((each) => each.name),
+              ),
+            )
+          : among('tool', action.tool, Object.keys(tools));
       case 'hop': {
         const edges = specs.edges.filter(({ to }) => to === action.to);
         const lost = among('peripheral', action.to, Object.keys(peripherals));
@@ -35,3 +50,6 @@ export function checkScenario(file: string, { specs: other, steps }: Scenario, s
     }
   });
 }
+
+/** The names of a step's arguments; none if they are given by position. */
+const argumentNames = (args: object): readonly string[] => (Array.isArray(args) ? [] : Object.keys(args));

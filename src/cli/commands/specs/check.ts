@@ -5,6 +5,7 @@ import { examineSpecs, type Proof } from '../../../audit/properties/prove.ts';
 import { plural, shellWord, visible } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
+import { DENIAL_CODES } from '../../../gate/denial.ts';
 import { maskMatcher } from '../../../gate/scope/masks.ts';
 import { unwritable } from '../../../gate/scope/writable.ts';
 import { specsFolder } from '../../../project/open-project.ts';
@@ -148,7 +149,7 @@ async function scenarioIssues(path: string, specs: SpecSet): Promise<readonly Sp
   for (const name of names.filter((each) => /\.ya?ml$/.test(each)).sort()) {
     const file = join(folder, name);
     const scenario = await collect(issues, () => loadScenario(file));
-    if (scenario) issues.push(...checkScenario(file, scenario, specs));
+    if (scenario) issues.push(...checkScenario(file, scenario, specs, DENIAL_CODES));
   }
   return issues;
 }

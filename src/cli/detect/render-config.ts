@@ -93,7 +93,7 @@ export function renderConfig(
       ? []
       : [
           section(
-            'Programs of yours whose names are in scripts here. If commands start them,\nadd them to "programs".',
+            'Names in scripts here that are also programs of yours. If commands start them,\nadd them to "programs".',
             commented(inStyle('programs', [...certain, ...possible])),
           ),
         ]),

@@ -59,7 +59,11 @@ export class CorrespondenceCheck {
     if (known?.event === 'receipt' && known.nth !== null) {
       const row = this.#sql.receipt.get(known.nth);
       if (row?.['sender'] !== address || row['message'] !== known.message || row['state'] !== known.state)
-        this.#report(sessionId, `receipts at ${seq}`, `receipt ${known.nth} is another one than was recorded`);
+        this.#report(
+          sessionId,
+          `receipts at ${seq}`,
+          `receipt ${known.nth} of the inbox differs from the recorded one`,
+        );
     }
     if (known?.event === 'step') this.#step(sessionId, seq, known);
   }

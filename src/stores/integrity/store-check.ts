@@ -1,4 +1,5 @@
 import { parseJson } from '../../base/json.ts';
+import { plural } from '../../base/text.ts';
 import type { EntryDraft } from '../../evidence/entry.ts';
 import { blobsIn, mayHoldBlobs } from '../../evidence/redaction.ts';
 import { MAX_STORE_PROBLEMS, type StoreProblem } from '../../ports/evidence-store.ts';
@@ -170,7 +171,11 @@ export class StoreCheck {
     const due = typeof row['body'] === 'string' && mayHoldBlobs(row['body']) ? [...blobsIn(body)].sort() : [];
     const found = this.#sql.references.all(String(row['id'])).map(({ hash }) => String(hash));
     if (found.join() === due.join()) return;
-    this.#add(sessionId, `blob_references ${place}`, `they name ${found.length} blobs, and its body ${due.length}`);
+    this.#add(
+      sessionId,
+      `blob_references ${place}`,
+      `the index names ${plural(found.length, 'blob')}, the entry's body ${due.length}`,
+    );
   }
 
   #blobs(sha256: (bytes: Uint8Array) => string): void {

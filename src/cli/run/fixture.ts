@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { installHint } from '../../base/install-hint.ts';
@@ -55,6 +64,7 @@ export function makeFixture(name: string): Fixture {
       `Fixtures: ${Object.keys(FILES).join(', ')}; or name a repository with --root DIR.`,
     );
   }
+  removeOldFixtures();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hopgate-')));
   const root = join(folder, 'repository');
   const remote = join(folder, 'remote.git');
@@ -71,6 +81,21 @@ export function makeFixture(name: string): Fixture {
   git(root, 'commit', '--quiet', '--message', 'Add mean and median');
   git(root, 'push', '--quiet', '--set-upstream', 'origin', 'main');
   return { root, remote, config: fixtureConfig() };
+}
+
+/** How long a fixture stays after its run, so that a person can look at it, in milliseconds: one day. */
+const KEPT_MS = 86_400_000;
+
+/** Removes this user's fixtures of earlier runs. */
+function removeOldFixtures(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const folder = join(tmpdir(), name);
+    if (!/^hopgate-\w{6}$/.test(name) || !['repository', 'remote.git'].every((part) => existsSync(join(folder, part))))
+      continue;
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (stat && stat.uid === process.getuid?.() && Date.now() - stat.mtimeMs > KEPT_MS)
+      rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The configuration of the fixture, like a `hopgate.yaml`. It grants the folder of the running Node. */

@@ -83,7 +83,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   return withGit(report, git, 'files');
 }
 
-/** True for what Python keeps of compiled modules. It would stand among the changed files of the session. */
+/** True for a compiled Python module, which would be listed among the changed files of the session. */
 const isBytecode = ({ kind, path }: Change): boolean => kind !== 'delete' && /(?:^|\/)__pycache__(?:\/|$)/.test(path);
 
 /** The text of a file that a command wrote; empty for files above the size limit. */

@@ -17,10 +17,13 @@ export function entryFile(): string {
   );
 }
 
-/** Identifies an installed hopgate by the entry file's path, size and time. The C client computes the same text. */
+/**
+ * Identifies an installed hopgate by the entry file's path, size and time; the path alone if the file was removed. The
+ * C client computes the same text.
+ */
 export function buildId(entry = entryFile()): string {
-  const { size, mtimeMs } = statSync(entry);
-  return `${encoded(entry)}:${size}:${Math.floor(mtimeMs / 1000)}`;
+  const found = statSync(entry, { throwIfNoEntry: false });
+  return found ? `${encoded(entry)}:${found.size}:${Math.floor(found.mtimeMs / 1000)}` : encoded(entry);
 }
 
 /** Encodes all but printable ASCII as `%XX`, for a header. */

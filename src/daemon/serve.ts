@@ -72,6 +72,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const log = logTo(join(folder, 'log'));
   const own = backends ? { backends } : {};
   const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: runCommand(env), ...own });
+  const build = buildId();
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
   let finish = () => {};
@@ -79,7 +80,8 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const server = new DaemonServer({
     host,
     token: newToken(join(folder, 'token')),
-    build: buildId(),
+    build,
+    isReplaced: () => buildId() !== build,
     log,
     onFinish: () => finish(),
     about: () => ({ pid: process.pid, startedAt, socket, client, httpAddress: http?.address ?? null }),
@@ -130,7 +132,7 @@ async function takeLock(file: string, env: Env, deadline: number): Promise<Retur
   }
 }
 
-/** True if a daemon of this build answers. The request makes a daemon of another build end. */
+/** True if a daemon answers. The request ends a daemon whose installation was replaced. */
 const answers = (env: Env): Promise<boolean> =>
   askDaemon('/status', { env, signal: AbortSignal.timeout(1000) }).then(
     () => true,

@@ -19,10 +19,12 @@ const ARRIVAL_MS = 5_000;
 export interface ServerParts {
   readonly host: SessionHost;
   readonly token: string;
-  /** Clients of another build are refused, and the daemon finishes. */
+  /** Identifies the installation that the daemon was started from; see `buildId`. */
   readonly build: string;
+  /** True if that installation was replaced or removed. Then the daemon finishes for a client of another build. */
+  readonly isReplaced: () => boolean;
   readonly log: (line: string) => void;
-  /** Called when a client of another build, or `stop`, asks the daemon to finish. */
+  /** Called when the daemon must finish: its installation was replaced, or a client asked it to stop. */
   readonly onFinish: () => void;
   /** Additional fields for `status`. */
   readonly about: () => { readonly [name: string]: unknown };
@@ -85,7 +87,7 @@ export class DaemonServer {
       decoded(part ?? ''),
     );
     const asked = request.headersDistinct['x-hopgate-build']?.[0];
-    if (this.#finishing || (kind !== 'stop' && this.#isOfAnotherBuild(asked))) {
+    if (this.#finishing || (kind !== 'stop' && this.#isOutdated(asked))) {
       response.on('finish', onFinish);
       return send(response, 503, 'text/plain', 'this daemon is finishing');
     }
@@ -122,8 +124,9 @@ export class DaemonServer {
     }
   }
 
-  #isOfAnotherBuild(asked: string | undefined): boolean {
-    return asked !== undefined && asked !== this.#parts.build;
+  /** False for another installation beside this one: two that end each other's daemons would hold up every call. */
+  #isOutdated(asked: string | undefined): boolean {
+    return asked !== undefined && asked !== this.#parts.build && this.#parts.isReplaced();
   }
 
   #mayAsk({ headers }: IncomingMessage): boolean {

@@ -306,17 +306,19 @@ describe('the compiled client', () => {
 
 describe('the daemon that a hook found', () => {
   const build = '/opt/hopgate/main.cjs:10:20';
+  const newer = '/opt/hopgate/main.cjs:10:21';
   it.each([
-    ['serves a client of its build', build, 200],
-    ['finishes for a client of another build', '/opt/hopgate/main.cjs:10:21', 503],
-    ['finishes for a client of another hopgate', '/opt/hopgate/main.c:10:20', 503],
-    ['finishes for a client that does not say of which', '/opt/hopgate/main.cjs', 503],
-  ])('%s', async (_, asked, expected) => {
+    ['serves a client of its build', build, true, 200],
+    ['finishes for a client of the build that replaced its own', newer, true, 503],
+    ['finishes for a client of another hopgate if its own was replaced', '/home/hopgate/main.cjs:10:20', true, 503],
+    ['serves a client of another hopgate beside its own', '/home/hopgate/main.cjs:10:20', false, 200],
+  ])('%s', async (_, asked, isReplaced, expected) => {
     const world = makeWorld();
     const server = new DaemonServer({
       host: new SessionHost({ env: world.env, keepOpenMs: 0 }),
       token: 'secret',
       build,
+      isReplaced: () => isReplaced,
       log: () => {},
       onFinish: () => {},
       about: () => ({}),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
+import { buildId, decoded } from '../../../daemon/own-files.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 
@@ -50,7 +51,8 @@ async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | u
   const { serve } = await import('../../../daemon/serve.ts');
   const daemon = await serve({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
-    note(io, 'a daemon is running already');
+    const found = await askStatus(io);
+    note(io, (found && otherInstallation(found.build)) ?? 'a daemon is running already');
     io.exitCode = 1;
     return;
   }
@@ -68,6 +70,8 @@ async function status(io: Io): Promise<void> {
     return;
   }
   print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
+  const other = otherInstallation(found.build);
+  if (other !== null) print(io, other);
   print(io, `Hooks use the ${found.client} client.`);
   if (found.httpAddress !== null) print(io, `It serves HTTP at ${found.httpAddress}.`);
   if (found.sessions.length === 0) print(io, 'No session is open in it.');
@@ -84,6 +88,13 @@ async function stop(io: Io): Promise<void> {
     if (!(error instanceof NoDaemon)) throw error;
     print(io, 'No daemon is running.');
   }
+}
+
+/** A sentence if the daemon of this build was started from another installation; null if from this one. */
+function otherInstallation(build: string): string | null {
+  if (build === buildId()) return null;
+  const entry = visible(decoded(build.replace(/(?::\d+){2}$/, '')));
+  return `The running daemon is that of another hopgate: ${entry}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
 }
 
 async function askStatus(io: Io): Promise<Status | null> {

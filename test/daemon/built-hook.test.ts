@@ -1,8 +1,11 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'tsdown';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { askDaemon, NoDaemon } from '../../src/daemon/hook/ask.ts';
 import { openSession } from '../../src/open-session.ts';
 import configs from '../../tsdown.config.ts';
 import { postToolUse, preToolUse, runProgram } from './processes.ts';
@@ -56,4 +59,19 @@ it('the built hook program answers without a daemon, repeatedly', async () => {
   const cached = readdirSync(cache, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
   expect(cached.length).toBeGreaterThan(0);
   expect(cached.length).toBeLessThan(8);
+});
+
+it('the daemon of an installation serves a client of another one, until its own files are replaced', async () => {
+  const world = makeWorld();
+  const main = join(folder, 'main.cjs');
+  const daemon = spawn(process.execPath, [main, 'daemon'], { env: world.env, stdio: 'ignore' });
+  const ended = once(daemon, 'exit');
+  world.later(() => void daemon.kill());
+  // This process has the build id of the source.
+  const status = async () => JSON.parse((await askDaemon('/status', { env: world.env })).toString());
+  await vi.waitFor(async () => expect(await status()).toMatchObject({ pid: daemon.pid }), 10_000);
+  expect(await status()).toMatchObject({ pid: daemon.pid });
+  utimesSync(main, 1, 1);
+  await expect(status()).rejects.toThrow(NoDaemon);
+  await ended;
 });

@@ -131,7 +131,15 @@ describe('the activity log over HTTP', () => {
     expect(sum).toMatchObject({ reviews: 1 });
     expect(sum.wrong.map(({ text }: { text: string }) => text)).toContain('slow tests');
     const { json: thread } = await served.ask(`GET /v1/sessions/${id}/thread`, { token });
-    expect(thread).toMatchObject({ status: 'closed', participants: ['builder'] });
+    expect(thread).toMatchObject({ status: 'closed', participants: ['builder'], next: null });
+    const pageFrom = async (from: number) => {
+      const { json } = await served.ask(`GET /v1/sessions/${id}/thread?from=${from}&limit=${thread.count - 1}`, {
+        token,
+      });
+      return [json.entries, json.next];
+    };
+    expect(await pageFrom(0)).toEqual([thread.entries.slice(0, -1), thread.count - 1]);
+    expect(await pageFrom(thread.count - 1)).toEqual([thread.entries.slice(-1), null]);
   });
 });
 

@@ -108,48 +108,44 @@ const ThreadAnswer = z
     count: z.int(),
     participants: z.array(z.string()),
     goal: z.string().describe('The id of the entry that begins it.'),
-    entries: z.array(z.string()).describe('The ids of its entries, in order of time.'),
+    entries: z.array(z.string()).describe('The ids of its entries, in order of time, one page of them.'),
+    next: z.int().nullable().describe('The `from` of the next page; null if this is the last.'),
     conjectures: z.array(z.object({ entry: z.string(), outcome: z.enum(['open', 'confirmed', 'refuted']) })),
     patterns: z.array(FieldsSchema),
     forks: z.array(FieldsSchema).describe('Threads of the same form, one for each entry that forks another.'),
   })
   .describe('A projection of the evidence about one subject.');
 
-const formOf = ({
-  id,
-  status,
-  count,
-  participants,
-  goal,
-  entries,
-  conjectures,
-  patterns,
-  forks,
-}: Thread): ThreadForm => ({
-  id,
-  status,
-  count,
-  participants,
-  goal: goal.id,
-  entries: entries.map((entry) => entry.id),
-  conjectures: conjectures.map(({ entry, outcome }) => ({ entry: entry.id, outcome })),
-  patterns,
-  forks: forks.map(formOf),
-});
+const formOf = (one: Thread, page: { readonly from: number; readonly limit: number }): ThreadForm => {
+  const { id, status, count, participants, patterns } = one;
+  const end = page.from + page.limit;
+  return {
+    ...{ id, status, count, participants, patterns },
+    goal: one.goal.id,
+    entries: one.entries.slice(page.from, end).map((entry) => entry.id),
+    next: end < count ? end : null,
+    conjectures: one.conjectures.map(({ entry, outcome }) => ({ entry: entry.id, outcome })),
+    forks: one.forks.map((fork) => formOf(fork, page)),
+  };
+};
 
 const thread = route('GET /v1/sessions/{session}/thread', {
   id: 'thread',
   summary: 'The thread of a session: its status, its participants, conjectures, patterns and forks.',
   for: READERS,
   path: SessionPath,
+  query: z.strictObject({
+    from: Seq.default(0).describe('How many entries come before the first one.'),
+    limit: Limit.default(100),
+  }),
   answer: ThreadAnswer,
-  run: async ({ path: { session }, services: { allEvidence } }) => {
+  run: async ({ path: { session }, query: page, services: { allEvidence } }) => {
     const { store } = await allEvidence.repositoryOf(session);
     const entries = await Array.fromAsync(store.entries(session), ({ entry }) => entry);
     const found = projectThread(entries, { type: 'session', id: session }, { now: Date.now() });
     if (!found)
       throw new ApiError('unknown-entry', `session ${session} has no goal, so no thread`, 'Read its evidence.');
-    return formOf(found);
+    return formOf(found, page);
   },
 });
 

@@ -158,6 +158,16 @@ describe('the words of a typed line', () => {
     ['edit a.js a b true more', ['a.js', 'a', 'b', 'true', 'more']],
   ])('%s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
 
+  const migrate = {
+    parameters: [parameter('tables', 'array'), parameter('filter', 'object'), parameter('rows', 'integer')],
+  };
+  it.each([
+    [['["a","b"]', '{"c":[1]}', '5'], { tables: ['a', 'b'], filter: { c: [1] }, rows: 5 }],
+    [['rows=5', 'filter={"c":[1]}', 'tables=["a"]'], { tables: ['a'], filter: { c: [1] }, rows: 5 }],
+    [['filter={}', 'a', 'b'], { tables: ['a', 'b'], filter: {} }],
+    [['[a', 'b]'], { tables: ['[a', 'b]'] }],
+  ])('%j', (words, args) => expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args));
+
   it.each([
     ['bash ls -la "a b" | head', ['ls -la "a b" | head']],
     [`bash command="ls -la 'a b'"`, ["ls -la 'a b'"]],

@@ -93,7 +93,8 @@ function splitWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 'probl
 
 /**
  * Parses typed arguments: in order, or `name=value` and `--name value` if the tool has a parameter of that name. Its
- * schema decides which are numbers and booleans. Words without a parameter belong to the last one if it is a text.
+ * schema decides which are numbers and booleans, and JSON lists and objects. Words without a parameter belong to the last
+ * one if it is a text.
  *
  * @param unquoted as in {@link ShellLine}; a name in quotes is part of a value
  */
@@ -123,8 +124,9 @@ export function parseArguments(
   for (const [index, { name, schema }] of open.entries()) {
     const value = rest[index];
     if (value === undefined) break;
-    if (isList(schema)) return { ...named, [name]: rest.slice(index) };
-    named[name] = typed(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
+    const one = typed(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
+    if (isList(schema) && typeof one === 'string') return { ...named, [name]: rest.slice(index) };
+    named[name] = one;
   }
   return named;
 }
@@ -138,6 +140,8 @@ const isList = (schema: ToolSpec['parameters'][number]['schema']): boolean => ty
 
 function typed(value: string, schema: ToolSpec['parameters'][number]['schema']): Json {
   const types = typesOf(schema);
+  const json = /^[[{]/.test(value) ? parseJson(value) : undefined;
+  if (Array.isArray(json) ? types.includes('array') : isObject(json) && types.includes('object')) return json as Json;
   if ((types.includes('integer') || types.includes('number')) && /^-?\d+(\.\d+)?$/.test(value)) return Number(value);
   if (types.includes('boolean') && (value === 'true' || value === 'false')) return value === 'true';
   return value;

@@ -32,7 +32,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'Asks the gate whether it would allow a tool call, without running anything. Uses the current specs, or with --session the specs that the session is pinned to. Without --peripheral it answers as the session would now: in its peripheral and mode, by what it did so far. Exit code 1 if the call would be refused.',
     )
-    .argument('[args...]', 'the arguments in order, or as name=value')
+    .argument('[args...]', 'the arguments in order, or as name=value; lists and objects as JSON')
     .option('-p, --peripheral <id>', 'the peripheral of the call; needed without --session')
     .requiredOption('-t, --tool <id>', 'the tool')
     .option('-m, --mode <mode>', 'the mode; by default the one that allows most')

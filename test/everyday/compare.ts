@@ -73,7 +73,7 @@ export function compareRuns(
   if (lost.length === 0) return { kind: 'same', why: '' };
   if (failure) return { kind: 'refused', why: failure };
   const dropped = (fields['dropped'] as readonly { readonly path: string }[] | undefined) ?? [];
-  const caches = (fields['droppedCaches'] as readonly string[] | undefined) ?? [];
+  const caches = (fields['droppedOutputs'] as readonly string[] | undefined) ?? [];
   const named = [...dropped.map(({ path }) => path.replace(/\/$/, '')), ...caches];
   const isSaid = (path: string) =>
     path.startsWith('git: ')

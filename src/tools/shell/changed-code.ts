@@ -74,30 +74,42 @@ function realChanges(
 }
 
 async function withoutIgnored(context: ShellContext, changes: readonly Change[]): Promise<string[]> {
-  const paths = [...new Set(changes.map(({ path }) => path))];
-  const ignored = await ignoredOf(context, paths);
-  return paths.filter((path) => !ignored.has(path));
+  const names = new Map(changes.map((change) => [change.path, gitName(change)]));
+  const ignored = await ignoredOf(context, [...names.values()]);
+  return [...names].flatMap(([path, name]) => (ignored.has(name) ? [] : path));
 }
 
-/** If at least this number of changes was not kept, they are grouped by folder. */
-const MANY = 6;
+/** A path for git: that of a new folder ends with a slash, because git looks for it in the tree otherwise. */
+const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path}/` : path);
 
 /**
- * Groups many changes that were not kept: all changes in a folder that git ignores, such as a build folder, count as
- * one.
+ * Lists the changes that were not kept and that git ignores by the topmost ignored folder, such as a build folder. It
+ * is an output if something in it was written.
+ *
+ * @param changes all changes of the command
  */
-export async function gathered(context: ShellContext, dropped: readonly Dropped[]): Promise<readonly Dropped[]> {
-  if (dropped.length < MANY) return dropped;
-  const foldersOf = (path: string) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1));
-  const ignored = await ignoredOf(context, [...new Set(dropped.flatMap(({ path }) => foldersOf(path)))]);
-  const top = ({ path }: Dropped) =>
-    cacheOf(path) === null ? foldersOf(path).find((folder) => ignored.has(folder)) : undefined;
-  const tops = Map.groupBy(dropped, top);
-  return [...tops].flatMap(([folder, all]) =>
-    folder === undefined || all.length === 1
-      ? all
-      : [{ ...(all.find(({ why }) => !why.startsWith(DELETED)) ?? all[0]!), path: folder.slice(0, -1) }],
+export async function gathered(
+  context: ShellContext,
+  changes: readonly Change[],
+  dropped: readonly Dropped[],
+): Promise<readonly Dropped[]> {
+  const names = new Map(changes.map((change) => [change.path, gitName(change)]));
+  const upTo = (path: string): string[] => [
+    ...[...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
+    names.get(path) ?? path,
+  ];
+  const asked = dropped.flatMap(({ path }) => (cacheOf(path) === null ? upTo(path) : []));
+  const ignored = await ignoredOf(context, [...new Set(asked)]);
+  // The path itself must be ignored: a tracked file in an ignored folder is not.
+  const tops = Map.groupBy(dropped, ({ path }) =>
+    ignored.has(names.get(path) ?? path) ? upTo(path).find((name) => ignored.has(name)) : undefined,
   );
+  return [...tops].flatMap(([name, all]): readonly Dropped[] => {
+    if (name === undefined) return all;
+    const written = all.find(({ why }) => !why.startsWith(DELETED));
+    const path = all.length === 1 && !written ? all[0]!.path : name.replace(/\/$/, '');
+    return [written ? { ...written, path, isOutput: true } : { ...all[0]!, path }];
+  });
 }
 
 async function ignoredOf(context: ShellContext, paths: readonly string[]): Promise<ReadonlySet<string>> {

@@ -59,7 +59,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
         tree.scan.protectedPaths,
         (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
       );
-      refused = await gathered(context, [...judged.dropped, ...bytecode]);
+      refused = await gathered(context, changes, [...judged.dropped, ...bytecode]);
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,

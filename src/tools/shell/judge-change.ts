@@ -15,6 +15,8 @@ import type { Change } from './overlay-changes.ts';
 export interface Dropped {
   readonly path: string;
   readonly why: string;
+  /** True for what git ignores and the command wrote. Nobody expects it to be kept, so no warning names it. */
+  readonly isOutput?: true;
 }
 
 /** The changes of a command that may reach the repository. */

@@ -16,15 +16,16 @@ import { missingPackages } from './missing-packages.ts';
 const MAX_DROPPED = 100;
 
 /**
- * The fields of a result for changes that were not kept; none if there are none. Changes of tools' caches cause no
- * warning, and each cache is named once.
+ * The fields of a result for changes that were not kept; none if there are none. Outputs that git ignores and tools'
+ * caches cause no warning, and each is named once.
  */
 export function notKept(all: readonly Dropped[]): { readonly [key: string]: Json } {
-  const cache = ({ path, why }: Dropped) => (why.startsWith(DELETED) ? null : cacheOf(path));
-  const caches = [...new Set(all.map(cache))].filter((each) => each !== null);
+  const output = ({ path, why, isOutput }: Dropped) =>
+    isOutput ? path : why.startsWith(DELETED) ? null : cacheOf(path);
+  const outputs = [...new Set(all.map(output))].filter((each) => each !== null);
   return {
-    ...warningOf(all.filter((each) => cache(each) === null)),
-    ...(caches.length > 0 ? { droppedCaches: caches.slice(0, MAX_DROPPED) } : {}),
+    ...warningOf(all.filter((each) => output(each) === null)),
+    ...(outputs.length > 0 ? { droppedOutputs: outputs.slice(0, MAX_DROPPED) } : {}),
   };
 }
 

@@ -256,18 +256,23 @@ describe('bash keeps changes within the scope', () => {
 });
 
 describe('bash drops all other changes with a message', () => {
-  test('names a folder that git ignores once', async () => {
-    const root = scratch({ 'src/a': 'a', 'dist/1': 'x', '.gitignore': 'dist/\n' });
+  test('names what git ignores once and without a warning, unless the command only deleted it', async () => {
+    const root = scratch({ 'src/a': 'a', 'dist/1': 'x', 'out/kept': 'k', '.gitignore': 'dist/\nout/\n*.o\n' });
     execFileSync('git', ['init', '-q'], { cwd: root });
+    execFileSync('git', ['add', '-f', 'out/kept'], { cwd: root });
     const { result } = await shell(
       root,
-      'mkdir dist/x lib; touch dist/{2,3,4,5} dist/x/{6,7} lib/{a,b}; rm dist/1; mkdir dist/.cache; touch dist/.cache/{a,b}',
+      'mkdir dist/x lib; touch dist/{2,3,4,5} dist/x/{6,7} lib/{a,b}; rm dist/1; mkdir dist/.cache; touch dist/.cache/{a,b} a.o; echo > out/kept',
     );
-    expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['dist', 'lib']);
-    expect(why(result, 'dist')).toMatch(/^it is outside the scope/);
-    expect(result.droppedCaches).toEqual(['dist/.cache']);
-    const few = (await shell(root, 'touch dist/{2,3}')).result;
-    expect(few.dropped.map((drop: { path: string }) => drop.path)).toEqual(['dist/2', 'dist/3']);
+    expect(result.dropped.map((drop: { path: string }) => drop.path)).toEqual(['lib', 'out/kept']);
+    expect(why(result, 'out/kept')).toMatch(/^it is outside the scope/);
+    expect(result.droppedOutputs.sort()).toEqual(['a.o', 'dist', 'dist/.cache']);
+    const few = (await shell(root, 'touch dist/2')).result;
+    expect(few).toMatchObject({ dropped: [], droppedOutputs: ['dist'] });
+    expect(few).not.toHaveProperty('warning');
+    expect((await shell(root, 'rm dist/1')).result.dropped.map((drop: { path: string }) => drop.path)).toEqual([
+      'dist/1',
+    ]);
   });
 
   test('names each cache of a tool once, and without a warning', async () => {
@@ -282,7 +287,7 @@ describe('bash drops all other changes with a message', () => {
     const { result } = await shell(root, write);
     expect(result).toMatchObject({ exit: 0, changed: [], dropped: [] });
     expect(result).not.toHaveProperty('warning');
-    expect(result.droppedCaches.sort()).toEqual([
+    expect(result.droppedOutputs.sort()).toEqual([
       'a.tsbuildinfo',
       'node_modules/.vite',
       'src/__pycache__',
@@ -290,7 +295,7 @@ describe('bash drops all other changes with a message', () => {
     ]);
     const both = (await shell(root, 'touch node_modules/.vite/1 other; rm node_modules/.vite/old')).result;
     expect(both.dropped.map((drop: { path: string }) => drop.path)).toEqual(['node_modules/.vite/old', 'other']);
-    expect(both.droppedCaches).toEqual(['node_modules/.vite']);
+    expect(both.droppedOutputs).toEqual(['node_modules/.vite']);
   });
 
   test('writes outside the scope', async () => {

@@ -140,14 +140,14 @@ describe('bash-readonly discards changes of the tree', () => {
     ['a new folder, once', 'mkdir -p new/deep && touch new/deep/x new/y', ['new']],
     ['permissions', 'chmod 700 src', ['src']],
     ['the executable bit', 'chmod +x src/a', ['src/a']],
-    ['nothing of what git ignores', 'mkdir -p dist && echo x > dist/a', []],
+    ['nothing of what git ignores', 'mkdir -p dist out && echo x > dist/a', []],
     ['nothing of caches', 'mkdir -p .mypy_cache src/__pycache__ && touch .eslintcache a.tsbuildinfo', []],
     ['nothing that is written as it was', 'cp src/a b && mv b src/a', []],
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
   test.each(sample(CHANGES, 2))('%s', async (_name, command, dropped) => {
-    const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\n' });
+    const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
     git(root, 'init', '-q');
     git(root, 'add', '.');
     const before = tree(root);

@@ -26,6 +26,10 @@ const NO_CARGO_COMMAND = /error: no such command: `/;
 /** RubyGems could not write to a folder of the operator's gems. */
 const NO_GEM_FOLDER = /Gem::FilePermissionError/;
 
+/** The docker command, a test library of its kind or podman reached no daemon. */
+const NO_CONTAINERS =
+  /Cannot connect to the Docker daemon|failed to connect to the docker API|valid Docker environment|working container runtime|Error while fetching server API version|Cannot connect to Podman/;
+
 /** A manager of system packages could not install one. */
 const NO_PACKAGES = /dpkg frontend lock|dpkg\/lock|Unable to locate package/;
 
@@ -64,6 +68,8 @@ export function sandboxAdvice(session: Session, output: string): string | null {
   if (NO_REMOTE.test(output))
     return `hopgate: commands reach no remote repository${wayToGit(session, 'push', '; branches are pushed with bash-git: ')}; ask the operator to fetch`;
   if (NO_PACKAGES.test(output)) return 'hopgate: only the operator installs packages of the system; ask them to';
+  if (NO_CONTAINERS.test(output))
+    return 'hopgate: commands reach no container daemon, because it could change everything on this machine; push images with a program that needs none (skopeo, crane), or ask the operator to run what needs one';
   if (NO_GEM_FOLDER.test(output))
     return "hopgate: the operator's gems are shown read-only; install into a folder of your own, as in `gem install -i /tmp/gems`, or ask the operator to install";
   if (NO_CARGO_COMMAND.test(output))

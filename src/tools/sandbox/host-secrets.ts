@@ -16,6 +16,8 @@ const ETC: readonly string[] = [
   // `settings.xml` is left out, because it may contain passwords of servers.
   ...['maven/m2.conf', 'maven/logging'],
   ...['php.ini', 'php.d', 'php/php.ini', 'php/conf.d'],
+  // Programs for container images. `certs.d` is left out, because it may hold client keys.
+  ...['policy.json', 'registries.conf', 'registries.conf.d', 'registries.d'].map((name) => `containers/${name}`),
 ];
 
 /** Public settings in folders with a version in their name: of Java and of the PHP command line. */

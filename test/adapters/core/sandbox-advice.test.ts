@@ -17,6 +17,8 @@ test.each([
   ['No permission to enable cycles:u event.', /valgrind --tool=callgrind/],
   ['perf_event_open(..., 0) failed unexpectedly with error 1 (Operation not permitted)', /no performance counters/],
   ['E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?', /only the operator/],
+  ['Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is it running?', /no container daemon.*skopeo/],
+  ['java.lang.IllegalStateException: Could not find a valid Docker environment.', /no container daemon/],
   ['error: no such command: `+nightly`', /rust-toolchain\.toml/],
   ['ERROR:  While executing gem ... (Gem::FilePermissionError)', /gems are shown read-only; .*-i \/tmp\/gems/],
   ['npm error code EAI_AGAIN', /has no network/],

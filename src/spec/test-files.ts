@@ -2,7 +2,10 @@ const TEST_FOLDERS = new Set(['test', 'tests', '__tests__', 'spec', 'specs', 'e2
 const TEST_NAME =
   /(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.py$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs|php|groovy)$/;
 
-/** Test files as masks or exclusions of a scope, which ignore letter case. */
+/** Documents, and the package descriptions of RPM. */
+const NO_TEST = /\.(?:mdx?|markdown|rst|rdoc|adoc|spec)$/i;
+
+/** Test files as masks or exclusions of a scope, which ignore letter case; documents with such names, too. */
 export const TEST_PATTERNS: readonly string[] = [
   '{test,tests,__tests__,spec,specs,e2e,testing}/',
   '{test,tests,spec,specs}{.,_,-}*',
@@ -14,5 +17,7 @@ export const TEST_PATTERNS: readonly string[] = [
 /** True if a root-relative path belongs to the tests. */
 export function isTestFile(path: string): boolean {
   const names = path.split('/');
-  return TEST_NAME.test(names.at(-1)!) || names.slice(0, -1).some((name) => TEST_FOLDERS.has(name.toLowerCase()));
+  const name = names.at(-1)!;
+  const isInFolder = names.slice(0, -1).some((folder) => TEST_FOLDERS.has(folder.toLowerCase()));
+  return isInFolder || (TEST_NAME.test(name) && !NO_TEST.test(name));
 }

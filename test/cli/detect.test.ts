@@ -240,6 +240,11 @@ describe('the proposed write paths', () => {
       'docs/ examples/ src/ tests/ *.md',
     ],
     [
+      'a gem',
+      'lib/rake.rb test/test_a.rb rake.gemspec Rakefile README.rdoc History.markdown',
+      'docs/ lib/ test/ *.markdown *.md *.rdoc',
+    ],
+    [
       'a C program',
       'src/main.c src/util.h tests/t.sh m4/a.m4 vendor/x/x.c configure.ac Makefile.am NEWS.md compile.sh',
       'docs/ include/ m4/ src/ tests/ *.md *.sh',

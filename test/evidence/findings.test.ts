@@ -127,8 +127,9 @@ describe('weakened tests', () => {
     'concern the files of %s',
     (path) => expect(isTestFile(path)).toBe(true),
   );
-  it.each(['src/a.ts', 'latest.ts', 'src/contest.py', 'docs/testing.md'])('do not concern the files of %s', (path) =>
-    expect(isTestFile(path)).toBe(false),
+  it.each(['src/a.ts', 'latest.ts', 'src/contest.py', 'docs/testing.md', 'docs/writing-tests.md', 'bats.spec'])(
+    'do not concern the files of %s',
+    (path) => expect(isTestFile(path)).toBe(false),
   );
 });
 

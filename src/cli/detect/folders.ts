@@ -70,7 +70,7 @@ const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
 
 const CODE =
   /\.(?:[cm]?[jt]sx?|vue|svelte|pyi?|go|rs|rb|java|kts?|scala|swift|mm?|c|cc|cpp|cxx|h|hh|hpp|cs|fs|php|p[lm]|lua|r|jl|dart|exs?|[eh]rl|hs|ml|clj|zig|nim|sh|bash|zsh|bats|sql|proto|s?css|html)$/i;
-const PROSE = /\.(?:mdx?|rst|adoc|txt)$/i;
+const PROSE = /\.(?:mdx?|markdown|rst|rdoc|adoc|txt)$/i;
 /** Hidden folders in which a change of the program adds a note for its release. */
 const NOTES = /^\.(?:changeset|changes|changelog)\/$/;
 /** Folders with documents, examples and helpers of the program. */

@@ -96,7 +96,9 @@ describe('check', () => {
       expect.stringContaining('bin/none: the repository does not have it. Install the dependencies'),
     ]);
     put(here.root, {
-      'hopgate.yaml': config('toolchains: [/no/where]\ngit: { remote: origin, branch: main }\nmask: ["!**"]\n'),
+      'hopgate.yaml': config(
+        'toolchains: [/no/where, /nor/here]\ngit: { remote: origin, branch: main }\nmask: ["!**"]\n',
+      ),
     });
     const { warnings, missing } = JSON.parse((await here.run('check', '--json')).out);
     expect(warnings).toMatchObject([
@@ -106,6 +108,7 @@ describe('check', () => {
     expect(missing).toMatchObject([
       { name: 'git remote', found: 'the repository has no remote "origin"' },
       { name: 'programs', found: expect.stringContaining('"/no/where" does not exist') },
+      { name: 'programs', found: expect.stringContaining('"/nor/here" does not exist') },
     ]);
   });
 

@@ -34,6 +34,8 @@ export async function programFindings(
   io: Io,
   run: RunProgram,
 ): Promise<readonly Diagnosis[]> {
+  const bad = badToolchains(config);
+  if (bad.length > 0) return bad;
   const names = namesIn(config);
   const sandbox = names.length === 0 ? null : await sharedSandbox();
   if (!sandbox?.availability.ok || !sandbox.availability.overlay) return [];
@@ -47,7 +49,6 @@ export async function programFindings(
       findings.push(await compare(name, { root, config, io, run, sandbox, programs, empty, packageManager }));
     return findings;
   } catch (error) {
-    if (!(error instanceof LayoutError)) throw error;
     return [badLayout(error)];
   } finally {
     rmSync(empty, { recursive: true });
@@ -75,22 +76,28 @@ const namesIn = ({ test, install = [], deploy, programs = [] }: ProjectConfig): 
 
 /** The toolchains and programs of hopgate.yaml that do not exist. Runs no program. */
 export function missingPrograms(root: string, config: ProjectConfig, io: Io): readonly Diagnosis[] {
-  try {
-    for (const folder of config.toolchains) checkFolder('toolchains', folder);
-    const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
-    return namesIn(config).flatMap((name) => (outsideOf(name, root, programs, io) === null ? [missing(name)] : []));
-  } catch (error) {
-    if (!(error instanceof LayoutError)) throw error;
-    return [badLayout(error)];
-  }
+  const bad = badToolchains(config);
+  if (bad.length > 0) return bad;
+  const programs = programsOf(root, config, io.env as NodeJS.ProcessEnv);
+  return namesIn(config).flatMap((name) => (outsideOf(name, root, programs, io) === null ? [missing(name)] : []));
 }
 
-const badLayout = ({ message }: LayoutError): Diagnosis => ({
-  name: 'programs',
-  status: 'missing',
-  found: message,
-  without: NOT_THE_SAME,
-});
+/** The folders under `toolchains` that no sandbox can show. */
+function badToolchains({ toolchains }: ProjectConfig): readonly Diagnosis[] {
+  return toolchains.flatMap((folder): Diagnosis | [] => {
+    try {
+      checkFolder('toolchains', folder);
+      return [];
+    } catch (error) {
+      return badLayout(error);
+    }
+  });
+}
+
+function badLayout(error: unknown): Diagnosis {
+  if (!(error instanceof LayoutError)) throw error;
+  return { name: 'programs', status: 'missing', found: error.message, without: NOT_THE_SAME };
+}
 
 function missing(name: string): Diagnosis {
   const isOwn = name.includes('/');

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { isObject } from '../base/json.ts';
-import { approvalHash } from '../gate/approvals/approval.ts';
+import { APPROVAL_KINDS, approvalHash } from '../gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { isHash } from './answer.ts';
 
@@ -58,4 +58,5 @@ const isAction = ({ kind, from, exit, to, ...more }: { readonly [name: string]: 
   Object.keys(more).length === 0 &&
   typeof from === 'string' &&
   typeof to === 'string' &&
-  (kind === 'hop' ? typeof exit === 'string' : (kind === 'mode' || kind === 'step') && exit === undefined);
+  APPROVAL_KINDS.some((known) => known === kind) &&
+  (kind === 'hop' ? typeof exit === 'string' : exit === undefined);

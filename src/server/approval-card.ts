@@ -65,7 +65,7 @@ function opensOf({ action: { kind, from, to } }: ApprovalRequest, { specs }: Pin
     ...(minutes === null ? [] : [plural(minutes, 'minute')]),
     ...(steps === null ? [] : [plural(steps, 'step')]),
   ];
-  return `${to}: ${target?.tools.join(', ') || 'no tools'}, ${limits.length === 0 ? 'until the agent leaves it' : `for at most ${limits.join(' and ')}`}`;
+  return `${kind === 'delegate' ? 'a sub-agent in ' : ''}${to}: ${target?.tools.join(', ') || 'no tools'}, ${limits.length === 0 ? 'until the agent leaves it' : `for at most ${limits.join(' and ')}`}`;
 }
 
 const effectsOf = ({ modeGate }: Pin['specs'], mode: string): string =>

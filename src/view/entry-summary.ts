@@ -104,7 +104,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     const { kind, from, to, exit } = fieldsOf(action);
     const { by, via, grant } = fieldsOf(record);
     return {
-      what: `approved: ${kind === 'step' ? `${text(to)} in ${text(from)}` : `${kind === 'mode' ? 'mode ' : ''}${text(from)} → ${text(to)}`}${exit ? ` by ${text(exit)}` : ''}`,
+      what: `approved: ${actionText(kind, text(from), text(to))}${exit ? ` by ${text(exit)}` : ''}`,
       came: `by ${text(by)} (${grant === undefined ? text(via) : `under grant ${text(grant)}`})${reason ? `, for: ${text(reason)}` : ''}`,
       notes: Object.entries(fieldsOf(view)).flatMap(([title, value]) => members(title, value)),
     };
@@ -119,7 +119,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
       ...(typeof until === 'number' ? [`until ${new Date(until).toISOString()}`] : []),
     ];
     return {
-      what: `granted: ${kind === 'step' ? `${text(to)} in ${text(from)}` : `${text(from)} → ${text(to)}`}`,
+      what: `granted: ${actionText(kind, text(from), text(to))}`,
       came: `by ${text(body['by'])} (${text(body['via'])}), ${limits.join(', ')}`,
     };
   },
@@ -212,6 +212,13 @@ function changes(effects: Json | undefined): readonly string[] {
 
 /** Maximum number of changed files to list; the entry has all of them (`hopgate log --json`). */
 const CHANGED_FILES = 20;
+
+/** The action of an approval or a grant. */
+function actionText(kind: OptionalFields[string], from: string, to: string): string {
+  if (kind === 'step') return `${to} in ${from}`;
+  if (kind === 'delegate') return `a sub-agent in ${to} from ${from}`;
+  return `${kind === 'mode' ? 'mode ' : ''}${from} → ${to}`;
+}
 
 /** The request that was refused. */
 function asked(request: OptionalFields, order: ParameterOrder): string {

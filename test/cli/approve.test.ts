@@ -146,7 +146,7 @@ describe('the text of an approval request', () => {
     const id = await ask(on, deploy({ 'src/a.txt': sha256(NOW), 'src/new.txt': sha256('brand new\n') }));
     const { code, out, err } = await on.run('approve', String(id));
     for (const line of [
-      'builder asks for the hop test → deploy (pass)',
+      'builder asks for the hop test → deploy (exit pass)',
       '  reason: the cause is known',
       '  fruit.result: pass',
       '  context.commit-message: fix: two',

@@ -29,6 +29,7 @@ describe('locatePath', () => {
     ['', '! the path is empty'],
     ['a\u0000b', '! the path contains a control character'],
     ['a\nb', '! the path contains a control character'],
+    ['a\u0085b', '! the path contains a control character'],
     ['\ud800', '! the path is not well-formed Unicode'],
     ['x'.repeat(4097), '! the path is longer than 4096 bytes'],
     ['ü'.repeat(2049), '! the path is longer than 4096 bytes'],

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { APPROVAL_KINDS } from '../../src/gate/approvals/approval.ts';
 import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
 import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
 import { hereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
@@ -38,6 +39,13 @@ describe('a pending request', () => {
     const folder = join(stateDir, 'approvals/pending');
     expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it.each(APPROVAL_KINDS)('is listed for an action of the kind %s', async (kind) => {
+    const { stateDir, ask } = world();
+    const place = { from: 'test', to: 'deploy' };
+    const id = await pendingId(ask({ action: kind === 'hop' ? { kind, exit: 'pass', ...place } : { kind, ...place } }));
+    expect(pendingRequests(stateDir)).toMatchObject([{ pending: { id, request: { action: { kind } } } }]);
   });
 
   it('is listed after those that were asked before, also in the same millisecond', async () => {

@@ -90,7 +90,7 @@ describe.skipIf(CHROMIUM === undefined)(
     it('shows what a yes opens, the message, the tests, and the diff with the border of the scope', async () => {
       const { served } = await waiting();
       const { page } = await open(served);
-      const card = page.getByRole('article', { name: 'the hop test → deploy (pass)' });
+      const card = page.getByRole('article', { name: 'the hop test → deploy (exit pass)' });
       expect(await card.locator('.brief').textContent()).toMatch(
         /deploy: .*bash-git.*fix\(cart\).*no run is recorded/s,
       );

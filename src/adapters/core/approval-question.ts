@@ -1,5 +1,5 @@
 import { plural, visible } from '../../base/text.ts';
-import { approvalRows } from '../../gate/approvals/approval-rows.ts';
+import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
 /** The parts of the question besides the request itself. */
@@ -30,7 +30,7 @@ export function approvalQuestion(
   request: ApprovalRequest,
   { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
 ): string {
-  const title = `${visible(request.agent)} asks for ${titleOf(request)}.`;
+  const title = `${visible(request.agent)} asks for ${approvalTitle(request)}.`;
   const whole = [
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
     ...approvalRows(request).map(([title, text]) => row(title, text)),
@@ -70,14 +70,3 @@ function row(title: string, text: string): string {
 }
 
 const barred = (line: string): string => `│ ${visible(line)}`;
-
-const titleOf = ({ action }: ApprovalRequest): string =>
-  visible(
-    action.kind === 'hop'
-      ? `the hop ${action.from} → ${action.to} (exit ${action.exit})`
-      : action.kind === 'delegate'
-        ? `the start of a sub-agent in ${action.to} from ${action.from}`
-        : action.kind === 'mode'
-          ? `mode ${action.from} → ${action.to}`
-          : `${action.to} in ${action.from}`,
-  );

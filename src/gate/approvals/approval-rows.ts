@@ -5,7 +5,7 @@ import type { ApprovalSubject } from './approval.ts';
 /** Names the requested hop, mode change or step in a few words. */
 export const approvalTitle = ({ action }: Pick<ApprovalSubject, 'action'>): string =>
   action.kind === 'hop'
-    ? `the hop ${visible(action.from)} → ${visible(action.to)} (${visible(action.exit)})`
+    ? `the hop ${visible(action.from)} → ${visible(action.to)} (exit ${visible(action.exit)})`
     : action.kind === 'delegate'
       ? `the start of a sub-agent in ${visible(action.to)} from ${visible(action.from)}`
       : action.kind === 'mode'

@@ -2,13 +2,16 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Json } from '../../spec/types.ts';
 
+/** The kinds of action that can need an approval. */
+export const APPROVAL_KINDS = ['hop', 'mode', 'step', 'delegate'] as const;
+
 /**
  * The subject of an approval: one hop, one mode transition, one step of a tool (`to`) in a peripheral (`from`), or
  * one start of a sub-agent.
  */
 export type ApprovalAction =
   | { readonly kind: 'hop'; readonly from: string; readonly exit: string; readonly to: string }
-  | { readonly kind: 'mode' | 'step' | 'delegate'; readonly from: string; readonly to: string };
+  | { readonly kind: Exclude<(typeof APPROVAL_KINDS)[number], 'hop'>; readonly from: string; readonly to: string };
 
 /** The request that is to be approved; the hash binds the answer to it. */
 export interface ApprovalSubject {

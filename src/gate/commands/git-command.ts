@@ -213,8 +213,7 @@ function pathsProblem(words: readonly string[], { root, mask }: GitPlace): Unfit
     const located = locatePath(root, word);
     if (!located.ok) {
       const again = 'Give a path relative to the root, such as "src/main.ts".';
-      const outside = located.why.includes('outside');
-      return outside
+      return located.fault === 'outside'
         ? beyondScope('args', `"${word}" is outside the root.`, again)
         : invalidArgument('args', `${located.why}.`, again);
     }

@@ -1,7 +1,12 @@
 import { posix } from 'node:path';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 
-export type Located = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly why: string };
+/** `why` is a clause for the agent. `fault` is `form` if the text is no path at all. */
+export type Located =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };
+
+const malformed = (why: string): Located => ({ ok: false, fault: 'form', why });
 
 /** Texts that many libraries open as an address: `https://example.com/a`, `file:/etc/passwd`. */
 const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
@@ -12,17 +17,17 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
  * path again.
  */
 export function locatePath(root: string, text: unknown): Located {
-  if (typeof text !== 'string') return { ok: false, why: 'a path must be a string' };
-  if (text === '') return { ok: false, why: 'the path is empty' };
-  if (/[\u0000-\u001f\u007f]/.test(text)) return { ok: false, why: 'the path contains a control character' };
-  if (ADDRESS.test(text)) return { ok: false, why: 'it is an address, not a path' };
-  if (!text.isWellFormed()) return { ok: false, why: 'the path is not well-formed Unicode' };
-  if (Buffer.byteLength(text) > MAX_PATH_BYTES)
-    return { ok: false, why: `the path is longer than ${MAX_PATH_BYTES} bytes` };
+  if (typeof text !== 'string') return malformed('a path must be a string');
+  if (text === '') return malformed('the path is empty');
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(text))
+    return { ok: false, fault: 'control-character', why: 'the path contains a control character' };
+  if (ADDRESS.test(text)) return malformed('it is an address, not a path');
+  if (!text.isWellFormed()) return malformed('the path is not well-formed Unicode');
+  if (Buffer.byteLength(text) > MAX_PATH_BYTES) return malformed(`the path is longer than ${MAX_PATH_BYTES} bytes`);
   const absolute = posix.resolve(root, text);
   const path = posix.relative(root, absolute);
   if (path === '..' || path.startsWith('../') || posix.isAbsolute(path)) {
-    return { ok: false, why: 'it is outside the root' };
+    return { ok: false, fault: 'outside', why: 'it is outside the root' };
   }
   return { ok: true, path: path === '' ? '.' : path };
 }

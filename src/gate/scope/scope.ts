@@ -131,12 +131,13 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Wh
 function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | 'path:write', value: Json): Why | null {
   const located = locatePath(root, value);
   if (!located.ok) {
-    const outside = located.why.includes('outside');
+    const outside = located.fault === 'outside';
     return {
       why: located.why,
       scope: outside ? ['the root'] : [],
       invalid: !outside,
-      remedy: located.why.includes('control character')
+      remedy:
+        located.fault === 'control-character'
         ? 'Rename the file; until then, only a shell command with a glob (cat dir/*) can name it.'
         : 'Name a path inside the root.',
     };

@@ -1,9 +1,7 @@
 import { sep } from 'node:path';
+import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalid, outOfScope, type Stop } from './outcome.ts';
-
-/** PATH_MAX, the kernel's maximum. */
-const MAX_PATH_BYTES = 4096;
 
 /**
  * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`

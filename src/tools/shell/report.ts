@@ -95,11 +95,18 @@ const wayToInstall = (
 const NOT_FOUND =
   /(?:command )?not found|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|failed to open stream|no such file/i;
 
-/** The remedy for a command that failed because the packages of the repository were never installed; null otherwise. */
+/** Messages of Bundler, Cargo, Maven and Gradle if a package is not installed. */
+const NO_PACKAGE =
+  /Bundler::GemNotFound|could not find (?:gem|\S+ in (?:any of the sources|cached gems|locally installed gems))|\b(?:using|in|for) offline mode\b/i;
+
+/** The remedy for a command that failed because packages were never installed; null otherwise. */
 function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandResult): string | null {
-  if (exit === 0 || !NOT_FOUND.test(`${stdout}\n${stderr}`)) return null;
-  const missing = missingPackages(call.grant.root);
-  return missing && `${missing} ${wayToInstall(call, 'Ask the operator to install them')}`;
+  const said = `${stdout}\n${stderr}`;
+  if (exit === 0) return null;
+  const missing =
+    (NOT_FOUND.test(said) && missingPackages(call.grant.root)) ||
+    (NO_PACKAGE.test(said) && 'Packages that the command needs are not installed here.');
+  return missing ? `${missing} ${wayToInstall(call, 'Ask the operator to install them')}` : null;
 }
 
 /** Messages of programs that run again after each change of a file: vitest, Jest, tsc, webpack, nodemon. */

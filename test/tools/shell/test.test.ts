@@ -48,6 +48,9 @@ describe('bash-test with a configured command', () => {
     const result = await verdict(scratch(files), notFound);
     expect(result).toMatchObject({ verdict: 'error', notShown: expect.stringMatching(said) });
     expect(result).not.toHaveProperty('remedy');
+    const gem = script('echo "Could not find gem coveralls in locally installed gems. (Bundler::GemNotFound)"; exit 1');
+    const ask = /^Packages that the command needs are not installed here\. Ask the operator to install them/;
+    expect(await verdict(scratch({}), gem)).toMatchObject({ notShown: expect.stringMatching(ask) });
     for (const [root, tests] of [
       [scratch({ ...files, 'node_modules/x': '' }), notFound],
       [scratch({}), notFound],

@@ -36,7 +36,7 @@ export function table(io: Io, head: readonly string[], rows: readonly (readonly 
 }
 
 /** The width of the terminal; infinite if there is none. */
-const terminalWidth = ({ stdout }: Io): number =>
+export const terminalWidth = ({ stdout }: Io): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0
     ? stdout.columns
     : Number.POSITIVE_INFINITY;

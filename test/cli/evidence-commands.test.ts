@@ -1,12 +1,14 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { excerpt, visible } from '../../src/base/text.ts';
+import { runCli } from '../../src/cli/program.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { type Machine, machine } from './run.ts';
+import { type Machine, machine, sink } from './run.ts';
 
 const draft = (sessionId: string, n: number, body: Json, more: Partial<EntryDraft> = {}): EntryDraft => ({
   id: `${sessionId}-${n}`,
@@ -99,6 +101,21 @@ describe('log', () => {
     expect(lines[2]).toMatch(/^1 .* explore +discuss +step +start +explore$/);
     expect(lines[4]).toMatch(/^3 .* of-a-later-version +\{"event":"of-a-later-version","x":1\}$/);
     expect(lines).toHaveLength(5);
+  });
+
+  it('leaves the summary room on a narrow terminal', async () => {
+    const here = machine();
+    await withSessions(here, 's-one');
+    const out: string[] = [];
+    const stdout = Object.assign(sink(out), { columns: 80 });
+    await runCli(['log', 's-one'], {
+      ...{ stdout, stderr: sink(out), stdin: Readable.from([]), isTty: true, env: here.env, cwd: here.root },
+      ...{ color: false, json: false, exitCode: 0 },
+    });
+    const lines = out.join('').trim().split('\n');
+    expect(lines[0]).toMatch(/^seq {2}time {12}peripheral {2}event {15}summary$/);
+    expect(lines[1]).toMatch(/^0 {4}01-02 03:04:00 {2}- {11}session-open {8}opened by agent-1 in/);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it('shows an agent’s text without letting it control the terminal', async () => {

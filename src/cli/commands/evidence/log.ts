@@ -7,7 +7,7 @@ import { pinnedOrder } from '../../chosen-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
-import { table } from '../../table.ts';
+import { table, terminalWidth } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -15,11 +15,13 @@ interface Options {
 }
 
 const SUMMARY = 100;
+/** On a terminal with fewer columns, the table leaves out the mode, the claim and parts of the time. */
+const WIDE = 120;
 
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Prints the entries of a session in order: time, peripheral, mode, claim, event. With --json, one stored entry per line.',
+      `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE} columns shows neither mode nor claim. With --json, one stored entry per line.`,
     )
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
@@ -58,12 +60,18 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
 
 const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
 
-const overview = (io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string =>
-  table(
+function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string {
+  const isNarrow = terminalWidth(io) < WIDE;
+  const shown = <T>(row: readonly T[]): readonly T[] => (isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row);
+  const rows = stored.map((entry) => cells(io, entry, order));
+  return table(
     io,
-    COLUMNS,
-    stored.map((entry) => cells(io, entry, order)),
+    shown(COLUMNS),
+    rows.map(([seq = '', at = '', ...rest]) =>
+      shown([seq, isNarrow ? at.slice(5, 19).replace('T', ' ') : at, ...rest]),
+    ),
   );
+}
 
 function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly string[] {
   const { seq, at, peripheral, mode, claim } = stored.entry;

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The folder that holds hopgate's package.json. */
@@ -18,12 +18,15 @@ export function entryFile(): string {
 }
 
 /**
- * Identifies an installed hopgate by the entry file's path, size and time; the path alone if the file was removed. The
- * C client computes the same text.
+ * Identifies what is installed: the text of the entry file, which names the files that it loads by their hashes; null
+ * if it was removed. Its time and size say nothing, because packages are often unpacked with the same time.
  */
-export function buildId(entry = entryFile()): string {
-  const found = statSync(entry, { throwIfNoEntry: false });
-  return found ? `${encoded(entry)}:${found.size}:${Math.floor(found.mtimeMs / 1000)}` : encoded(entry);
+export function installedBuild(): string | null {
+  try {
+    return readFileSync(entryFile(), 'utf8');
+  } catch {
+    return null;
+  }
 }
 
 /** Encodes all but printable ASCII as `%XX`, for a header. */

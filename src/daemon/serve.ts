@@ -10,7 +10,7 @@ import { tryLock } from './file-lock.ts';
 import type { HANDLERS } from './hook/answer-hook.ts';
 import { askDaemon } from './hook/ask.ts';
 import { installLauncher } from './hook/launcher.ts';
-import { buildId } from './own-files.ts';
+import { entryFile, installedBuild } from './own-files.ts';
 import { runCommand } from './run-command.ts';
 import { DaemonServer } from './server.ts';
 import { SessionHost } from './session-host.ts';
@@ -72,7 +72,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const log = logTo(join(folder, 'log'));
   const own = backends ? { backends } : {};
   const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: runCommand(env), ...own });
-  const build = buildId();
+  const build = installedBuild();
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
   let finish = () => {};
@@ -80,11 +80,17 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const server = new DaemonServer({
     host,
     token: newToken(join(folder, 'token')),
-    build,
-    isReplaced: () => buildId() !== build,
+    isReplaced: () => installedBuild() !== build,
     log,
     onFinish: () => finish(),
-    about: () => ({ pid: process.pid, startedAt, socket, client, httpAddress: http?.address ?? null }),
+    about: () => ({
+      pid: process.pid,
+      startedAt,
+      socket,
+      client,
+      entry: entryFile(),
+      httpAddress: http?.address ?? null,
+    }),
     ...(handlers ? { handlers } : {}),
   });
   rmSync(socket, { force: true });

@@ -19,9 +19,7 @@ const ARRIVAL_MS = 5_000;
 export interface ServerParts {
   readonly host: SessionHost;
   readonly token: string;
-  /** Identifies the installation that the daemon was started from; see `buildId`. */
-  readonly build: string;
-  /** True if that installation was replaced or removed. Then the daemon finishes for a client of another build. */
+  /** True if the daemon's installation was replaced or removed. Then the daemon finishes for the next request. */
   readonly isReplaced: () => boolean;
   readonly log: (line: string) => void;
   /** Called when the daemon must finish: its installation was replaced, or a client asked it to stop. */
@@ -86,8 +84,7 @@ export class DaemonServer {
     const [, kind = '', name = ''] = (/^\/([^/]*)(?:\/(.*))?$/.exec(request.url ?? '') ?? []).map((part) =>
       decoded(part ?? ''),
     );
-    const asked = request.headersDistinct['x-hopgate-build']?.[0];
-    if (this.#finishing || (kind !== 'stop' && this.#isOutdated(asked))) {
+    if (this.#finishing || (kind !== 'stop' && this.#parts.isReplaced())) {
       response.on('finish', onFinish);
       return send(response, 503, 'text/plain', 'this daemon is finishing');
     }
@@ -112,7 +109,6 @@ export class DaemonServer {
       case 'GET status':
         return sendJson(response, {
           ...this.#parts.about(),
-          build: this.#parts.build,
           atWork: this.#atWork - 1,
           sessions: host.held,
         });
@@ -122,11 +118,6 @@ export class DaemonServer {
       default:
         return send(response, 404, 'text/plain', 'there is no such request');
     }
-  }
-
-  /** False for another installation beside this one: two that end each other's daemons would hold up every call. */
-  #isOutdated(asked: string | undefined): boolean {
-    return asked !== undefined && asked !== this.#parts.build && this.#parts.isReplaced();
   }
 
   #mayAsk({ headers }: IncomingMessage): boolean {

@@ -1,6 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'tsdown';
@@ -61,17 +73,19 @@ it('the built hook program answers without a daemon, repeatedly', async () => {
   expect(cached.length).toBeLessThan(8);
 });
 
-it('the daemon of an installation serves a client of another one, until its own files are replaced', async () => {
+it('the daemon of an installation serves a client of another one, until its own files are replaced, with the same size and time', async () => {
   const world = makeWorld();
   const main = join(folder, 'main.cjs');
   const daemon = spawn(process.execPath, [main, 'daemon'], { env: world.env, stdio: 'ignore' });
   const ended = once(daemon, 'exit');
   world.later(() => void daemon.kill());
-  // This process has the build id of the source.
+  // This process is a client of another installation: the source.
   const status = async () => JSON.parse((await askDaemon('/status', { env: world.env })).toString());
   await vi.waitFor(async () => expect(await status()).toMatchObject({ pid: daemon.pid }), 10_000);
   expect(await status()).toMatchObject({ pid: daemon.pid });
-  utimesSync(main, 1, 1);
+  const { atime, mtime } = statSync(main);
+  writeFileSync(main, readFileSync(main, 'utf8').replace('#!/usr/bin/env node', '#!/usr/bin/env  nod'));
+  utimesSync(main, atime, mtime);
   await expect(status()).rejects.toThrow(NoDaemon);
   await ended;
 });

@@ -91,18 +91,6 @@ describe('the daemon', () => {
     await expect(ask(world, '/status')).rejects.toThrow(/403/);
   });
 
-  it('serves a client of another installation beside its own', async () => {
-    const world = makeWorld();
-    await daemonOf(
-      world,
-      answering(async () => allow),
-    );
-    const headers = `Authorization: Bearer ${token(world)}\r\nX-Hopgate-Build: other:1:2\r\nContent-Length: 2\r\n`;
-    const text = await sendRaw(world, `POST /hook/claude HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${headers}\r\n{}`);
-    expect(text).toMatch(/^HTTP\/1.1 200/);
-    expect(JSON.parse((await ask(world, '/status')).toString())).toMatchObject({ pid: process.pid });
-  });
-
   it('answers running requests before it ends', async () => {
     const world = makeWorld();
     let release = () => {};

@@ -9,7 +9,7 @@ import { daemonFolder, ensurePrivateDir } from '../../src/daemon/daemon-folder.t
 import { unframe } from '../../src/daemon/hook/answer-frame.ts';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask.ts';
 import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { buildId, encoded, entryFile } from '../../src/daemon/own-files.ts';
+import { encoded } from '../../src/daemon/own-files.ts';
 import { serve } from '../../src/daemon/serve.ts';
 import { DaemonServer } from '../../src/daemon/server.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
@@ -206,7 +206,7 @@ describe('the running compiled client', () => {
     expect(said).toMatchObject({ exit: 2, stdout: '' });
   });
 
-  it('sends the build id that the daemon knows', async () => {
+  it('sends the variables of hopgate and its clients without secrets', async () => {
     const world = worldWith(kind);
     let asked = '';
     await impostor(world, (bytes) => {
@@ -215,7 +215,6 @@ describe('the running compiled client', () => {
     });
     const env = { HOPGATE_SESSION: 's-1', HOPGATE_ROOT: '/a b%ä\n', CLAUDE_TOKEN: 'secret', OTHER: 'other' };
     expect(await hook(world, '{}', { env })).toMatchObject({ exit: 2, stderr: 'no' });
-    expect(asked).toContain(`X-Hopgate-Build: ${buildId(entryFile())}\r\n`);
     expect(asked).toContain('X-Hopgate-Env: HOPGATE_SESSION=s-1\r\n');
     expect(asked).toContain(`X-Hopgate-Env: ${encoded('HOPGATE_ROOT=/a b%ä\n')}\r\n`);
     expect(asked).not.toMatch(/secret|other/);
@@ -283,6 +282,20 @@ it.runIf(isDeep)('the compiled client ends a Node process that hangs', async () 
 });
 
 describe('the compiled client', () => {
+  it('asks the daemon of another installation after its own was removed, and refuses without one', async () => {
+    const world = worldWith('compiled');
+    const removed = async () => {
+      const { file } = installLauncher(world.env);
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/entry='.*'/, "entry='/removed/main.cjs'"), {
+        mode: 0o700,
+      });
+      return await runProgram(file, ['claude-code'], world.env, '{}');
+    };
+    expect(await removed()).toMatchObject({ exit: 2, stderr: expect.stringContaining('no longer installed') });
+    await impostor(world, () => http('hopgate 2 0 2\nno'));
+    expect(await removed()).toMatchObject({ exit: 2, stderr: 'no' });
+  });
+
   it('is compiled once, for the user only', () => {
     const { env, ...rest } = worldWith('compiled');
     const world = { ...rest, env: { ...env, XDG_STATE_HOME: join(env['XDG_STATE_HOME'] ?? '', 'of-its-own') } };
@@ -305,19 +318,14 @@ describe('the compiled client', () => {
 });
 
 describe('the daemon that a hook found', () => {
-  const build = '/opt/hopgate/main.cjs:10:20';
-  const newer = '/opt/hopgate/main.cjs:10:21';
   it.each([
-    ['serves a client of its build', build, true, 200],
-    ['finishes for a client of the build that replaced its own', newer, true, 503],
-    ['finishes for a client of another hopgate if its own was replaced', '/home/hopgate/main.cjs:10:20', true, 503],
-    ['serves a client of another hopgate beside its own', '/home/hopgate/main.cjs:10:20', false, 200],
-  ])('%s', async (_, asked, isReplaced, expected) => {
+    ['serves it', false, 200],
+    ['finishes if its installation was replaced', true, 503],
+  ])('%s', async (_, isReplaced, expected) => {
     const world = makeWorld();
     const server = new DaemonServer({
       host: new SessionHost({ env: world.env, keepOpenMs: 0 }),
       token: 'secret',
-      build,
       isReplaced: () => isReplaced,
       log: () => {},
       onFinish: () => {},
@@ -332,7 +340,7 @@ describe('the daemon that a hook found', () => {
         socketPath: socket,
         path: '/status',
         agent: false,
-        headers: { authorization: 'Bearer secret', 'x-hopgate-build': asked },
+        headers: { authorization: 'Bearer secret' },
       }).end(),
       'response',
     );

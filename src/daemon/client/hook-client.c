@@ -269,6 +269,7 @@ static int give(const struct frame *f) {
 
 /* The daemon cannot answer: Node does it, with what was read put back. */
 static void answer_alone(char **argv, int replay) {
+  if (access(argv[3], R_OK) != 0) fail("hopgate is no longer installed at its former path; install it again");
   if (replay) {
     char name[] = "/tmp/hopgate-input-XXXXXX";
     int fd = -1;
@@ -311,8 +312,6 @@ int main(int argc, char **argv) {
   long limit = atol(argv[4]);
   if (hook || line) deadline = now_ms() + (limit > 0 ? limit : 8000);
 
-  struct stat entry;
-  if (stat(argv[3], &entry) != 0) fail("hopgate is no longer installed at its former path; install it again");
   struct buffer request = {0};
   add_text(&request, "POST /");
   add_text(&request, argv[6]);
@@ -328,10 +327,7 @@ int main(int argc, char **argv) {
   if (hook || (line && !isatty(STDIN_FILENO))) read_all_input();
 
   char text[256];
-  add_text(&request, "X-Hopgate-Build: ");
-  add_encoded(&request, argv[3]);
-  snprintf(text, sizeof text, ":%lld:%lld\r\nX-Hopgate-Pid: %ld\r\nContent-Length: %zu\r\n", (long long)entry.st_size,
-           (long long)entry.st_mtime, (long)getpid(), input.length);
+  snprintf(text, sizeof text, "X-Hopgate-Pid: %ld\r\nContent-Length: %zu\r\n", (long)getpid(), input.length);
   add_text(&request, text);
   char folder[4096];
   if (getcwd(folder, sizeof folder)) {
@@ -356,7 +352,7 @@ int main(int argc, char **argv) {
       if (!ready(fd, POLLIN)) fail("the daemon did not answer in time; try again");
     } while (receive(fd, &answer));
   if (!hook && answer.length) pass_parts(&answer);
-  /* 503: it is finishing, or of another version. */
+  /* 503: it is finishing. */
   const char *body = answer.length ? strstr(answer.bytes, "\r\n\r\n") : NULL;
   struct frame f;
   int complete = 0;

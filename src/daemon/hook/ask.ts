@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/user-folders.ts';
 import { daemonFolder } from '../daemon-folder.ts';
-import { buildId, encoded } from '../own-files.ts';
+import { encoded } from '../own-files.ts';
 import { takeParts } from './answer-frame.ts';
 
 /** No daemon answered: there is none, it is closing, or it exited. `asked`: it may have started the work. */
@@ -50,7 +50,6 @@ export async function askDaemon(
     headers: {
       Host: 'hopgate',
       Authorization: `Bearer ${token}`,
-      'X-Hopgate-Build': buildId(),
       'X-Hopgate-Pid': pid,
       'X-Hopgate-Cwd': encoded(process.cwd()),
       'X-Hopgate-Env': passedVariables(env),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
-import { buildId, decoded } from '../../../daemon/own-files.ts';
+import { entryFile } from '../../../daemon/own-files.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
 
@@ -11,7 +11,7 @@ interface Status {
   readonly pid: number;
   readonly startedAt: string;
   readonly socket: string;
-  readonly build: string;
+  readonly entry: string;
   readonly client: string;
   /** The address of `hopgate serve`; null if it does not serve HTTP. */
   readonly httpAddress: string | null;
@@ -52,7 +52,7 @@ async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | u
   const daemon = await serve({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
     const found = await askStatus(io);
-    note(io, (found && otherInstallation(found.build)) ?? 'a daemon is running already');
+    note(io, (found && otherInstallation(found.entry)) ?? 'a daemon is running already');
     io.exitCode = 1;
     return;
   }
@@ -70,7 +70,7 @@ async function status(io: Io): Promise<void> {
     return;
   }
   print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
-  const other = otherInstallation(found.build);
+  const other = otherInstallation(found.entry);
   if (other !== null) print(io, other);
   print(io, `Hooks use the ${found.client} client.`);
   if (found.httpAddress !== null) print(io, `It serves HTTP at ${found.httpAddress}.`);
@@ -90,11 +90,10 @@ async function stop(io: Io): Promise<void> {
   }
 }
 
-/** A sentence if the daemon of this build was started from another installation; null if from this one. */
-function otherInstallation(build: string): string | null {
-  if (build === buildId()) return null;
-  const entry = visible(decoded(build.replace(/(?::\d+){2}$/, '')));
-  return `The running daemon is that of another hopgate: ${entry}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
+/** A sentence if a daemon with this entry file was started from another installation; null if from this one. */
+function otherInstallation(entry: string): string | null {
+  if (entry === entryFile()) return null;
+  return `The running daemon is that of another hopgate: ${visible(entry)}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
 }
 
 async function askStatus(io: Io): Promise<Status | null> {

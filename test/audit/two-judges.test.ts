@@ -93,7 +93,20 @@ const asked = fc.oneof(
   relative.map((path) => `./${path}`),
   relative.map((path) => `/repo/${path}`),
   relative.map((path) => `x/../../repo/${path}`),
-  fc.constantFrom('', '.', '..', '/', '/etc/passwd', 'a/..', 'a/../..', '../repo', '../repository/a', 'a\0b', 'a\u0085b', 'a\u00a0b'),
+  fc.constantFrom(
+    '',
+    '.',
+    '..',
+    '/',
+    '/etc/passwd',
+    'a/..',
+    'a/../..',
+    '../repo',
+    '../repository/a',
+    'a\0b',
+    'a\u0085b',
+    'a\u00a0b',
+  ),
   fc
     .tuple(
       fc.constantFrom('', './', 'a/'),

@@ -138,8 +138,8 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
       invalid: !outside,
       remedy:
         located.fault === 'control-character'
-        ? 'Rename the file; until then, only a shell command with a glob (cat dir/*) can name it.'
-        : 'Name a path inside the root.',
+          ? 'Rename the file; until then, only a shell command with a glob (cat dir/*) can name it.'
+          : 'Name a path inside the root.',
     };
   }
   if (isMasked(located.path, config.mask)) {

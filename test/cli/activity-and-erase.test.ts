@@ -158,5 +158,9 @@ describe('hopgate erase', () => {
     });
     await store.close();
     expect((await here.run('log', 's-1')).out).toMatch(/\(the body was erased\)/);
+    expect((await here.run('log', '--operator')).out).toMatch(/^time +code +session +message\n.* s-1 /);
+    expect(JSON.parse((await here.run('log', 's-1', '--operator', '--json')).out)).toMatchObject({ sessionId: 's-1' });
+    expect((await here.run('log', 's-2', '--operator')).out).toContain('is empty');
+    expect(await here.run('log')).toMatchObject({ code: 2, err: expect.stringContaining('--operator') });
   });
 });

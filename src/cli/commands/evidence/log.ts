@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { excerpt, visible } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
 import { pinnedOrder } from '../../chosen-sessions.ts';
-import { CliError, type Io, paint, print, printJsonLine } from '../../io.ts';
+import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table, terminalWidth } from '../../table.ts';
@@ -12,6 +12,7 @@ import { table, terminalWidth } from '../../table.ts';
 interface Options {
   readonly root: string;
   readonly full?: boolean;
+  readonly operator?: boolean;
 }
 
 const SUMMARY = 100;
@@ -23,14 +24,41 @@ export function register(command: Command, io: Io): void {
     .description(
       `Prints the entries of a session in order: time, peripheral, mode, claim, event. A terminal of fewer than ${WIDE} columns shows neither mode nor claim. With --json, one stored entry per line.`,
     )
-    .argument('<session>', 'its id, or the first characters of it')
+    .argument('[session]', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .option('--full', 'print whole bodies')
+    .addOption(new Option('--full', 'print whole bodies').conflicts('operator'))
+    .option('--operator', 'print the operator log instead: what concerns the store, such as a refused second writer')
     .addHelpText(
       'after',
-      examples('hopgate log 01J', 'hopgate log 01J --full', 'hopgate log 01J --json | jq .body.event'),
+      examples(
+        'hopgate log 01J',
+        'hopgate log 01J --full',
+        'hopgate log 01J --json | jq .body.event',
+        'hopgate log --operator',
+      ),
     )
-    .action((session: string, options: Options) => log(io, session, options));
+    .action((session: string | undefined, options: Options) => {
+      if (options.operator) return operatorLog(io, options, session);
+      if (session !== undefined) return log(io, session, options);
+      throw usageError('a session is missing', 'Name one of "hopgate sessions", or add --operator.');
+    });
+}
+
+/** Prints the operator log of the repository's store, the oldest line first. With an id, only the lines about it. */
+async function operatorLog(io: Io, options: Options, id?: string): Promise<void> {
+  const notes = await withStore(rootOf(io, options), io.env, [], (store) => store.notes());
+  const shown = notes.filter(({ sessionId }) => id === undefined || sessionId?.startsWith(id)).reverse();
+  if (io.json) for (const line of shown) printJsonLine(io, line);
+  else if (shown.length === 0) print(io, 'The operator log is empty.');
+  else
+    print(
+      io,
+      table(
+        io,
+        ['time', 'code', 'session', 'message'],
+        shown.map(({ at, code, sessionId, message }) => [at, code, visible(sessionId ?? '-'), visible(message)]),
+      ),
+    );
 }
 
 async function log(io: Io, id: string, options: Options): Promise<void> {

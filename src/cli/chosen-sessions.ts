@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
-import type { Pin } from '../session/pin.ts';
-import { CliError } from './io.ts';
-import { findSession } from './open-store.ts';
+import { type EvidenceStore, type SessionSummary, StoreError } from '../ports/evidence-store.ts';
+import { getPin, type Pin } from '../session/pin.ts';
+import { CliError, type Io } from './io.ts';
+import { findSession, withStore } from './open-store.ts';
 
 /** The sessions with these ids or id prefixes; all sessions, oldest first, if no id is given. */
 export async function chosenSessions(store: EvidenceStore, ids: readonly string[]): Promise<readonly SessionSummary[]> {
@@ -13,6 +12,27 @@ export async function chosenSessions(store: EvidenceStore, ids: readonly string[
 /** The error if a command needs a session and the repository has none. */
 export const noSessions = (root: string): CliError =>
   new CliError('unknown-session', `${root} has no sessions yet`, 'Start one with "hopgate run".');
+
+/**
+ * Opens the evidence of a repository for `use`, as {@link withStore} does.
+ *
+ * @throws CliError `unknown-session` if no session has been opened yet
+ */
+export async function withSessions<T>(
+  io: Pick<Io, 'env'>,
+  root: string,
+  use: (store: EvidenceStore) => Promise<T>,
+  access: 'read' | 'write' = 'read',
+): Promise<T> {
+  const wrapped = async (store: EvidenceStore) => ({ value: await use(store) });
+  const done = await withStore<{ readonly value: T } | null>(root, io.env, null, wrapped, access);
+  if (done === null) throw noSessions(root);
+  return done.value;
+}
+
+/** The session with this id, name or id prefix. Throws as {@link findSession} and {@link withSessions} do. */
+export const sessionNamed = (io: Pick<Io, 'env'>, root: string, id: string): Promise<SessionSummary> =>
+  withSessions(io, root, async (store) => findSession(await store.sessions(), id));
 
 /** The order of each tool's parameters in the pinned specs of sessions. */
 export async function pinnedOrder(
@@ -41,12 +61,10 @@ export async function pinOf(store: EvidenceStore, session: SessionSummary): Prom
 
 /** Reads a session's stored pin. Returns the reason as a string if the pin cannot be read. */
 export async function readPin(store: EvidenceStore, { pin }: SessionSummary): Promise<Pin | string> {
-  const bytes = await store.getBlob(pin);
-  if (bytes === null) return `the pinned spec ${pin} is gone`;
-  if (createHash('sha256').update(bytes).digest('hex') !== pin) return `the pinned spec ${pin} was changed`;
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as Pin;
-  } catch {
-    return `the pinned spec ${pin} is not JSON`;
+    return await getPin(store, pin);
+  } catch (error) {
+    if (error instanceof StoreError || error instanceof SyntaxError) return error.message;
+    throw error;
   }
 }

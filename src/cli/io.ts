@@ -79,8 +79,20 @@ export function printJson(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value, null, 2)));
 }
 
+/** Prints the result of a command: a value with `--json`, else a text. */
+export function printResult(io: Io, value: unknown, text: string): void {
+  if (io.json) printJson(io, value);
+  else print(io, text);
+}
+
 export function printJsonLine(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value)));
+}
+
+/** Styles a line of a diff by its first character. */
+export function paintDiff(io: Io, line: string): string {
+  if (line.startsWith('+')) return paint(io, 'green', line);
+  return line.startsWith('-') ? paint(io, 'red', line) : line;
 }
 
 export const heading = (io: Io, text: string): string => paint(io, 'bold', text);

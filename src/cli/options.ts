@@ -23,14 +23,31 @@ export function rootOf(io: Io, { root }: { readonly root: string }): string {
 export const examples = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
 
-/** Parses an option that is a whole number from 0. @throws InvalidArgumentError */
+/** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */
 export const wholeUpTo =
+  (most: number, least = 0) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+
+/** Parses an option that is a number from 0. @throws InvalidArgumentError */
+export const numberUpTo =
   (most: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value > most) throw new InvalidArgumentError(`It must be a whole number up to ${most}.`);
-    return value;
+    if (text.trim() !== '' && value >= 0 && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a number from 0 to ${most}.`);
   };
+
+/** Parses `host:port` or `[IPv6]:port`. @throws InvalidArgumentError */
+export function hostAndPort(text: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host !== undefined && Number(port) < 65_536) return { host, port: Number(port) };
+  throw new InvalidArgumentError('It must be an address and a port, such as 10.0.0.1:4781.');
+}
 
 export const telemetryOption = (): Option =>
   new Option(

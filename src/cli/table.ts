@@ -26,7 +26,7 @@ const GAP = 2;
  */
 export function table(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const styled = [head.map((cell) => paint(io, 'dim', visible(cell))), ...rows];
-  const widths = fitting(styled, head.length, terminalWidth(io));
+  const widths = fitting(styled, head.length, columnsOf(io, Number.POSITIVE_INFINITY));
   const line = (row: readonly string[]): string =>
     row
       .map((cell, i) => (i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell))))
@@ -35,11 +35,9 @@ export function table(io: Io, head: readonly string[], rows: readonly (readonly 
   return styled.flatMap((row) => wrapped(row, widths).map(line)).join('\n');
 }
 
-/** The width of the terminal; infinite if there is none. */
-export const terminalWidth = ({ stdout }: Io): number =>
-  'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0
-    ? stdout.columns
-    : Number.POSITIVE_INFINITY;
+/** The width of the terminal; `otherwise` if there is none. */
+export const columnsOf = ({ stdout }: Io, otherwise = 120): number =>
+  'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : otherwise;
 
 /** The widths of the columns: those of their cells, or less for the widest ones if there is not enough room. */
 function fitting(rows: readonly (readonly string[])[], columns: number, room: number): number[] {

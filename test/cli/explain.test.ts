@@ -29,10 +29,10 @@ it('explain --session answers as the session would now: by its place, its mode a
   expect(json).toMatchObject({ code: 2, all: expect.stringContaining('no peripheral is named') });
 });
 
-it('explain names a session that does not exist', async () => {
+it('explain says that a repository has no sessions', async () => {
   const { run } = machine();
   expect(await run('explain', '--session', 's-none', '-t', 'read')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('there is no session "s-none" here'),
+    err: expect.stringContaining('has no sessions yet'),
   });
 });

@@ -57,7 +57,7 @@ it('world exports a house, and plays it again', async () => {
 it.each([
   [['world', '--game', '/etc/hostname'], 'there is no (define (problem …))'],
   [['world', '--task', 'sleep'], 'Allowed choices are'],
-  [['world', '--port', '70000'], 'a whole number up to 65535'],
+  [['world', '--port', '70000'], 'a whole number from 0 to 65535'],
 ])('%j is refused', async (args, message) => {
   const { err, code } = await machine().run(...args);
   expect([err, code]).toEqual([expect.stringContaining(message), 2]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { ownCommand } from '../../src/cli/world/story-participants.ts';
+import { ownProgram } from '../../src/cli/client/programs.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import type { Served } from './kit.ts';
 import { midGame } from './mid-game.ts';
@@ -13,7 +13,7 @@ import { midGame } from './mid-game.ts';
 async function emacs({ root, env }: Served, command: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'hopgate-emacs-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const words = ownCommand()
+  const words = ownProgram()
     .map((word) => JSON.stringify(word))
     .join(' ');
   writeFileSync(

@@ -9,6 +9,7 @@ import { CANCELLED, type SendRun } from '../../agency/transport.ts';
 import { visible } from '../../base/text.ts';
 import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
+import { onSignal } from '../on-signal.ts';
 
 export interface AgencyOptions {
   readonly agency?: string;
@@ -36,8 +37,7 @@ export async function withNode<T>(
   const folder = options.agency === undefined ? {} : { folder: folderOf(io, options) };
   const nearest = new NearestNode({ env, role: 'operator', ...folder });
   const ended = new AbortController();
-  const cancel = () => ended.abort(CANCELLED);
-  for (const name of SIGNALS) process.once(name, cancel);
+  const stop = onSignal(() => ended.abort(CANCELLED));
   try {
     return await work(
       async (...run) => (nearest.server === null ? endedWithWait(await nearest.send(...run)) : nearest.send(...run)),
@@ -45,11 +45,9 @@ export async function withNode<T>(
     );
   } finally {
     await nearest.close();
-    for (const name of SIGNALS) process.off(name, cancel);
+    stop();
   }
 }
-
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Without a server nobody goes on with a run when the caller stops waiting; the answer says so. */
 function endedWithWait(reply: RunReply): RunReply {

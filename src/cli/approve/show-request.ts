@@ -3,7 +3,7 @@ import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
 import { duration } from '../../view/times.ts';
-import { type Io, paint, print } from '../io.ts';
+import { type Io, paint, paintDiff, print } from '../io.ts';
 import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './card.ts';
 import { describeRequest } from './describe-request.ts';
 
@@ -51,11 +51,4 @@ function testsLine(io: Io, { tests }: ApprovalCard): string {
   return tests.verdict === 'pass' ? said : paint(io, 'yellow', said);
 }
 
-const painted = (io: Io, line: string): string =>
-  line === BORDER
-    ? paint(io, 'yellow', line)
-    : line.startsWith('+')
-      ? paint(io, 'green', line)
-      : line.startsWith('-')
-        ? paint(io, 'red', line)
-        : line;
+const painted = (io: Io, line: string): string => (line === BORDER ? paint(io, 'yellow', line) : paintDiff(io, line));

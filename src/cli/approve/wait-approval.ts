@@ -1,21 +1,16 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { pendingApprover } from '../../operator/pending-approver.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, note } from '../io.ts';
+import { wholeUpTo } from '../options.ts';
 
 /** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
 export const waitApprovalOption = (): Option =>
   new Option(
     '--wait-approval <seconds>',
     'if nobody can be asked here, wait this long for "hopgate approve" in another terminal',
-  ).argParser(secondsOf);
-
-function secondsOf(text: string): number {
-  const seconds = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds <= 86_400) return seconds;
-  throw new InvalidArgumentError('It must be a number of seconds, at most a day.');
-}
+  ).argParser(wholeUpTo(86_400));
 
 /** Files a repository's requests for the operator. While it waits, it prints on stderr how to answer. */
 export function waitingApprover(io: Io, root: string, waitSeconds = 0): Approver {

@@ -1,7 +1,6 @@
 import type { SessionHost } from '../../daemon/session-host.ts';
-import type { SessionSummary } from '../../ports/evidence-store.ts';
+import { sessionNamed } from '../chosen-sessions.ts';
 import { CliError, type Io, usageError } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
 
 /** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */
 export async function clientSession(
@@ -21,17 +20,11 @@ export async function clientSession(
     return host.conversations.attach(root, agent, { env, pid: null, observe });
   }
   if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
-  const found = await summaryOf(io, root, session);
+  const found = await sessionNamed(io, root, session);
   if (!found.closed) return found.sessionId;
   throw new CliError(
     'session-closed',
     `session ${found.sessionId} is closed`,
     'Leave out --session to open a new one.',
   );
-}
-
-export async function summaryOf(io: Io, root: string, id: string): Promise<SessionSummary> {
-  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
-  if (found) return found;
-  throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
 }

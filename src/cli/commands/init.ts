@@ -20,7 +20,7 @@ import { diskTree } from '../detect/tree.ts';
 import type { Diagnosis } from '../doctor/finding.ts';
 import { programFindings } from '../doctor/programs.ts';
 import { testFindings } from '../doctor/tests.ts';
-import { CliError, type Io, paint, print, printJson } from '../io.ts';
+import { CliError, type Io, paintDiff, print, printJson, printResult } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { examples, rootOption } from '../options.ts';
 import { watchWork } from '../run/watch-call.ts';
@@ -82,9 +82,8 @@ async function init(io: Io, options: Options): Promise<void> {
   const file = join(root, CONFIG_FILE);
 
   if (options.dryRun) {
-    if (io.json) printJson(io, { file, changed, written: false, trusted: false, diff, found });
-    else print(io, changed ? diff.map((line) => colored(io, line)).join('\n') : `${file} would not change.`);
-    return;
+    const text = changed ? diff.map((line) => paintDiff(io, line)).join('\n') : `${file} would not change.`;
+    return printResult(io, { file, changed, written: false, trusted: false, diff, found }, text);
   }
   if (before !== null && changed && !options.force)
     throw new CliError(
@@ -156,10 +155,6 @@ async function agrees(io: Io, message: string): Promise<boolean> {
 const aboutManifests = (manifests: readonly string[]): string =>
   `May agents change the dependencies and build files (${excerpt(manifests.join(', '), 200)})?`;
 const ABOUT_TESTS = 'Run the test commands once outside and once in the sandbox, to compare the results?';
-
-function colored(io: Io, line: string): string {
-  return line.startsWith('+') ? paint(io, 'green', line) : line.startsWith('-') ? paint(io, 'red', line) : line;
-}
 
 function summary(
   { edit, test, deploy, git }: DetectedProject,

@@ -7,10 +7,10 @@ import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
+import { sessionNamed } from '../chosen-sessions.ts';
 import { showTitle } from '../client/terminal-title.ts';
 import { type Watch, watchIf } from '../inspect/watch.ts';
-import { CliError, heading, type Io, paint, print, printJsonLine } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
+import { heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import { operatorApprover } from '../run/operator.ts';
@@ -57,7 +57,7 @@ export async function openShellSession(
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const resumed = options.session === undefined ? null : await sessionToResume(io, root, options.session);
+  const resumed = options.session === undefined ? null : await sessionNamed(io, root, options.session);
   if (resumed === null) checkApproved(options.approve ?? [], project.specs);
   const session = await openSession({
     root,
@@ -84,17 +84,6 @@ export async function openShellSession(
     await session.detach();
     throw error;
   }
-}
-
-async function sessionToResume(io: Io, root: string, id: string) {
-  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
-  if (found === null)
-    throw new CliError(
-      'unknown-session',
-      `there is no session "${id}" in ${root}`,
-      'List them with "hopgate sessions".',
-    );
-  return found;
 }
 
 async function shell(io: Io, options: Options): Promise<void> {

@@ -9,7 +9,7 @@ import { trustable } from '../../project/trust.ts';
 import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
-import { CliError, heading, type Io, paint, print, printJson } from '../io.ts';
+import { CliError, heading, type Io, paint, print, printResult } from '../io.ts';
 import { examples, rootOf, rootOption } from '../options.ts';
 
 interface Options {
@@ -39,24 +39,22 @@ async function trust(io: Io, options: Options): Promise<void> {
     const hash = bytes === null ? null : createHash('sha256').update(bytes).digest('hex');
     const other = hash === null ? null : readTrustOf(root, hash, io.env);
     const elsewhere = other !== null && other.config === hash ? other.root : null;
-    if (io.json) printJson(io, { file, trusted: elsewhere !== null, revoked, ...(elsewhere ? { elsewhere } : {}) });
-    else {
-      print(io, revoked ? `${file} is not trusted any more.` : `${file} was not trusted.`);
-      if (elsewhere !== null) print(io, `But it is the same as in ${elsewhere}, where it is trusted: revoke it there.`);
-    }
+    printResult(
+      io,
+      { file, trusted: elsewhere !== null, revoked, ...(elsewhere ? { elsewhere } : {}) },
+      revoked ? `${file} is not trusted any more.` : `${file} was not trusted.`,
+    );
+    if (elsewhere !== null && !io.json)
+      print(io, `But it is the same as in ${elsewhere}, where it is trusted: revoke it there.`);
     return;
   }
 
   const next = await trustable(root);
   const last = readTrustOf(root, next.config, io.env);
   if (last?.config === next.config && last.specs?.hash === next.specs?.hash) {
-    if (io.json) printJson(io, { file, trusted: true, changed: false, record: last });
-    else
-      print(
-        io,
-        `${file} is trusted (sha256 ${next.config.slice(0, 16)}…, since ${last.at}${last.root === root ? '' : `, in ${last.root}`}).`,
-      );
-    return;
+    const where = last.root === root ? '' : `, in ${last.root}`;
+    const text = `${file} is trusted (sha256 ${next.config.slice(0, 16)}…, since ${last.at}${where}).`;
+    return printResult(io, { file, trusted: true, changed: false, record: last }, text);
   }
   if (!options.yes) {
     if (!io.isTty || io.json)
@@ -87,8 +85,8 @@ async function trust(io: Io, options: Options): Promise<void> {
   }
   // Records the hashes of the shown files. A file that changes later has another hash and is not trusted.
   writeTrust(next, io.env);
-  if (io.json) printJson(io, { file, trusted: true, changed: true, record: next });
-  else print(io, `Trusted ${file} (sha256 ${next.config.slice(0, 16)}…).`);
+  const text = `Trusted ${file} (sha256 ${next.config.slice(0, 16)}…).`;
+  printResult(io, { file, trusted: true, changed: true, record: next }, text);
 }
 
 /** Prefixes each line of the file with a bar, and escapes control characters for the terminal. */

@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { HouseChoice } from '../../world/environment.ts';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
-import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
+import { CliError, type Io, note, print, printJson, printResult, usageError } from '../io.ts';
+import { onSignal } from '../on-signal.ts';
 import { examples, wholeUpTo } from '../options.ts';
 
 const WORLD_PORT = 3456;
@@ -77,17 +78,13 @@ async function world(io: Io, options: Options): Promise<void> {
   if (options.export !== undefined) {
     const { exportHouse } = await import('../../world/game-file.ts');
     const file = await exportHouse(house, resolve(io.cwd, options.export));
-    if (io.json) printJson(io, { game: house.id, file });
-    else print(io, `${house.id} is in ${file}`);
-    return;
+    return printResult(io, { game: house.id, file }, `${house.id} is in ${file}`);
   }
   if (options.walkthrough) {
     const { oraclePlan } = await import('../../world/oracle.ts');
     const commands = oraclePlan(house);
     if (!commands) throw new CliError('no-walkthrough', `no simple plan wins ${house.id}`, 'Search for one yourself.');
-    if (io.json) printJson(io, { game: house.id, commands });
-    else for (const command of commands) print(io, command);
-    return;
+    return printResult(io, { game: house.id, commands }, commands.join('\n'));
   }
   const { serveWorld } = await import('../../world/serve/server.ts');
   const server = await serveWorld({ choice, port: options.port, host: options.host }).catch(
@@ -100,7 +97,7 @@ async function world(io: Io, options: Options): Promise<void> {
       );
     },
   );
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close());
+  onSignal(() => void server.close());
   const { task, id, hint } = house;
   if (io.json) printJson(io, { address: server.address, game: id, task: task.goal, ...(hint ? { hint } : {}) });
   else {

@@ -1,6 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Inspector } from '../../ports/inspector.ts';
 import { type Io, note } from '../io.ts';
+import { onSignal } from '../on-signal.ts';
+import { wholeUpTo } from '../options.ts';
 import { startBridge } from './bridge-server.ts';
 import { connectTo } from './socket-client.ts';
 import { statelyInspector } from './stately-inspector.ts';
@@ -33,18 +35,14 @@ export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<W
   return { inspector: statelyInspector(send), address, socket, close };
 }
 
-const portOption = (flags: string, about: string): Option => new Option(flags, about).argParser(portOf);
-
-function portOf(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65535) return port;
-  throw new InvalidArgumentError('It must be a number from 0 to 65535.');
-}
+const portOf = wholeUpTo(65_535);
 
 /** `--port` and `--url` of `hopgate inspect`. */
 export const addWatchOptions = (command: Command): Command =>
   command
-    .addOption(portOption('--port <number>', 'the port of the bridge; 0 takes any free one').default(PORT))
+    .addOption(
+      new Option('--port <number>', 'the port of the bridge; 0 takes any free one').default(PORT).argParser(portOf),
+    )
     .option('--url <address>', 'send to a receiver at this WebSocket address instead');
 
 /** `--inspect [where]` of commands that run a session. */
@@ -72,7 +70,5 @@ export async function watchIf(io: Io, inspect: string | true | undefined): Promi
 export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
   if (address === null) return;
   note(io, `still shown at ${address}; Ctrl-C ends it`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  });
+  await new Promise<void>(onSignal);
 }

@@ -25,6 +25,8 @@ export function readText(path: string): string | null {
   return readRegularFile(path, MAX_SETTINGS_BYTES).toString('utf8');
 }
 
+export const changeOf = (path: string, after: string | null): FileChange => ({ path, before: readText(path), after });
+
 export const changesOf = (changes: readonly FileChange[]): readonly FileChange[] =>
   changes.filter(({ before, after }) => before !== after);
 

@@ -9,7 +9,7 @@ import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line.ts';
 import { CliError } from '../io.ts';
-import { readText } from './apply.ts';
+import { changeOf, readText } from './apply.ts';
 import { withGuard } from './claude-guard.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { objectIn, withKey } from './json-settings.ts';
@@ -78,12 +78,7 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
 const ourFiles = (place: InstallTarget): readonly string[] =>
   isOurPlugin(readText(join(pluginFolder(place), PLUGIN_FILE))) ? filesIn(pluginFolder(place)) : [];
 
-const change = (path: string, after: string | null): FileChange => ({
-  path,
-  before: readText(path),
-  after,
-  isOurs: true,
-});
+const change = (path: string, after: string | null): FileChange => ({ ...changeOf(path, after), isOurs: true });
 
 const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 

@@ -9,7 +9,7 @@ import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { clientProgram, ownProgram } from '../client/programs.ts';
 import { hashesOf } from '../codex/launch.ts';
-import { readText } from './apply.ts';
+import { changeOf, readText } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
@@ -43,14 +43,14 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   const trust = await trustOf(place, hooksFile, hooks.places, notes);
   const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(place)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
-  const changes = [change(hooksFile, hooks.text)];
+  const changes = [changeOf(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
     let text = readText(path);
     // Starts from the text without our additions, which are removed in the reverse order of adding.
     for (const { block, features } of additions.toReversed())
       if (text !== null) text = withoutAdditions(path, text, block, features);
     for (const addition of additions) text = withAdditions(path, text, addition);
-    changes.push(change(path, text));
+    changes.push(changeOf(path, text));
   }
   const removals = partsRemoved(place);
   const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
@@ -70,7 +70,7 @@ function partsRemoved(place: InstallTarget): readonly FileChange[] {
   const { folder, home } = foldersOf(place);
   const hooksFile = join(folder, 'hooks.json');
   const hooks = readText(hooksFile);
-  const changes = [change(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
+  const changes = [changeOf(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
   for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
     let text = readText(path);
     // Removes in the reverse order of installing, so that the file gets its earlier text back.
@@ -80,13 +80,9 @@ function partsRemoved(place: InstallTarget): readonly FileChange[] {
     ] as const)
       if (text !== null && (block !== SERVER_BLOCK || path === join(folder, 'config.toml')))
         text = withoutAdditions(path, text, block, features);
-    changes.push(change(path, text));
+    changes.push(changeOf(path, text));
   }
   return changes;
-}
-
-function change(path: string, after: string | null): FileChange {
-  return { path, before: readText(path), after };
 }
 
 /** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the usual one. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import { stateHome } from '../../base/user-folders.ts';
@@ -17,7 +17,7 @@ export interface KeptCopies {
   readonly files: { readonly [path: string]: Kept };
 }
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const hashOf = (text: string): string => hash('sha256', text);
 
 /** The copies of one installation, in the state folder. @param folder the folder that the installation writes to */
 export function keptCopies({ io }: InstallTarget, folder: string): KeptCopies {

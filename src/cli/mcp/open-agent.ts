@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
 import { agentSession } from '../../adapters/core/local.ts';
 import { recordTranscript } from '../../adapters/core/transcript/transcript.ts';
@@ -10,10 +9,10 @@ import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
-import type { SpecSet } from '../../spec/types.ts';
 import { checkApproved } from '../approve/approve-option.ts';
+import { sessionNamed } from '../chosen-sessions.ts';
+import { namedSpecs } from '../chosen-specs.ts';
 import { CliError, type Io, usageError } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 
 export interface Wanted {
@@ -40,8 +39,8 @@ export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const there = wanted.session === undefined ? null : await sessionToGoOnWith(io, root, wanted.session);
-  const specs = wanted.specs === undefined ? project.specs : await specsOf(io, wanted.specs);
+  const there = wanted.session === undefined ? null : await sessionNamed(io, root, wanted.session);
+  const specs = wanted.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, wanted.specs));
   if (there === null) checkApproved(wanted.approve, specs);
   const session = await openSession({
     root,
@@ -64,15 +63,6 @@ export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
     await session.detach();
     throw error;
   }
-}
-
-const specsOf = (io: Io, specs: string): Promise<SpecSet> =>
-  loadSpecs(specs === 'default' ? specs : resolve(io.cwd, specs));
-
-async function sessionToGoOnWith(io: Io, root: string, id: string) {
-  const found = await withStore(root, io.env, null, async (store) => findSession(await store.sessions(), id));
-  if (found !== null) return found;
-  throw new CliError('unknown-session', `there is no session "${id}" in ${root}`, 'List them with "hopgate sessions".');
 }
 
 /** Starts a new session in a peripheral, so that it has tools; a continued session stays in its peripheral. */

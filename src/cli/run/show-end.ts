@@ -5,9 +5,9 @@ import { inShort } from '../../view/in-short.ts';
 import { outline } from '../../view/outline.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
 import { heading, type Io, paint, print } from '../io.ts';
-import { table } from '../table.ts';
+import { columnsOf, table } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
-import { columnsOf, renderText } from '../thread/render-text.ts';
+import { renderText } from '../thread/render-text.ts';
 
 /** The fruit of each visit, in order. */
 export const fruitsOf = (

@@ -2,9 +2,9 @@ import { confirm } from '@clack/prompts';
 import { isInUse } from '../../base/process-holder.ts';
 import { plural, visible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
-import { noSessions } from '../chosen-sessions.ts';
+import { withSessions } from '../chosen-sessions.ts';
 import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
-import { findSession, withStore } from '../open-store.ts';
+import { findSession } from '../open-store.ts';
 import { rootOf } from '../options.ts';
 import { type Erased, eraseSession } from './erase-session.ts';
 import { sessionTable } from './session-table.ts';
@@ -19,10 +19,9 @@ export interface PruneOptions {
 export async function prune(io: Io, ids: readonly string[], options: PruneOptions): Promise<void> {
   const root = rootOf(io, options);
   const before = Date.now() - (options.olderThan === undefined ? 0 : ageOf(options.olderThan));
-  const done = await withStore(
+  const done = await withSessions(
+    io,
     root,
-    io.env,
-    null,
     async (store) => {
       const all = await store.sessions();
       const named = ids.length > 0 ? ids.map((id) => findSession(all, id)) : all;
@@ -45,7 +44,6 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
     },
     'write',
   );
-  if (done === null) throw noSessions(root);
   if (io.json) return printJson(io, { pruned: done });
   if (done.length === 0) print(io, 'No session to prune.');
   for (const { sessionId, erased } of done)

@@ -37,10 +37,6 @@ export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], column
     .join('\n');
 }
 
-/** The width of the terminal; 120 if there is none. */
-export const columnsOf = ({ stdout }: Io): number =>
-  'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : 120;
-
 export const isVisit = (item: Row | ThreadVisit): item is ThreadVisit => 'start' in item;
 
 interface Frame {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { quote } from '../../adapters/text-turns.ts';
 import type { Json } from '../../spec/types.ts';
+import { ownProgram } from '../client/programs.ts';
 import type { Io } from '../io.ts';
 import type { DataAnswer, DataConnection } from './data-session.ts';
-import { ownCommand } from './story-participants.ts';
 
 interface Place {
   readonly session: string;
@@ -48,7 +48,7 @@ export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>)
 
 /** The session in a separate process, `hopgate shell --json`: reads lines, and writes one JSON object per line. */
 export async function overCommandLine({ session, root, env }: Place): Promise<DataConnection> {
-  const [command = '', ...args] = ownCommand();
+  const [command, ...args] = ownProgram();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
     env: env as NodeJS.ProcessEnv,
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -17,11 +17,12 @@ import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
+import { ownProgram } from '../client/programs.ts';
 import type { Io } from '../io.ts';
 import { overCommandLine, overRest } from './data-connections.ts';
 import { dataSession } from './data-session.ts';
 import { playStory, type StoryEnd } from './story-agent.ts';
-import { agentAtDesk, joeInEmacs, ownCommand, type Participant, scriptedJoe } from './story-participants.ts';
+import { agentAtDesk, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
@@ -168,7 +169,7 @@ async function overHttp(recorded: RecordedSession): Promise<Wired> {
 /** The session in a separate process, `hopgate mcp`, which records the transcript: calls and results, no words. */
 async function overStdio(released: RecordedSession, { root, env }: Pick<StoryPlace, 'root' | 'env'>): Promise<Wired> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
-  const [command = '', ...args] = ownCommand();
+  const [command, ...args] = ownProgram();
   const given = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

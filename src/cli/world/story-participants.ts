@@ -7,6 +7,7 @@ import { packageFolder } from '../../daemon/own-files.ts';
 import { ring } from '../../messages/post.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Session } from '../../session/session.ts';
+import { ownProgram } from '../client/programs.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -57,12 +58,6 @@ function looking(look: () => Promise<void>): Participant {
   };
 }
 
-/** hopgate's own command line, from its source in a checkout. */
-export function ownCommand(): readonly string[] {
-  const file = import.meta.filename.endsWith('.ts') ? ['src', 'cli', 'main.ts'] : ['dist', 'cli.js'];
-  return [process.execPath, join(packageFolder(), ...file)];
-}
-
 /** Joe, played by `emacs --batch` with hopgate.el. `tell` receives the lines that Emacs prints. */
 export async function joeInEmacs(
   { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
@@ -75,7 +70,7 @@ export async function joeInEmacs(
   writeFileSync(
     script,
     `(load ${text(join(packageFolder(), 'src', 'adapters', 'emacs', 'hopgate.el'))} nil t)
-(setq hopgate-command (list ${ownCommand().map(text).join(' ')}) hopgate-person "joe")
+(setq hopgate-command (list ${ownProgram().map(text).join(' ')}) hopgate-person "joe")
 (add-hook 'hopgate-message-functions
   (lambda (message)
     (message "ding! %s" (hopgate--line message))

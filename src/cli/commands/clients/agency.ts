@@ -15,7 +15,8 @@ import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
 import { agencyOption, folderOf, openOwn, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
-import { examples } from '../../options.ts';
+import { onSignal } from '../../on-signal.ts';
+import { examples, numberUpTo } from '../../options.ts';
 import { table } from '../../table.ts';
 
 interface RunOptions {
@@ -61,7 +62,9 @@ export function register(command: Command, io: Io): void {
       .option('--route <where>', 'overrides the location of the agent: local, or the url of a remote node')
       .option('--key <key>', 'the name of the run: the same key never starts the agent again')
       .addOption(
-        new Option('--wait <seconds>', 'how long to wait for the reply; the run continues').argParser(secondsOf),
+        new Option('--wait <seconds>', 'how long to wait for the reply; the run continues').argParser(
+          numberUpTo(604_800),
+        ),
       );
   withRequest(command.command('run'))
     .description('Runs one agent. Exit code 1 if the run fails.')
@@ -194,7 +197,7 @@ function check(io: Io, options: RunOptions): void {
 async function connect(io: Io, url: string, options: ConnectOptions): Promise<void> {
   const node = openOwn(io, options);
   const ended = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
+  onSignal(() => ended.abort());
   const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();
   const allEvidence = new AllEvidence(io.env);
   const exchanged = exchangeMail({
@@ -225,10 +228,4 @@ function inputOf(text: string, before: RunOptions['input']): RunOptions['input']
   const [, name, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError('It must be name=value.');
   return [...before, [name, parseJson(value!, value!)]];
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text);
-  if (seconds > 0) return seconds;
-  throw new InvalidArgumentError('It must be a number of seconds.');
 }

@@ -13,7 +13,7 @@ import { notify } from '../../approve/notify.ts';
 import { diffFor, showRequest } from '../../approve/show-request.ts';
 import { watchPending } from '../../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
-import { examples, rootOf } from '../../options.ts';
+import { examples, rootOf, wholeUpTo } from '../../options.ts';
 import { canAsk } from '../../run/operator.ts';
 
 interface Options {
@@ -56,7 +56,9 @@ export function register(command: Command, io: Io): void {
     .addOption(
       new Option('--minutes <number>', 'minutes until an unused approval expires').default(60).argParser(minutesOf),
     )
-    .addOption(new Option('--times <number>', 'grant so many requests, this one included').argParser(countOf))
+    .addOption(
+      new Option('--times <number>', 'grant so many requests, this one included').argParser(wholeUpTo(1000, 1)),
+    )
     .addOption(
       new Option('--for <minutes>', 'grant for so many minutes (default for a grant: 60)').argParser(minutesOf),
     )
@@ -243,14 +245,4 @@ function nameOf(text: string): string {
   throw new InvalidArgumentError('It must be a name: letters, digits, space and . _ @ + -, at most 100.');
 }
 
-function minutesOf(text: string): number {
-  const minutes = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (minutes >= 1 && minutes <= 1440) return minutes;
-  throw new InvalidArgumentError('It must be a whole number from 1 to 1440.');
-}
-
-function countOf(text: string): number {
-  const count = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= 1 && count <= 1000) return count;
-  throw new InvalidArgumentError('It must be a whole number from 1 to 1000.');
-}
+const minutesOf = wholeUpTo(1440, 1);

@@ -4,20 +4,10 @@ import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { entryFile } from '../../../daemon/own-files.ts';
+import { askStatus, askStop } from '../../ask-daemon.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
+import { onSignal } from '../../on-signal.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
-
-interface Status {
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly socket: string;
-  readonly entry: string;
-  readonly client: string;
-  /** The address of `hopgate serve`; null if it does not serve HTTP. */
-  readonly httpAddress: string | null;
-  readonly atWork: number;
-  readonly sessions: readonly { readonly id: string; readonly root: string; readonly busy: string | null }[];
-}
 
 export function register(command: Command, io: Io): void {
   command
@@ -57,7 +47,7 @@ async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | u
     return;
   }
   note(io, `listens on ${daemon.socket}`);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
+  onSignal(() => void daemon.stop());
   await daemon.ended;
 }
 
@@ -80,30 +70,13 @@ async function status(io: Io): Promise<void> {
 }
 
 async function stop(io: Io): Promise<void> {
-  const { askDaemon, NoDaemon } = await import('../../../daemon/hook/ask.ts');
-  try {
-    await askDaemon('/stop', { env: io.env, body: '' });
-    print(io, 'It finishes its running calls, then ends.');
-  } catch (error) {
-    if (!(error instanceof NoDaemon)) throw error;
-    print(io, 'No daemon is running.');
-  }
+  print(io, (await askStop(io)) ? 'It finishes its running calls, then ends.' : 'No daemon is running.');
 }
 
 /** A sentence if a daemon with this entry file was started from another installation; null if from this one. */
 function otherInstallation(entry: string): string | null {
   if (entry === entryFile()) return null;
   return `The running daemon is that of another hopgate: ${visible(entry)}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
-}
-
-async function askStatus(io: Io): Promise<Status | null> {
-  const { askDaemon, NoDaemon } = await import('../../../daemon/hook/ask.ts');
-  try {
-    return JSON.parse((await askDaemon('/status', { env: io.env })).toString()) as Status;
-  } catch (error) {
-    if (error instanceof NoDaemon) return null;
-    throw error;
-  }
 }
 
 function logTail({ env }: Io, lines: number): readonly string[] {

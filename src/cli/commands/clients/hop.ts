@@ -3,9 +3,8 @@ import { actAsOperator } from '../../../daemon/remote.ts';
 import { ownToken } from '../../../operator/token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
-import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
+import { sessionNamed } from '../../chosen-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
 
@@ -31,8 +30,7 @@ export function register(command: Command, io: Io): void {
 
 async function hop(io: Io, id: string, to: string, { exit, reason, ...options }: Options): Promise<void> {
   const root = rootOf(io, options);
-  const [chosen] = (await withStore(root, io.env, null, (store) => chosenSessions(store, [id]))) ?? [];
-  if (!chosen) throw noSessions(root);
+  const chosen = await sessionNamed(io, root, id);
   const { sessionId: session } = chosen;
   const token = ownToken(ensureStateDir(root, io.env));
   const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };

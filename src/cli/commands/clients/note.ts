@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { actAsOperator } from '../../../daemon/remote.ts';
-import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
-import { type Io, print, printJson } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
+import { sessionNamed } from '../../chosen-sessions.ts';
+import { type Io, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 export function register(command: Command, io: Io): void {
@@ -21,9 +20,8 @@ export function register(command: Command, io: Io): void {
 
 async function send(io: Io, id: string, text: string, options: { readonly root: string }): Promise<void> {
   const root = rootOf(io, options);
-  const [session] = (await withStore(root, io.env, null, (store) => chosenSessions(store, [id]))) ?? [];
-  if (!session) throw noSessions(root);
+  const session = await sessionNamed(io, root, id);
   await actAsOperator({ op: 'note', root, session: session.sessionId, text }, io.env);
-  if (io.json) printJson(io, { session: session.sessionId, text });
-  else print(io, `Written to ${session.agent}; it reads the note with its next call or turn.`);
+  const written = `Written to ${session.agent}; it reads the note with its next call or turn.`;
+  printResult(io, { session: session.sessionId, text }, written);
 }

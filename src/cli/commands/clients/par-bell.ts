@@ -15,7 +15,7 @@ import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, hostAndPort, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
   readonly root: string;
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--listen <host:port>',
         'the address of the shared document (default: a free port of 127.0.0.1)',
-      ).argParser(addressOf),
+      ).argParser(hostAndPort),
     )
     .addOption(agencyOption())
     .addOption(rootOption())
@@ -146,11 +146,4 @@ function namesOf(text: string): readonly string[] {
 function parOf(text: string): string {
   if (/^[\w.:-]{1,100}$/.test(text)) return text;
   throw new InvalidArgumentError('It must have 1 to 100 letters, digits, or . _ : -');
-}
-
-function addressOf(text: string): NonNullable<Options['listen']> {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  if (host !== undefined && Number(port) < 65_536) return { host, port: Number(port) };
-  throw new InvalidArgumentError('It must be host:port.');
 }

@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { askDaemon, NoDaemon } from '../../../daemon/hook/ask.ts';
+import { type Command, Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
 import { pendingEverywhere } from '../../approve/find-pending.ts';
 import { notifyOfNew } from '../../approve/notify.ts';
+import { askStatus, askStop } from '../../ask-daemon.ts';
 import { CliError, type Io, note, print, printJson, usageError } from '../../io.ts';
-import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
+import { onSignal } from '../../on-signal.ts';
+import { checkedTelemetry, examples, hostAndPort, telemetryOption, wholeUpTo } from '../../options.ts';
 
 export const SERVED_PORT = 4780;
 /** How long a daemon without an HTTP server has to end its calls, in milliseconds. */
@@ -32,7 +33,9 @@ export function register(command: Command, io: Io): void {
       'Serves the sessions of all your repositories over HTTP on this machine: for programs in any language, and for the live view. It is the daemon with an HTTP server, so hooks and MCP servers use the same process. Each role has a token in a file that only you can read. Ctrl-C ends it.',
     )
     .addOption(
-      new Option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one').default(SERVED_PORT).argParser(portOf),
+      new Option('--port <n>', 'the port of 127.0.0.1; 0 takes a free one')
+        .default(SERVED_PORT)
+        .argParser(wholeUpTo(65_535)),
     )
     .addOption(new Option('--socket <file>', 'listen on a unix socket instead').conflicts('port'))
     .option('--exec <command>', 'run this for each new request; it finds the request in HOPGATE_REQUEST_… variables')
@@ -42,7 +45,7 @@ export function register(command: Command, io: Io): void {
       new Option(
         '--agency-listen <host:port>',
         'serve the agency, and nothing else, to other machines; they need a token of "hopgate agency token"',
-      ).argParser(placeOf),
+      ).argParser(hostAndPort),
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
     .addHelpText(
@@ -86,7 +89,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
   let agencyAddress: string | null = null;
   const deadline = Date.now() + HAND_OVER_MS;
   for (;;) {
-    await askDaemon('/stop', { env: io.env, body: '' }).catch(ignoreMissing);
+    await askStop(io);
     const daemon = await serve({
       env: io.env,
       telemetry,
@@ -105,7 +108,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
       },
     });
     if (daemon) {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
+      onSignal(() => void daemon.stop());
       const address = daemon.httpAddress!;
       const tokens = Object.fromEntries(FILE_ROLES.map((role) => [role, roleTokenFile(io.env, role)]));
       if (io.json) printJson(io, { address, tokens, ...(agencyAddress === null ? {} : { agency: agencyAddress }) });
@@ -126,10 +129,6 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
   }
 }
 
-const ignoreMissing = (error: unknown): void => {
-  if (!(error instanceof NoDaemon)) throw error;
-};
-
 function cannotListen(error: unknown, { port, socket }: Options): never {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen') throw error;
@@ -143,17 +142,7 @@ function cannotListen(error: unknown, { port, socket }: Options): never {
 }
 
 /** The address of the running HTTP server of this user; null if there is none. */
-export async function servedAt(io: Io): Promise<string | null> {
-  try {
-    const status = JSON.parse((await askDaemon('/status', { env: io.env })).toString()) as {
-      readonly httpAddress?: string | null;
-    };
-    return status.httpAddress ?? null;
-  } catch (error) {
-    ignoreMissing(error);
-    return null;
-  }
-}
+export const servedAt = async (io: Io): Promise<string | null> => (await askStatus(io))?.httpAddress ?? null;
 
 /** Asks a running server for a code with the operator's token. */
 async function askCode(io: Io, address: string): Promise<string> {
@@ -185,16 +174,4 @@ function openBrowser(io: Io, address: string, code: string, session?: string): v
   const child = spawn(program, [file], { detached: true, stdio: 'ignore' });
   child.on('error', () => {});
   child.unref();
-}
-
-function placeOf(text: string): { readonly host: string; readonly port: number } {
-  const [, host, port = ''] = /^\[?([\w.:-]+?)\]?:(\d{1,5})$/.exec(text) ?? [];
-  if (host !== undefined) return { host, port: portOf(port) };
-  throw new InvalidArgumentError('It must be an address and a port, such as 10.0.0.1:4781.');
-}
-
-function portOf(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new InvalidArgumentError('It must be a number from 0 to 65535.');
 }

@@ -10,9 +10,9 @@ import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { FoundEntry } from '../../../evidence/query.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
-import { noSessions } from '../../chosen-sessions.ts';
-import { CliError, type Io, note, print, printJson } from '../../io.ts';
-import { findSession, withNewStore, withStore } from '../../open-store.ts';
+import { withSessions } from '../../chosen-sessions.ts';
+import { CliError, type Io, note, print, printJson, printResult } from '../../io.ts';
+import { findSession, withNewStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -58,12 +58,11 @@ export function register(command: Command, io: Io): void {
 
 async function list(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const page = await withStore(root, io.env, null, async (store) => {
+  const page = await withSessions(io, root, async (store) => {
     const { sessionId } = findSession(await store.sessions(), id);
     const { limit, after } = options;
     return store.query({ sessionId, limit, ephemeral: true, ...(after === undefined ? {} : { after }) });
   });
-  if (page === null) throw noSessions(root);
   const forms = page.entries.map(({ entry }) => (options.entries ? toEntryForm(entry) : toActivity(entry)));
   if (options.edn) {
     for (const form of forms) {
@@ -113,14 +112,9 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
     const added = await append(store, sessionId, plan);
     if (plan.dropped.length > 0)
       note(io, `left out, because entries have no such field: ${plan.dropped.map(visible).join(', ')}`);
-    if (io.json) printJson(io, { sessionId, imported: added, dropped: plan.dropped });
-    else
-      print(
-        io,
-        added === 0
-          ? `${visible(file)} was imported before; nothing was added`
-          : `${added} imported as session ${visible(sessionId)}`,
-      );
+    const known = `${visible(file)} was imported before; nothing was added`;
+    const text = added === 0 ? known : `${added} imported as session ${visible(sessionId)}`;
+    printResult(io, { sessionId, imported: added, dropped: plan.dropped }, text);
   });
 }
 

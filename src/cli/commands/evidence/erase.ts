@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { plural, visible } from '../../../base/text.ts';
-import { noSessions } from '../../chosen-sessions.ts';
-import { type Io, print, printJson, usageError } from '../../io.ts';
-import { findSession, withStore } from '../../open-store.ts';
+import { withSessions } from '../../chosen-sessions.ts';
+import { type Io, printResult, usageError } from '../../io.ts';
+import { findSession } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
 
@@ -25,10 +25,9 @@ export function register(command: Command, io: Io): void {
 
 async function erase(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const done = await withStore(
+  const done = await withSessions(
+    io,
     root,
-    io.env,
-    null,
     async (store) => {
       const { sessionId, entries } = findSession(await store.sessions(), id);
       if (options.yes !== true) {
@@ -42,11 +41,6 @@ async function erase(io: Io, id: string, options: Options): Promise<void> {
     },
     'write',
   );
-  if (done === null) throw noSessions(root);
-  if (io.json) printJson(io, done);
-  else
-    print(
-      io,
-      `${plural(done.erased, 'body', 'bodies')} of session ${visible(done.sessionId)} erased, ${done.blobs} unused blobs removed`,
-    );
+  const bodies = `${plural(done.erased, 'body', 'bodies')} of session ${visible(done.sessionId)}`;
+  printResult(io, done, `${bodies} erased, ${done.blobs} unused blobs removed`);
 }

@@ -8,10 +8,9 @@ import { makeFolders } from '../../../base/files.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
-import { CliError, heading, type Io, note, paint, print, printJson } from '../../io.ts';
+import { chosenSessions, noSessions, pinOf, withSessions } from '../../chosen-sessions.ts';
+import { CliError, heading, type Io, note, paintDiff, print, printJson } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
-import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -44,7 +43,7 @@ export function register(command: Command, io: Io): void {
 async function infer(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
   const { specs } = await openProject(root, io.env);
-  const usage = await withStore(root, io.env, null, async (store) => {
+  const usage = await withSessions(io, root, async (store) => {
     const found = new Usage();
     for (const session of await chosenSessions(store, ids)) {
       const pin = await pinOf(store, session);
@@ -52,7 +51,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
     }
     return found;
   });
-  if (usage === null || usage.sessions === 0) throw noSessions(root);
+  if (usage.sessions === 0) throw noSessions(root);
   const inferred = inferSpecs(specs, usage);
   const files = authored(inferred.specs);
   if (options.out !== undefined) writeFiles(resolve(io.cwd, options.out), files);
@@ -83,10 +82,7 @@ function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): 
     const lines = lineDiff(current.get(name) ?? '', files.get(name) ?? '');
     if (!lines.some((line) => !line.startsWith(' '))) continue;
     print(io, heading(io, name));
-    for (const line of lines) {
-      if (line.startsWith('-')) print(io, paint(io, 'red', visible(line)));
-      else if (line.startsWith('+')) print(io, paint(io, 'green', visible(line)));
-    }
+    for (const line of lines) if (!line.startsWith(' ')) print(io, paintDiff(io, visible(line)));
   }
 }
 

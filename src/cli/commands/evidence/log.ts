@@ -3,11 +3,11 @@ import { excerpt, visible } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { pinnedOrder } from '../../chosen-sessions.ts';
-import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
+import { pinnedOrder, withSessions } from '../../chosen-sessions.ts';
+import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
-import { table, terminalWidth } from '../../table.ts';
+import { columnsOf, table } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -62,8 +62,7 @@ async function operatorLog(io: Io, options: Options, id?: string): Promise<void>
 }
 
 async function log(io: Io, id: string, options: Options): Promise<void> {
-  const root = rootOf(io, options);
-  const found = await withStore(root, io.env, false, async (store) => {
+  await withSessions(io, rootOf(io, options), async (store) => {
     const session = findSession(await store.sessions(), id);
     const order = await pinnedOrder(store, [session]);
     const stored: StoredEntry[] = [];
@@ -76,20 +75,13 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
         io,
         options.full ? stored.map((entry) => whole(io, entry, order)).join('\n\n') : overview(io, stored, order),
       );
-    return true;
   });
-  if (!found)
-    throw new CliError(
-      'unknown-session',
-      `there is no session "${id}": ${root} has none yet`,
-      'Start one with "hopgate run".',
-    );
 }
 
 const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
 
 function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string {
-  const isNarrow = terminalWidth(io) < WIDE;
+  const isNarrow = columnsOf(io, Number.POSITIVE_INFINITY) < WIDE;
   const shown = <T>(row: readonly T[]): readonly T[] => (isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row);
   const rows = stored.map((entry) => cells(io, entry, order));
   return table(

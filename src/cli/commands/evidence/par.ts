@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { fieldsOf } from '../../../base/json.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
@@ -10,9 +10,9 @@ import {
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
 import { chosenSessions } from '../../chosen-sessions.ts';
-import { heading, type Io, print, printJson, usageError } from '../../io.ts';
+import { heading, type Io, printResult, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption, wholeUpTo } from '../../options.ts';
 import { table } from '../../table.ts';
 
 interface Options {
@@ -34,7 +34,7 @@ export function register(command: Command, io: Io): void {
       '--propose',
       'propose changes of the specs, with the proof of the properties and the replay of the sessions; exit code 1 if a change breaks a property',
     )
-    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', atLeastOne, 2)
+    .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeUpTo(1000, 1), 2)
     .addHelpText(
       'after',
       examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
@@ -69,14 +69,8 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
   });
   if (pars === null) return;
   const sum = aggregatePars(pars);
-  if (io.json) printJson(io, sum);
-  else print(io, sum.reviews === 0 ? 'No reviews yet: a session writes one when it leaves reflect.' : shown(io, sum));
-}
-
-function atLeastOne(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('Give a whole number from 1.');
-  return value;
+  const none = 'No reviews yet: a session writes one when it leaves reflect.';
+  printResult(io, sum, sum.reviews === 0 ? none : shown(io, sum));
 }
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

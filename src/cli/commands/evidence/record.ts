@@ -4,9 +4,8 @@ import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
-import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
-import { CliError, type Io, print, printJson } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
+import { chosenSessions, noSessions, pinOf, withSessions } from '../../chosen-sessions.ts';
+import { CliError, type Io, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
@@ -28,12 +27,9 @@ export function register(command: Command, io: Io): void {
 
 async function record(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const { file, sessions, entries, bytes } = await writeRecording(io, rootOf(io, options), ids, options.out);
-  if (io.json) printJson(io, { file, sessions, entries, bytes });
-  else
-    print(
-      io,
-      `${plural(sessions.length, 'session')} with ${plural(entries, 'entry', 'entries')} recorded: ${options.out} (${Math.ceil(bytes / 1024)} kB)`,
-    );
+  const counts = `${plural(sessions.length, 'session')} with ${plural(entries, 'entry', 'entries')}`;
+  const text = `${counts} recorded: ${options.out} (${Math.ceil(bytes / 1024)} kB)`;
+  printResult(io, { file, sessions, entries, bytes }, text);
 }
 
 interface Recorded {
@@ -53,7 +49,7 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
   const script = pageScript();
   if (script === null)
     throw new CliError('page-not-built', 'this checkout has no built page', 'Run "npm run build", then try again.');
-  const recording = await withStore(root, io.env, null, async (store) => {
+  const recording = await withSessions(io, root, async (store) => {
     const chosen: SessionToShow[] = [];
     for (const session of await chosenSessions(store, ids)) {
       const pin = await pinOf(store, session);
@@ -62,7 +58,7 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
     }
     return recordSessions(chosen);
   });
-  if (recording === null || recording.sessions.length === 0) throw noSessions(root);
+  if (recording.sessions.length === 0) throw noSessions(root);
   const file = resolve(io.cwd, out);
   const page = recordingPage(recording, script);
   await writeFile(file, page);

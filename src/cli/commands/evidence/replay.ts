@@ -59,7 +59,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
   const specs = options.specs === undefined ? null : await loadSpecs(namedSpecs(io, options.specs));
   const config =
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
-  const replayed = await withStore(root, io.env, null, async (store) => {
+  const replayed = await withStore<readonly Replay[]>(root, io.env, [], async (store) => {
     const all: Replay[] = [];
     for (const session of await chosenSessions(store, ids)) {
       const pin = await pinOf(store, session);
@@ -69,12 +69,8 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
     }
     return all;
   });
-  if (replayed === null) {
-    if (ids.length > 0) throw noSessions(root);
-    if (io.json) printJson(io, []);
-    else print(io, 'No sessions yet.');
-    return;
-  }
+  if (replayed.length === 0 && ids.length > 0) throw noSessions(root);
+  if (replayed.length === 0 && !io.json) print(io, 'No sessions yet.');
   if (replayed.some(({ changes }) => changes.length > 0)) io.exitCode = 1;
   if (io.json) printJson(io, replayed);
   else for (const one of replayed) show(io, one);

@@ -3,9 +3,8 @@ import { stringify } from 'yaml';
 import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
 import { excerpt, plural, visible, visibleLines } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
+import { chosenSessions, pinOf, withSessions } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -27,7 +26,7 @@ export function register(command: Command, io: Io): void {
 async function report(io: Io, ids: readonly string[], options: Options): Promise<void> {
   const root = rootOf(io, options);
   const { specs, config } = await openProject(root, io.env);
-  const found = await withStore(root, io.env, null, async (store) => {
+  const found = await withSessions(io, root, async (store) => {
     const summed = new WouldRefuseReport();
     for (const session of await chosenSessions(store, ids)) {
       const pin = await pinOf(store, session);
@@ -35,7 +34,6 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
     }
     return summed;
   });
-  if (found === null) throw noSessions(root);
   if (found.observed === 0)
     throw new CliError(
       'nothing-observed',

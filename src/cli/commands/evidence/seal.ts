@@ -8,9 +8,8 @@ import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
 import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../../evidence/seal.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
-import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
-import { CliError, type Io, note, print, printJson, usageError } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
+import { chosenSessions, withSessions } from '../../chosen-sessions.ts';
+import { CliError, type Io, note, printJson, printResult, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
@@ -37,20 +36,16 @@ export function register(command: Command, io: Io): void {
 
 async function seal(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const made = await withStore(root, io.env, null, async (store) => {
+  const made = await withSessions(io, root, async (store) => {
     const [session] = await chosenSessions(store, [id]);
     const privateKey = options.key === undefined ? ownKey(io, root) : readKey(io, options.key);
     return sealSession(store, session!.sessionId, privateKey);
   });
-  if (made === null) throw noSessions(root);
-  if (options.out === undefined) {
-    printJson(io, made);
-    return;
-  }
+  if (options.out === undefined) return printJson(io, made);
   const file = resolve(io.cwd, options.out);
   writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`);
-  if (io.json) printJson(io, made);
-  else print(io, `${plural(made.statement.size, 'entry', 'entries')} of ${made.statement.sessionId} sealed: ${file}`);
+  const { size, sessionId } = made.statement;
+  printResult(io, made, `${plural(size, 'entry', 'entries')} of ${sessionId} sealed: ${file}`);
 }
 
 /** Refuses to seal a damaged log, because the seal would confirm the damage. */

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { isInUse } from '../../../base/process-holder.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { noSessions } from '../../chosen-sessions.ts';
+import { withSessions } from '../../chosen-sessions.ts';
 import { missingHooks } from '../../claude/missing-hooks.ts';
-import { CliError, type Io, note, print, printJson, printJsonLine, usageError } from '../../io.ts';
+import { CliError, type Io, note, print, printJson, printJsonLine, printResult, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { sessionTable } from '../../sessions/session-table.ts';
@@ -69,13 +69,8 @@ async function list(io: Io, options: Options & { readonly all?: boolean }): Prom
     note(io, `WARNING: session ${visible(sessionId)}: ${visible(text)}`);
 }
 
-/** Opens the sessions of a repository for a change; does nothing if it has none. */
-async function changing<T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> {
-  const root = rootOf(io, options);
-  const done = await withStore<T | null>(root, io.env, null, change, 'write');
-  if (done === null) throw noSessions(root);
-  return done;
-}
+const changing = <T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
+  withSessions(io, rootOf(io, options), change, 'write');
 
 const LONGEST_NAME = 60;
 
@@ -97,14 +92,8 @@ async function rename(io: Io, id: string, wanted: string, options: Options): Pro
     await store.label(session.sessionId, { name });
     return session.sessionId;
   });
-  if (io.json) printJson(io, { sessionId, name });
-  else
-    print(
-      io,
-      name === null
-        ? `Session ${visible(sessionId)} has no name now.`
-        : `Session ${visible(sessionId)} is now "${name}".`,
-    );
+  const now = name === null ? 'has no name now' : `is now "${name}"`;
+  printResult(io, { sessionId, name }, `Session ${visible(sessionId)} ${now}.`);
 }
 
 async function archive(io: Io, ids: readonly string[], options: Options & { readonly undo?: boolean }): Promise<void> {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { StatusReader } from '../../../daemon/status-line.ts';
 import { type LineStatus, statusLine } from '../../../view/status-line.ts';
-import { type Io, print, printJson } from '../../io.ts';
+import { type Io, printResult } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
@@ -30,10 +30,7 @@ async function show(io: Io, options: Options): Promise<void> {
     const session = options.session === undefined ? null : findSession(await store.sessions(), options.session);
     return new StatusReader(io.env).read(store, { root, session: session?.sessionId ?? null });
   });
-  if (io.json) return printJson(io, status);
   const line = statusLine(status, io.color);
-  print(
-    io,
-    options.line || status === null ? line : `${visible(status.sessionId)} (${visible(status.agent)}): ${line}`,
-  );
+  const isBare = options.line || status === null;
+  printResult(io, status, isBare ? line : `${visible(status.sessionId)} (${visible(status.agent)}): ${line}`);
 }

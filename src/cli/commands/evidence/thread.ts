@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { plural, visible } from '../../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
 import { checkInvariants } from '../../../evidence/invariants.ts';
@@ -6,13 +6,12 @@ import { isAbout, projectThread, type Thread } from '../../../evidence/threads.t
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outline } from '../../../view/outline.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { chosenSessions, noSessions, pinnedOrder } from '../../chosen-sessions.ts';
+import { chosenSessions, pinnedOrder, withSessions } from '../../chosen-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
-import { table } from '../../table.ts';
+import { examples, numberUpTo, rootOf, rootOption } from '../../options.ts';
+import { columnsOf, table } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
-import { columnsOf, renderText } from '../../thread/render-text.ts';
+import { renderText } from '../../thread/render-text.ts';
 
 interface Options {
   readonly root: string;
@@ -26,20 +25,19 @@ export function register(command: Command, io: Io): void {
     )
     .argument('<subject>', 'a session (its id, or the first characters of it), or <type>/<id> such as mission/m-1')
     .addOption(rootOption())
-    .option('--stale-after <hours>', 'hours without an entry after which an open thread counts as stalled', hours, 24)
+    .option(
+      '--stale-after <hours>',
+      'hours without an entry after which an open thread counts as stalled',
+      numberUpTo(100_000),
+      24,
+    )
     .addHelpText('after', examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
     .action((subject: string, options: Options) => showThread(io, subject, options));
 }
 
-function hours(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('Give a number of hours.');
-  return value;
-}
-
 async function showThread(io: Io, name: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const found = await withStore(root, io.env, null, async (store) => {
+  const { subject, thread, order } = await withSessions(io, root, async (store) => {
     const subject = subjectOf(name) ?? {
       type: 'session' as const,
       id: (await chosenSessions(store, [name]))[0]!.sessionId,
@@ -50,8 +48,6 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
     const involved = (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId));
     return { subject, thread, order: await pinnedOrder(store, involved) };
   });
-  if (found === null) throw noSessions(root);
-  const { subject, thread, order } = found;
   if (thread === null)
     throw new CliError(
       'no-thread',

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { chosenSessions, noSessions } from '../../chosen-sessions.ts';
+import { sessionNamed } from '../../chosen-sessions.ts';
 import type { Io } from '../../io.ts';
-import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { SERVED_PORT, serveHttp } from '../clients/serve.ts';
 
@@ -17,8 +16,6 @@ export function register(command: Command, io: Io): void {
 }
 
 async function watch(io: Io, id: string, options: { readonly root: string }): Promise<void> {
-  const root = rootOf(io, options);
-  const [session] = (await withStore(root, io.env, null, (store) => chosenSessions(store, [id]))) ?? [];
-  if (!session) throw noSessions(root);
-  await serveHttp(io, { port: SERVED_PORT, open: true, session: session.sessionId });
+  const { sessionId: session } = await sessionNamed(io, rootOf(io, options), id);
+  await serveHttp(io, { port: SERVED_PORT, open: true, session });
 }

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { COMPLETION_SCRIPTS } from '../../help/completion-scripts.ts';
-import { type Io, print, printJson } from '../../io.ts';
+import { type Io, printResult } from '../../io.ts';
 import { examples } from '../../options.ts';
 
 export function register(command: Command, io: Io): void {
@@ -18,7 +18,6 @@ export function register(command: Command, io: Io): void {
     )
     .action((shell: string) => {
       const script = COMPLETION_SCRIPTS[shell]!;
-      if (io.json) printJson(io, { shell, script });
-      else print(io, script.trimEnd());
+      printResult(io, { shell, script }, script.trimEnd());
     });
 }

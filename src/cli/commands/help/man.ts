@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { manPage } from '../../help/man-page.ts';
-import { type Io, print, printJson } from '../../io.ts';
+import { type Io, printResult } from '../../io.ts';
 import { examples } from '../../options.ts';
 
 export function register(command: Command, io: Io): void {
@@ -9,7 +9,6 @@ export function register(command: Command, io: Io): void {
     .addHelpText('after', examples('hopgate man | man -l -'))
     .action(() => {
       const page = manPage(command.parent!);
-      if (io.json) printJson(io, { page });
-      else print(io, page.trimEnd());
+      printResult(io, { page }, page.trimEnd());
     });
 }

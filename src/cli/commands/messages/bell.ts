@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ring } from '../../../messages/post.ts';
-import { type Io, print, printJson } from '../../io.ts';
+import { type Io, printResult } from '../../io.ts';
 import { asOption, draftOf, type PersonOptions, withInboxes } from '../../messages/person.ts';
 import { examples, rootOption } from '../../options.ts';
 
@@ -29,7 +29,6 @@ export function register(command: Command, io: Io): void {
       const message = await withInboxes(io, options, async (messages, store) =>
         ring(messages, await draftOf(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref })),
       );
-      if (io.json) printJson(io, message);
-      else print(io, `Sent ${message.id} to ${message.to}.`);
+      printResult(io, message, `Sent ${message.id} to ${message.to}.`);
     });
 }

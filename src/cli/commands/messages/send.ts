@@ -6,7 +6,7 @@ import { socialOutcome } from '../../../social/message-evidence.ts';
 import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
-import { CliError, type Io, print, printJson, usageError } from '../../io.ts';
+import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
 import { asOption, type PersonOptions, withInboxes } from '../../messages/person.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
@@ -47,12 +47,9 @@ export function register(command: Command, io: Io): void {
           { id: options.id ?? `m-${randomUUID()}`, to: options.to ?? null, payload },
         ),
       );
-      if (!result.ok) {
-        if (!io.json) throw new CliError(result.code, `${result.stage}: ${result.reason}`, result.remedy);
-        io.exitCode = 1;
-        return printJson(io, result);
-      }
-      if (io.json) return printJson(io, result);
+      if (!result.ok && !io.json) throw new CliError(result.code, `${result.stage}: ${result.reason}`, result.remedy);
+      if (!result.ok) io.exitCode = 1;
+      if (!result.ok || io.json) return printJson(io, result);
       const { message, to, talk, mode, opened, outcome } = result;
       const gated = mode === null ? '' : `, in ${mode}`;
       print(io, `Sent ${message} to ${to}${opened ? ' (opened for it)' : ''}: ${talk}${gated}, ${outcome.type}.`);
@@ -91,6 +88,5 @@ async function showOutcome(io: Io, options: Options, id: string): Promise<void> 
   }));
   if (!outcome)
     throw new CliError('unknown-message', `the pipeline sent no message "${id}"`, 'Take the id from a receipt.');
-  if (io.json) printJson(io, { message: id, ...outcome });
-  else print(io, `${id}: ${outcome.type}, ${outcome.state ?? 'in no inbox'}.`);
+  printResult(io, { message: id, ...outcome }, `${id}: ${outcome.type}, ${outcome.state ?? 'in no inbox'}.`);
 }

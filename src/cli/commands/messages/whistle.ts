@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { whistle } from '../../../messages/post.ts';
-import { type Io, print, printJson } from '../../io.ts';
+import { type Io, printResult } from '../../io.ts';
 import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/person.ts';
 import { onSignal } from '../../on-signal.ts';
-import { examples, rootOption } from '../../options.ts';
+import { examples, numberUpTo, rootOption } from '../../options.ts';
 
 interface Options extends PersonOptions {
   readonly seconds: number;
@@ -19,7 +19,7 @@ export function register(command: Command, io: Io): void {
     .argument('<text...>', 'the question')
     .addOption(rootOption())
     .addOption(asOption())
-    .option('--seconds <n>', 'how long to wait', seconds, 60)
+    .option('--seconds <n>', 'how long to wait', numberUpTo(86_400), 60)
     .addHelpText('after', examples('hopgate whistle claude-code "Which port?" --seconds 120'))
     .action(async (to: string, words: readonly string[], options: Options) => {
       const result = await withInboxes(io, options, async (messages, store) => {
@@ -32,13 +32,7 @@ export function register(command: Command, io: Io): void {
       if (!result.ok) throw cliRefusal(result);
       const { message, answer, waitedMs } = result;
       if (!answer) io.exitCode = 1;
-      if (io.json) printJson(io, { job: message.id, answer, waitedMs });
-      else print(io, answer ? visible(answer.text) : `No answer yet to ${message.id}; it will be in "hopgate inbox".`);
+      const text = answer?.text ?? `No answer yet to ${message.id}; it will be in "hopgate inbox".`;
+      printResult(io, { job: message.id, answer, waitedMs }, visible(text));
     });
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value >= 0 && value <= 86_400)) throw new InvalidArgumentError('Give a number of seconds from 0 to 86400.');
-  return value;
 }

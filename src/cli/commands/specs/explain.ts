@@ -6,14 +6,15 @@ import type { Denial } from '../../../gate/denial.ts';
 import type { SessionView } from '../../../gate/view.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
-import { getPin, openingBody } from '../../../session/pin.ts';
+import type { Pin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { nearest, own } from '../../../spec/names.ts';
-import type { Json, Mode, ProjectConfig, SpecSet } from '../../../spec/types.ts';
+import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
+import { pinOf, withSessions } from '../../chosen-sessions.ts';
 import { namedSpecs } from '../../chosen-specs.ts';
-import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
-import { findSession, withStore } from '../../open-store.ts';
+import { type Io, paint, print, printJson, usageError } from '../../io.ts';
+import { findSession } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
@@ -55,7 +56,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   const root = rootOf(io, options);
   const { peripheral } = options;
   if (peripheral === undefined) return explainNow(io, root, words, options);
-  const { specs, config } = await pinOf(io, root, options);
+  const { specs, config } = await decidingPin(io, root, options);
   if (!Object.hasOwn(specs.peripherals, peripheral)) {
     const near = nearest(peripheral, Object.keys(specs.peripherals));
     throw usageError(
@@ -76,18 +77,17 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
   const { session, tool } = options;
   if (session === undefined || options.mode !== undefined)
     throw usageError('no peripheral is named', 'Add --peripheral, or only --session to ask about a session as it is.');
-  const found = await withStore(root, io.env, false, async (store) => {
-    const { sessionId } = findSession(await store.sessions(), session);
-    const pin = await pinOf(io, root, options);
+  await withSessions(io, root, async (store) => {
+    const found = findSession(await store.sessions(), session);
+    const { sessionId } = found;
+    const pin = await pinOf(store, found);
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
     const reader = new SessionReader(pin, sessionId, null, new Set(served));
     await reader.catchUp((from) => store.entries(sessionId, { from }));
     const args = parseArguments(own(pin.specs.tools, tool), words);
     const { visit, mode } = reader.view;
     answer(io, { peripheral: visit?.peripheral ?? null, mode, tool, args }, reader.why({ kind: 'step', tool, args }));
-    return true;
   });
-  if (!found) throw unknownSession(session);
 }
 
 interface Question {
@@ -109,26 +109,15 @@ function answer(io: Io, question: Question, denial: Denial | null): void {
   print(io, describeResultRefusal(io, denial, '  '));
 }
 
-async function pinOf(io: Io, root: string, options: Options): Promise<{ specs: SpecSet; config: ProjectConfig }> {
-  if (options.session === undefined) {
-    const project = await openProject(root, io.env);
-    return {
-      config: project.config,
-      specs: options.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, options.specs)),
-    };
-  }
-  const id = options.session;
-  const pin = await withStore(root, io.env, null, async (store) => {
-    const { sessionId } = findSession(await store.sessions(), id);
-    const opened = await openingBody(store, sessionId);
-    return opened && getPin(store, opened.pin);
-  });
-  if (!pin) throw unknownSession(id);
-  return pin;
+async function decidingPin(io: Io, root: string, { session, specs }: Options): Promise<Pin> {
+  if (session !== undefined)
+    return withSessions(io, root, async (store) => pinOf(store, findSession(await store.sessions(), session)));
+  const project = await openProject(root, io.env);
+  return {
+    config: project.config,
+    specs: specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, specs)),
+  };
 }
-
-const unknownSession = (id: string): CliError =>
-  new CliError('unknown-session', `there is no session "${id}" here`, 'List them with "hopgate sessions".');
 
 function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | null {
   if (named === undefined) return gate ? widestMode(gate) : null;

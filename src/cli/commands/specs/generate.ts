@@ -9,7 +9,7 @@ import { pipelineDiagram } from '../../../social/stages.ts';
 import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
 import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
-import { CliError, type Io, print, printJson } from '../../io.ts';
+import { CliError, type Io, printResult } from '../../io.ts';
 import { examples } from '../../options.ts';
 
 interface Options {
@@ -53,13 +53,9 @@ async function generate(io: Io, options: Options): Promise<void> {
       `out of date: ${changed.join(', ')}`,
       `Run "hopgate generate --specs ${options.specs} --out ${options.out}".`,
     );
-  if (io.json) printJson(io, { ok: true, files: count, changed });
-  else if (options.check || changed.length === 0) print(io, `${plural(count, 'file')} are up to date.`);
-  else
-    print(
-      io,
-      [`Wrote ${changed.length} of ${plural(count, 'file')}:`, ...changed.map((name) => `  ${name}`)].join('\n'),
-    );
+  const files = plural(count, 'file');
+  const text = [`Wrote ${changed.length} of ${files}:`, ...changed.map((name) => `  ${name}`)].join('\n');
+  printResult(io, { ok: true, files: count, changed }, changed.length === 0 ? `${files} are up to date.` : text);
 }
 
 async function targetsOf(

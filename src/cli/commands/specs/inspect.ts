@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { resumeSession } from '../../../session/open.ts';
-import { noSessions } from '../../chosen-sessions.ts';
+import { noSessions, withSessions } from '../../chosen-sessions.ts';
 import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch.ts';
-import { type Io, print, printJson } from '../../io.ts';
-import { findSession, withStore } from '../../open-store.ts';
+import { type Io, printResult } from '../../io.ts';
+import { findSession } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 
 interface Options {
@@ -30,10 +30,10 @@ export function register(command: Command, io: Io): void {
 
 async function inspect(io: Io, id: string | undefined, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const found = await withStore(root, io.env, false, async (store) => {
+  await withSessions(io, root, async (store) => {
     const sessions = await store.sessions();
     const session = id === undefined ? sessions[0] : findSession(sessions, id);
-    if (session === undefined) return false;
+    if (session === undefined) throw noSessions(root);
     const watch = await startWatch(io, options);
     try {
       // The state is read again from the evidence by the same fold; nothing is written, and no tool is available.
@@ -48,18 +48,13 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
         },
         session.sessionId,
       );
-      const shown = { session: session.sessionId, address: watch.address, socket: watch.socket };
-      if (io.json) printJson(io, shown);
-      else
-        print(
-          io,
-          `session ${visible(session.sessionId)}\n${watch.address === null ? `shown to ${watch.socket}` : `${watch.address}  (messages: ${watch.socket})`}`,
-        );
+      const { address, socket } = watch;
+      const at = address === null ? `shown to ${socket}` : `${address}  (messages: ${socket})`;
+      const shown = { session: session.sessionId, address, socket };
+      printResult(io, shown, `session ${visible(session.sessionId)}\n${at}`);
       await untilInterrupted(io, watch);
     } finally {
       await watch.close();
     }
-    return true;
   });
-  if (!found) throw noSessions(root);
 }

@@ -9,7 +9,7 @@ import { junitReport, type TestResult } from '../../../testing/junit.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
 import { chosenSpecs } from '../../chosen-specs.ts';
-import { type Io, paint, print, printJson, printJsonLine } from '../../io.ts';
+import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
 import { table } from '../../table.ts';
 
@@ -144,11 +144,9 @@ function emit(io: Io, { tests }: GeneratedTests, specs: string, folder: string):
   const cases = tests.map(({ planned }) => planned);
   const files = Object.entries(emitTestFiles(cases, named));
   for (const [file, text] of files) writeFile(join(folder, file), text);
-  if (io.json) return printJson(io, { files: files.map(([file]) => join(folder, file)), tests: tests.length });
-  print(
-    io,
-    `${paint(io, 'green', 'written')}  ${plural(files.length, 'file')} with ${plural(tests.length, 'test')} in ${folder}`,
-  );
+  const counts = `${plural(files.length, 'file')} with ${plural(tests.length, 'test')}`;
+  const written = { files: files.map(([file]) => join(folder, file)), tests: tests.length };
+  printResult(io, written, `${paint(io, 'green', 'written')}  ${counts} in ${folder}`);
 }
 
 function writeFile(file: string, text: string): void {

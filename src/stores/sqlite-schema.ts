@@ -243,13 +243,20 @@ function assertOurs(db: Database): number {
   return version;
 }
 
-/** The tables and indexes of the current schema, as `type name`. */
-export function schemaObjects(): readonly string[] {
+/** The tables and indexes of a database: by `type name` the SQL that defines each. */
+export function schemaOf(db: Database): ReadonlyMap<string, string> {
+  const rows = db
+    .prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+    .all();
+  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, String(sql).replace(/\s+/g, ' ')]));
+}
+
+/** The tables and indexes of the current schema. */
+export function currentSchema(): ReadonlyMap<string, string> {
   const db = new (nodeSqlite().DatabaseSync)(':memory:');
   try {
     migrate(db);
-    const rows = db.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all();
-    return rows.map(({ type, name }) => `${type} ${name}`);
+    return schemaOf(db);
   } finally {
     db.close();
   }

@@ -28,7 +28,7 @@ import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { connect } from './sqlite-connection.ts';
 import { pageFrom, readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, eraseBodies } from './sqlite-removal.ts';
-import { schemaObjects } from './sqlite-schema.ts';
+import { currentSchema } from './sqlite-schema.ts';
 import { storeViews } from './sqlite-view.ts';
 import { STORE_SQL, statementsOf } from './statements.ts';
 import { keyFileOfUser, StoreKey } from './store-key.ts';
@@ -279,7 +279,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     },
 
     problems: async () =>
-      reading(() => new StoreCheck(db).run(key, clock.now(), schemaObjects(), (bytes) => digest('sha256', bytes))),
+      reading(() => new StoreCheck(db).run(key, clock.now(), currentSchema(), (bytes) => digest('sha256', bytes))),
 
     note: (note) => write(null, () => insertNote(note)),
 

@@ -58,10 +58,12 @@ const bodies =
 /** The id of the newest message. */
 const LAST = 'SELECT id FROM messages ORDER BY nth DESC LIMIT 1';
 
+const ERASED = 'UPDATE entries SET body = NULL; DELETE FROM blob_references; DELETE FROM folds';
+
 /** A message that nobody sent, with its first receipt. `sender`: an SQL expression. */
 const made = (sender: string, recipient: string): string =>
   `INSERT INTO messages (id, recipient, seq, kind, act, sender, author, text, sent_at, state)
-     SELECT 'm-made', '${recipient}', 99, kind, act, ${sender}, author, 'made up', sent_at, 'sent' FROM messages LIMIT 1;
+     SELECT 'm-made', '${recipient}', (SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE recipient = '${recipient}'), kind, act, ${sender}, author, 'made up', sent_at, 'sent' FROM messages LIMIT 1;
    INSERT INTO receipts (sender, message, state, at) SELECT sender, id, state, sent_at FROM messages WHERE id = 'm-made'`;
 
 export const FORGERIES: readonly Forgery[] = [
@@ -122,6 +124,30 @@ export const FORGERIES: readonly Forgery[] = [
     sql: made("'person:operator'", 'person:ann'),
     found: [],
     note: 'people keep no evidence; who may write the file may also ring as a person',
+  },
+  {
+    what: 'an undelivered message of a person is another',
+    sql: "UPDATE messages SET text = 'other', author = 'bob' WHERE id = 'm-social'",
+    found: [],
+    note: 'people keep no evidence',
+  },
+  {
+    what: 'the last undelivered message of a person is removed, with everything that the social pipeline kept of it',
+    sql: `DELETE FROM ephemeral WHERE subject = 'evidence m-social'; DELETE FROM receipts WHERE message = 'm-social';
+      DELETE FROM messages WHERE id = 'm-social'`,
+    found: [],
+    note: 'people keep no evidence',
+  },
+  {
+    what: 'the dispatch and the outcome of a message of a person are removed',
+    sql: "DELETE FROM ephemeral WHERE subject = 'evidence m-social'",
+    found: [],
+    note: 'the message is then as one that the person sent without the social pipeline',
+  },
+  {
+    what: 'the place of a message in its inbox is another',
+    sql: 'UPDATE messages SET seq = seq + 1 WHERE id = 'm-social'',
+    found: ['store'],
   },
   {
     what: 'a receipt is made up with the state that it gives',
@@ -223,7 +249,39 @@ export const FORGERIES: readonly Forgery[] = [
     note: 'the same as a lease that is removed or released: its writer takes it again, or learns that another one wrote meanwhile',
   },
   { what: 'a body is erased', sql: 'UPDATE entries SET body = NULL WHERE seq = 3', found: ['gap'] },
+  {
+    what: 'a body is erased, and the session is said to have no pinned spec',
+    sql: `${ERASED}; UPDATE sessions SET pin = ''`,
+    found: ['store', 'gap'],
+  },
+  {
+    what: 'all bodies are erased, and the session is of another agent and closed',
+    sql: `${ERASED}; UPDATE sessions SET agent = 'other', closed = 1`,
+    found: ['store', 'gap'],
+  },
+  {
+    what: 'all bodies are erased, and the session has another pinned spec of the store',
+    sql: `${ERASED}; UPDATE sessions SET pin = (SELECT hash FROM blobs WHERE hash <> pin LIMIT 1)`,
+    found: ['gap'],
+  },
+  {
+    what: 'the mode of an ephemeral entry is another',
+    sql: "UPDATE ephemeral SET head = json_set(head, '$.mode', 'execute')",
+    found: [],
+    note: 'ephemeral entries are outside of every chain, so nothing authenticates them',
+  },
   { what: 'an index is removed', sql: 'DROP INDEX entries_late', found: ['store'] },
+  {
+    what: 'a table has another constraint',
+    sql: `ALTER TABLE people RENAME TO old; CREATE TABLE people (name TEXT PRIMARY KEY ON CONFLICT REPLACE) STRICT;
+      INSERT INTO people SELECT name FROM old; DROP TABLE old`,
+    found: ['store'],
+  },
+  {
+    what: 'an index is another',
+    sql: 'DROP INDEX entries_session; CREATE INDEX entries_session ON entries (session_id, seq)',
+    found: ['store'],
+  },
   {
     what: 'a trigger is added',
     sql: 'CREATE TRIGGER lose AFTER INSERT ON entries BEGIN DELETE FROM entries; END',

@@ -12,6 +12,7 @@ const SQL = {
   all: `SELECT m.id, m.sender, m.recipient, m.state, r.nth, r.sender AS owner, r.state AS receipt
     FROM messages m LEFT JOIN receipts r ON r.message = m.id ORDER BY m.id, r.nth`,
   answers: "SELECT sender FROM messages WHERE ref = ? AND act = 'answer'",
+  inboxes: 'SELECT recipient FROM messages GROUP BY recipient HAVING min(seq) <> 1 OR max(seq) <> count(*)',
   strayReceipts: 'SELECT nth, message FROM receipts WHERE message NOT IN (SELECT id FROM messages)',
 };
 
@@ -106,6 +107,8 @@ export class CorrespondenceCheck {
     for (const { sessionId, seq, parties } of this.#blank)
       if (!parties.some((address) => this.#erased.has(address)))
         this.#report(sessionId, `messages.text at ${seq}`, 'the text is gone');
+    for (const { recipient } of this.#sql.inboxes.all())
+      this.#report(null, 'messages.seq', `the messages of ${recipient} are not numbered from 1 on without gaps`);
     for (const { nth, message } of this.#sql.strayReceipts.all())
       this.#report(null, `receipts.message of ${nth}`, `there is no message ${message}`);
     let last: Row | null = null;

@@ -10,7 +10,8 @@ export class SessionCheck {
   readonly #report: (where: string, message: string) => void;
   #isFirst = true;
   #closed = false;
-  #erased = false;
+  /** True if another program recorded it and its closing was erased. */
+  #unknown = false;
 
   /** @param first the first entry that the store has of the session */
   constructor(first: Row, row: Row | undefined, report: (where: string, message: string) => void) {
@@ -23,22 +24,29 @@ export class SessionCheck {
       report('sessions.opening', 'it names another entry than the first, so no list shows the session');
   }
 
-  /** Adds the body of the next entry; null if it was erased. */
-  add(body: Json): void {
-    if (body === null) this.#erased = true;
-    if (eventOf(body) === 'session-closed') this.#closed = true;
+  /**
+   * Adds the body of the next entry; null if it was erased.
+   *
+   * @param tags those of its head, which name hopgate's own events also after the body was erased
+   */
+  add(body: Json, tags: readonly string[]): void {
+    const is = (event: string) => (body === null ? tags.includes(event) : eventOf(body) === event);
+    if (is('session-closed')) this.#closed = true;
     if (!this.#isFirst) return;
     this.#isFirst = false;
-    if (this.#row === undefined || body === null) return;
+    this.#unknown = body === null && !is('session-open');
+    if (this.#row === undefined || this.#unknown) return;
     const { agent, pin } = sessionFacts({ body, author: authorOf(this.#first) });
     if (this.#row['agent'] !== agent) this.#report('sessions.agent', `it is ${this.#row['agent']}, not ${agent}`);
-    if (this.#row['pin'] !== pin) this.#report('sessions.pin', `it is ${this.#row['pin']}, not ${pin}`);
+    // Only the body names the pin.
+    if (body !== null ? this.#row['pin'] !== pin : this.#row['pin'] === '')
+      this.#report('sessions.pin', `it is ${this.#row['pin'] || 'empty'}, not ${pin || 'the pinned spec'}`);
   }
 
   finish(): void {
     if (this.#row === undefined) return;
     const is = this.#row['closed'];
-    if (is === Number(this.#closed) || (is === 1 && this.#erased)) return;
+    if (is === Number(this.#closed) || (is === 1 && this.#unknown)) return;
     this.#report(
       'sessions.closed',
       `it is ${is}, and by its entries the session is ${this.#closed ? 'closed' : 'open'}`,

@@ -7,6 +7,7 @@ import type { Json } from '../../spec/types.ts';
 import { facetsOf, subjectKey } from '../facets.ts';
 import { type Database, resultCode } from '../node-sqlite.ts';
 import { isFromTheFuture, type LeaseRow } from '../rules/append-rules.ts';
+import { schemaOf } from '../sqlite-schema.ts';
 import { type Statements, statementsOf } from '../statements.ts';
 import type { StoreKey } from '../store-key.ts';
 import { CorrespondenceCheck } from './correspondence-check.ts';
@@ -18,7 +19,6 @@ type Head = Omit<EntryDraft, 'body'> & { readonly seq?: number };
 
 const SQL = {
   pages: `PRAGMA integrity_check(${MAX_STORE_PROBLEMS})`,
-  objects: "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name",
   entries: 'SELECT * FROM entries ORDER BY session_id, seq',
   ephemeral: 'SELECT * FROM ephemeral',
   session: 'SELECT opening, agent, pin, closed FROM sessions WHERE session_id = ?',
@@ -50,23 +50,23 @@ export class StoreCheck {
 
   /**
    * @param now epoch milliseconds
-   * @param objects the tables and indexes of this schema, as `type name`
+   * @param schema the tables and indexes that a store has
    */
-  run(key: StoreKey, now: number, objects: readonly string[], sha256: (bytes: Uint8Array) => string) {
+  run(key: StoreKey, now: number, schema: ReadonlyMap<string, string>, sha256: (bytes: Uint8Array) => string) {
     // Runs in a transaction, so that all reads see one state of the file while other processes write.
     this.#db.exec('BEGIN');
     try {
-      this.#check(key, now, objects, sha256);
+      this.#check(key, now, schema, sha256);
     } finally {
       this.#db.exec('ROLLBACK');
     }
     return this.#problems;
   }
 
-  #check(...[key, now, objects, sha256]: Parameters<StoreCheck['run']>): void {
+  #check(...[key, now, schema, sha256]: Parameters<StoreCheck['run']>): void {
     for (const part of [
       () => this.#pages(),
-      () => this.#schema(objects),
+      () => this.#schema(schema),
       () => this.#entries(),
       () => this.#ephemeral(),
       () => this.#correspondence.finish(),
@@ -99,11 +99,13 @@ export class StoreCheck {
     }
   }
 
-  #schema(expected: readonly string[]): void {
-    const found = this.#sql.objects.all().map(({ type, name }) => `${type} ${name}`);
-    for (const each of expected) if (!found.includes(each)) this.#add(null, 'schema', `${each} is missing`);
-    for (const each of found)
-      if (!expected.includes(each)) this.#add(null, 'schema', `${each} is not part of a store's schema`);
+  #schema(expected: ReadonlyMap<string, string>): void {
+    const found = schemaOf(this.#db);
+    for (const [each, sql] of expected)
+      if (!found.has(each)) this.#add(null, 'schema', `${each} is missing`);
+      else if (found.get(each) !== sql) this.#add(null, 'schema', `${each} is defined in another way`);
+    for (const each of found.keys())
+      if (!expected.has(each)) this.#add(null, 'schema', `${each} is not part of a store's schema`);
   }
 
   #entries(): void {
@@ -132,7 +134,7 @@ export class StoreCheck {
       }
       if (Number(row['nth']) <= last.nth) this.#add(sessionId, `entries.nth at ${seq}`, 'it is out of order');
       const body = bodyIn(row);
-      session?.add(body);
+      session?.add(body, head?.tags ?? []);
       this.#correspondence.add(sessionId, seq, body, row['body'] === null);
       this.#references(sessionId, `at ${seq}`, row, body);
       last = { ...last, nth: Number(row['nth']), seq };

@@ -166,7 +166,8 @@ async function otherSession(store: EvidenceStore, sessionId: string): Promise<Ot
 
 /** True if hopgate opened the session; evidence of other programs and reviews have no such entry. */
 async function isOpened(store: EvidenceStore, sessionId: string): Promise<boolean> {
-  for await (const { entry } of store.entries(sessionId)) if (bodyOf(entry.body)?.event === 'session-open') return true;
+  for await (const { entry } of store.entries(sessionId))
+    if (bodyOf(entry.body)?.event === 'session-open' || entry.tags.includes('session-open')) return true;
   return false;
 }
 

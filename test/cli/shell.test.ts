@@ -168,6 +168,12 @@ describe('the words of a typed line', () => {
     [['[a', 'b]'], { tables: ['[a', 'b]'] }],
   ])('%j', (words, args) => expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args));
 
+  it('takes one word for a command as a line', () => {
+    const run = { parameters: [parameter('command', 'array')] } as unknown as ToolSpec;
+    expect(parseArguments(run, ['go', 'test', './a b'])).toEqual({ command: ['go', 'test', './a b'] });
+    expect(parseArguments(run, ['go test ./a'])).toEqual({ command: 'go test ./a' });
+  });
+
   it.each([
     ['bash ls -la "a b" | head', ['ls -la "a b" | head']],
     [`bash command="ls -la 'a b'"`, ["ls -la 'a b'"]],

@@ -146,7 +146,7 @@ export const FORGERIES: readonly Forgery[] = [
   },
   {
     what: 'the place of a message in its inbox is another',
-    sql: 'UPDATE messages SET seq = seq + 1 WHERE id = 'm-social'',
+    sql: "UPDATE messages SET seq = seq + 1 WHERE id = 'm-social'",
     found: ['store'],
   },
   {

@@ -1,6 +1,5 @@
 import type { RunReply } from './reply.ts';
 
-/** The replies of several agents to one request. */
 export interface FanOut {
   /** `partial`: some failed. */
   readonly outcome: 'all' | 'partial' | 'none';

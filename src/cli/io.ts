@@ -13,7 +13,6 @@ export interface Io {
   readonly env: Env;
   readonly cwd: string;
   readonly color: boolean;
-  /** True if `--json` was given. */
   json: boolean;
   /** 0 ok, 1 refused or violated, 2 usage. Set by a command that refuses; others throw a {@link CliError}. */
   exitCode: 0 | 1 | 2;
@@ -65,7 +64,6 @@ export type Style = Parameters<typeof styleText>[0];
 export const paint = (io: Io, style: Style, text: string): string =>
   io.color ? styleText(style, text, { validateStream: false }) : text;
 
-/** Prints one or several lines on stdout. */
 export function print(io: Io, text = ''): void {
   io.stdout.write(`${text}\n`);
 }
@@ -89,7 +87,6 @@ export function printJsonLine(io: Io, value: unknown): void {
   print(io, visibleJson(JSON.stringify(value)));
 }
 
-/** Styles a line of a diff by its first character. */
 export function paintDiff(io: Io, line: string): string {
   if (line.startsWith('+')) return paint(io, 'green', line);
   return line.startsWith('-') ? paint(io, 'red', line) : line;

@@ -7,7 +7,6 @@ import { guarded, tagged } from './guarded.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 import { CLOSED, OUTSIDE } from './special-states.ts';
 
-/** The id of the hop graph's machine. */
 export const HOP_GRAPH = 'hop-graph';
 
 const APPLIES_OUTSIDE: readonly string[] = ['default', 'user-request', 'session-close'];

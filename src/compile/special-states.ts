@@ -2,5 +2,4 @@
 
 /** Initial state of every session. */
 export const OUTSIDE = 'outside';
-/** Final state. */
 export const CLOSED = 'closed';

@@ -19,7 +19,6 @@ import { type LineStatus, lineStatus, statusLine } from '../view/status-line.ts'
 import { ConversationFiles } from './conversation-files.ts';
 import { isRunning } from './hook/client-process.ts';
 
-/** The session that a status line is about. */
 export interface StatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
@@ -97,7 +96,6 @@ export function hasEvidence(root: string, env: Env): boolean {
   }
 }
 
-/** A request for a status line by a client program or a terminal. */
 export interface LineRequest {
   /** A folder of the repository; empty: the folder that the input, the environment or `cwd` names. */
   readonly folder: string;

@@ -9,7 +9,6 @@ export interface SessionTranscript extends TranscriptFile {
   offers(tools: readonly string[]): void;
 }
 
-/** The transcripts of the sessions that this process uses. */
 export class Transcripts {
   readonly #env: Env;
   readonly #known = new Map<string, SessionTranscript>();

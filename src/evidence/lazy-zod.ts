@@ -1,5 +1,13 @@
 import { createRequire } from 'node:module';
-import { lazy } from '../base/lazy.ts';
+
+/** Creates a value at its first use, and caches it. */
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
 
 type Zod = typeof import('zod')['z'];
 

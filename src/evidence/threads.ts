@@ -1,7 +1,7 @@
 import { bodyOf } from './bodies.ts';
 import type { Entry, Subject } from './entry.ts';
 import { patternStatusAfter } from './patterns/discipline.ts';
-import { type PatternOutcome, patternOutcome } from './patterns/pattern-outcome.ts';
+import { type PatternOutcome, readPur } from './patterns/pur.ts';
 
 export type ThreadStatus = 'open' | 'closed' | 'stalled' | 'forked';
 
@@ -185,8 +185,11 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
 function patternIn(entry: Entry): { readonly id: string; readonly outcome: PatternOutcome | null } | null {
   const own = bodyOf(entry.body);
   if (entry.patternId !== undefined && !own)
-    return { id: entry.patternId, outcome: entry.type === 'pattern-outcome' ? patternOutcome(entry.body) : null };
+    return {
+      id: entry.patternId,
+      outcome: entry.type === 'pattern-outcome' ? (readPur(entry.body)?.outcome ?? null) : null,
+    };
   if ((own?.event !== 'step' && own?.event !== 'outcome') || own.outcome.status !== 'ok') return null;
   const after = patternStatusAfter(own.tool, own.outcome);
-  return after && { id: after.pattern, outcome: after.selects ? null : patternOutcome(own.outcome.result) };
+  return after && { id: after.pattern, outcome: after.selects ? null : (readPur(own.outcome.result)?.outcome ?? null) };
 }

@@ -6,7 +6,6 @@ import { peripheralsWith } from '../spec/peripherals-with.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { installToApprove } from './approvals/install-approval.ts';
 import { type Arguments, bindArguments } from './arguments.ts';
 import { isServed } from './available.ts';
 import type { Denial } from './denial.ts';
@@ -204,4 +203,24 @@ function limitReached(
 function usage(tool: ToolSpec): string {
   const parameters = tool.parameters.map(({ name, required }) => (required ? name : `${name}?`)).join(', ');
   return `call it as ${tool.id} { ${parameters} }`;
+}
+
+/**
+ * The parts of an install that a person approves: the commands that may run, with their hosts and whether scripts run,
+ * and the files that decide what is installed. Null if the configuration asks for no approval.
+ *
+ * @param locks sha256 by file, observed now
+ */
+function installToApprove(
+  { install = [] }: ProjectConfig,
+  args: Arguments,
+  locks: { readonly [file: string]: Json },
+): { readonly [title: string]: Json } | null {
+  if (!install.some(({ approval }) => approval)) return null;
+  const commands = install.map(({ run, hosts = [], scripts }) => ({
+    run: run.join(' '),
+    hosts: `from ${hosts.join(', ') || 'no host'}`,
+    scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
+  }));
+  return { command: args['command'] ?? 'the configured one', install: commands, locks };
 }

@@ -1,6 +1,5 @@
 import type { MessageAct } from '../ports/message-store.ts';
 
-/** Every act, with its meaning. */
 export const ACTS: { readonly [act in MessageAct]: string } = {
   query: 'asks for a fact',
   answer: 'answers a message',

@@ -2,7 +2,6 @@ import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
 import { ACTS, isAct, MAX_TEXT } from './acts.ts';
 import { isRecipient, resolveAddress } from './address.ts';
-import { waitForAnswer } from './wait-for-answer.ts';
 
 /** A message as its sender gives it. hopgate knows `from` and `author` from the sender's envelope. */
 export interface Posted {
@@ -112,3 +111,21 @@ const refused = (argument: PostRefusal['argument'], message: string, remedy: str
   message,
   remedy,
 });
+
+/** Interval between looks for an answer, in milliseconds. Another process may write it. */
+const LOOK_MS = 50;
+
+/** Waits for the answer to a message until `until` (epoch milliseconds); null if it did not come, or after an abort. */
+async function waitForAnswer(
+  messages: MessageStore,
+  id: string,
+  until: number,
+  signal: AbortSignal,
+): Promise<Message | null> {
+  for (;;) {
+    const answer = await messages.answerTo(id);
+    if (signal.aborted) return null;
+    if (answer || Date.now() >= until) return answer;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, Math.max(1, until - Date.now()))));
+  }
+}

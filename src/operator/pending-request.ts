@@ -25,7 +25,6 @@ export interface PendingRequest {
 // No characters that are easily confused.
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** A short id that is not among `taken`. */
 export function shortId(taken: readonly string[]): string {
   for (;;) {
     const id = Array.from({ length: 6 }, () => LETTERS[randomInt(LETTERS.length)]).join('');

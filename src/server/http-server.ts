@@ -44,7 +44,6 @@ export interface HttpServerOptions {
   readonly checkAnswers?: boolean;
 }
 
-/** The HTTP server of a running daemon. */
 export interface HttpServer extends Endpoint {
   /** A code that logs one browser in, within a minute. */
   issueCode(): string;

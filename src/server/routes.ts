@@ -16,7 +16,6 @@ import { SESSION_ROUTES } from './routes/sessions.ts';
 import { SOCIAL_ROUTES } from './routes/social.ts';
 import { VIEW_ROUTES } from './routes/view.ts';
 
-/** Every address of the server. */
 export const ROUTES: readonly HttpRoute[] = [
   ...ABOUT_ROUTES,
   ...SESSION_ROUTES,

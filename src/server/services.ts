@@ -28,7 +28,6 @@ export interface Counters {
   readonly streamsOf: Map<string, number>;
 }
 
-/** The services that the routes use. */
 export interface Services {
   readonly env: Env;
   readonly version: string;

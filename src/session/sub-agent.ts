@@ -7,7 +7,6 @@ import { type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { internalsOf, type Session } from './session.ts';
 import type { Delegation } from './state/state.ts';
 
-/** The beginning of a sub-agent's session. */
 export interface SubAgent {
   /** null if it works in its parent's peripheral. */
   readonly delegation: Delegation | null;

@@ -29,7 +29,6 @@ interface DispatchBody {
   readonly opened: boolean;
 }
 
-/** The record of an event of a message; null if there is none. */
 export async function recorded(
   store: EvidenceStore,
   event: 'dispatch' | 'outcome',
@@ -42,7 +41,6 @@ export async function recorded(
 export const dispatchOf = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
   (await recorded(store, 'dispatch', id)) as DispatchBody | null;
 
-/** The mode gate of a session's pinned spec. */
 export async function gateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {
   const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
   return found ? (await getPin(store, found.pin)).specs.modeGate : null;

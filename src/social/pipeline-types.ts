@@ -55,7 +55,6 @@ export interface SocialReceipt {
   readonly seq: number;
   readonly talk: Talk;
   readonly asks: ToolEffect;
-  /** The rule that classified the message. */
   readonly classifiedBy: string;
   /** The mode of the recipient that gated it; null for people. */
   readonly mode: Mode | null;

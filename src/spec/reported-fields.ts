@@ -17,7 +17,6 @@ interface Reported {
 
 const known = new WeakMap<Tools['tools'], Reported>();
 
-/** The fields that the tools of a spec set report. */
 export function reportedFields({ tools }: Tools): Reported {
   let reported = known.get(tools);
   if (!reported) {

@@ -17,7 +17,6 @@ export interface EphemeralRow {
   readonly nth: number;
 }
 
-/** All that a memory store keeps. */
 export interface MemoryTables {
   readonly chains: Map<string, MemoryRow[]>;
   /** In the order of arrival. */

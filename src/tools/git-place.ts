@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
-/** A name in a folder. */
 type Named = Pick<Dirent, 'name' | 'isDirectory'>;
 
 /** True for a folder in which git may find objects and refs: a repository, or the target of a `commondir` file. */

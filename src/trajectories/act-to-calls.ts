@@ -4,7 +4,6 @@ import { isObject, textOf } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
 import { type ForeignAct, SHELL } from './read-trajectory.ts';
 
-/** A call of a tool of the shipped catalogue. */
 export interface OwnCall {
   readonly tool: string;
   readonly args: { readonly [name: string]: Json };

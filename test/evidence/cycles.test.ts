@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { disciplineOf, patternStatusAfter } from '../../src/evidence/patterns/discipline.ts';
 import { learningCycles, SETTLING_TOOLS } from '../../src/evidence/patterns/learning-cycles.ts';
-import { patternOutcome } from '../../src/evidence/patterns/pattern-outcome.ts';
+import { readPur } from '../../src/evidence/patterns/pur.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { failure, outcome, start, step, told } from './told.ts';
 
@@ -134,7 +134,7 @@ describe('the status of a pattern', () => {
 });
 
 it('an outcome is counted by its verdict, and not at all without one', () => {
-  expect([patternOutcome({ ok: true }), patternOutcome({ outcome: ':failed' }), patternOutcome({})]).toEqual([
+  expect([readPur({ ok: true })?.outcome, readPur({ outcome: ':failed' })?.outcome, readPur({})]).toEqual([
     'success',
     'failed',
     null,

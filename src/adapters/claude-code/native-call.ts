@@ -4,7 +4,6 @@ import type { Json } from '../../spec/types.ts';
 import { commandOf } from '../core/calls/shell-route.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 
-/** A call of one of Claude Code's own tools. */
 export interface ClientCall {
   readonly tool: string;
   readonly input: { readonly [name: string]: Json };

@@ -40,7 +40,6 @@ export function nativeResult(tool: string, response: unknown, root: string): Nat
   }
 }
 
-/** Converts the client's error to an outcome. */
 export const nativeFailure = (error: unknown): NativeOutcome => ({
   status: 'failed',
   code: 'client-error',

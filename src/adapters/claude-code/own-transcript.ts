@@ -6,7 +6,6 @@ import { readsSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
 
-/** Claude Code's own transcript of a conversation. */
 export interface OwnTranscript {
   /** The agent's messages, in order. */
   readonly said: readonly string[];

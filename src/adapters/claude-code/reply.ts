@@ -1,7 +1,6 @@
 import type { Fields } from '../../base/json.ts';
 import type { HookAnswer } from '../core/hook-context.ts';
 
-/** A handler's reply to the client. */
 export type Reply =
   /** The call does not run; the model reads why. */
   | { readonly kind: 'deny'; readonly why: string }

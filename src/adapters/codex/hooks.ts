@@ -1,4 +1,5 @@
 import type { Env } from '../../base/user-folders.ts';
+import { readClientLog } from '../core/client-log.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
 import { promptSection } from '../core/prompt-section.ts';
@@ -6,7 +7,6 @@ import { assistantMessage, delivered, situationOf, userMessage } from '../core/t
 import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
 import { turnBegins, unreviewedWork } from '../core/unreviewed-work.ts';
 import { afterTool } from './after-tool.ts';
-import { assistantMessages } from './assistant-messages.ts';
 import { beforeTool } from './before-tool.ts';
 import { type CodexHookEvent, conversationOf, readCodexEvent } from './event.ts';
 import { beforeYouStop, codexToolName, howInCodex } from './wording.ts';
@@ -194,3 +194,23 @@ const note = (
 const isStopping = (event: unknown): boolean =>
   (event as { hook_event_name?: unknown } | null)?.hook_event_name === 'Stop' &&
   (event as { stop_hook_active?: unknown }).stop_hook_active === true;
+
+/** The agent's messages in Codex's log, from a byte offset. `end` is the offset after the last complete line. */
+function assistantMessages(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
+  const { entries, end } = readClientLog(file, from);
+  const said = entries.flatMap(({ type, payload }) => {
+    const { type: kind, role, content } = (payload ?? {}) as Item;
+    if (type !== 'response_item' || kind !== 'message' || role !== 'assistant' || !Array.isArray(content)) return [];
+    return (content as readonly (Item | null)[]).flatMap((part) =>
+      part?.type === 'output_text' && typeof part.text === 'string' && part.text !== '' ? [part.text] : [],
+    );
+  });
+  return { said, end };
+}
+
+interface Item {
+  readonly type?: unknown;
+  readonly role?: unknown;
+  readonly content?: unknown;
+  readonly text?: unknown;
+}

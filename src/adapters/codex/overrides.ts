@@ -35,7 +35,6 @@ export type Override = `${string}=${string}`;
 
 const override = (key: string, value: TomlValue): Override => `${key}=${tomlLiteral(value)}`;
 
-/** The overrides as command-line arguments. */
 export const asArguments = (overrides: readonly Override[]): readonly string[] =>
   overrides.flatMap((one) => ['-c', one]);
 

@@ -2,7 +2,6 @@ import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { Json } from '../../spec/types.ts';
 import { listed } from './language/format-words.ts';
-import { sentence } from './language/sentence.ts';
 
 /**
  * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
@@ -28,3 +27,6 @@ export function whatIsOpen({ peripheral, mode, tools }: Available): string {
   const where = peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
   return `Now: ${where}${mode === null ? '' : `, mode ${mode}`}; tools open: ${listed(tools, 30) || 'none'}.`;
 }
+
+/** Ends a denial's message or remedy with a period, unless it has an end mark. */
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

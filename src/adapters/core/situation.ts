@@ -32,7 +32,6 @@ export interface WayToShip {
  * limits. `promptSection` puts it into words.
  */
 export interface SessionSituation {
-  /** The agent's place. */
   readonly location: {
     readonly sessionId: string;
     readonly agent: string;

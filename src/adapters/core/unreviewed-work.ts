@@ -5,7 +5,6 @@ import { hopOf, modesOfHop } from './calls/controls.ts';
 import type { ConversationRecord } from './hook-context.ts';
 import { situation } from './situation.ts';
 
-/** Work of a session that nobody has reviewed. */
 export interface UnreviewedWork {
   /** The peripheral that the session is in; null if it is outside. */
   readonly peripheral: string | null;

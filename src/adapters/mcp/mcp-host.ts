@@ -18,7 +18,6 @@ const ANSWER_BYTES = 32_000;
 export interface ListObserver {
   toolsChanged(): void;
   resourceUpdated(uri: string): void;
-  /** A task has ended. */
   taskChanged?(task: McpTask): void;
 }
 
@@ -102,7 +101,6 @@ export class McpHost {
     return tools.map(({ name }) => nameOf(name));
   }
 
-  /** Notifies the observers that the tools have changed. */
   tellTools(): void {
     for (const told of this.#told) told.toolsChanged();
   }

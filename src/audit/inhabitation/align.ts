@@ -6,7 +6,6 @@ import type { Act } from './acts.ts';
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
 export type ResultItem = Extract<TranscriptItem, { kind: 'result' }>;
 
-/** A call in the transcript, with its result. */
 export interface Call {
   readonly item: CallItem;
   readonly result: ResultItem | null;

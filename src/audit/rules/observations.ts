@@ -131,7 +131,6 @@ function pathsIn(list: Json | undefined): readonly string[] {
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
-/** The value of one observation now. */
 export function observation(observed: Observed, from: string): Json {
   const name = from as Observation;
   const runs = [...observed.runs.commands.values()].map(({ last }) => last);

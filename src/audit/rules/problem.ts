@@ -62,7 +62,6 @@ export const PROBLEM_CODES = [
   'summary-required',
 ] as const;
 
-/** One rule that a request breaks. */
 export interface RuleProblem {
   /** The code of the denial that the gate must answer with if this is the first problem. */
   readonly code: (typeof PROBLEM_CODES)[number];

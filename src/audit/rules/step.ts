@@ -240,7 +240,6 @@ export function ungrantedResource({ resource = [] }: ScopeRule, name: Json): Pat
   return grants && !excludes ? null : outOfScope(`${show(name)} is not granted`);
 }
 
-/** The reason why a scope does not grant a path. */
 interface PathProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
   readonly why: string;

@@ -1,6 +1,5 @@
 import type { Rule } from '../rules/problem.ts';
 
-/** One broken rule at one entry. */
 export interface Violation {
   readonly rule: Rule;
   readonly entryId: string;

@@ -4,7 +4,6 @@ import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, note, print, printJson } from '../io.ts';
 import { table } from '../table.ts';
 
-/** Lists the pending requests as a table or as JSON. */
 export function listPending(io: Io, items: readonly PendingItem[], elsewhere: number): void {
   if (io.json) return printJson(io, items.map(pendingJson));
   if (items.length === 0) print(io, 'No request waits for an answer.');

@@ -5,6 +5,7 @@ import { SessionHost } from '../../daemon/session-host.ts';
 import { openSession } from '../../open-session.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
+import type { SpecSet } from '../../spec/types.ts';
 import { sessionNamed } from '../chosen-sessions.ts';
 import { clientRun } from '../client/client-end.ts';
 import { openClient } from '../client/open-client.ts';
@@ -19,7 +20,6 @@ import { ensurePlugin } from './plugin-folder.ts';
 import { withRunCommand } from './run-command-rules.ts';
 import { showClaudeEnd } from './show-end.ts';
 import { userStatusLine, withStatusLine } from './status-line.ts';
-import { subAgentTypes } from './sub-agent-types.ts';
 
 /** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {
@@ -104,4 +104,19 @@ function userSettings(
       cause,
     );
   }
+}
+
+/**
+ * Claude Code's option that defines a type of sub-agent for each peripheral that another one delegates to; empty if
+ * there is none, or if the user's arguments contain `--agents`.
+ */
+function subAgentTypes({ peripherals }: SpecSet, args: readonly string[]): readonly string[] {
+  const named = Object.values(peripherals).flatMap(({ delegates = [] }) => delegates.map(({ to }) => to));
+  if (named.length === 0 || args.some((word) => word === '--agents' || word.startsWith('--agents='))) return [];
+  const types = [...new Set(named)].map((id) => {
+    const purpose = peripherals[id]?.purpose ?? '';
+    const prompt = `You work in the peripheral ${id}. ${purpose} Do the task that you are given, then report the outcome.`;
+    return [id, { description: `Works in the peripheral ${id}: ${purpose}`, prompt }];
+  });
+  return ['--agents', JSON.stringify(Object.fromEntries(types))];
 }

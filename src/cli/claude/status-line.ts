@@ -6,7 +6,6 @@ import { claudeFolder } from '../../base/user-folders.ts';
 import { launcherFile } from '../../daemon/run-command.ts';
 import type { Io } from '../io.ts';
 
-/** Claude Code's setting `statusLine`. */
 interface StatusLine {
   readonly type: 'command';
   readonly command: string;

@@ -1,7 +1,6 @@
 import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
 import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found.ts';
 import type { Tree } from './tree.ts';
-import { unquotedWords } from './unquoted-words.ts';
 
 interface Manifest {
   readonly scripts: { readonly [name: string]: string };
@@ -129,4 +128,13 @@ export function packageDeploys(tree: Tree): readonly FoundDeploy[] {
       run: runScript(manager, script),
       because: `package.json: "${script}"`,
     }));
+}
+
+/**
+ * The words of a command line that a shell would run as exactly these words: one command, nothing quoted, expanded,
+ * joined or redirected. Null for everything else, about which nothing is safely known.
+ */
+export function unquotedWords(line: string): readonly string[] | null {
+  const words = line.trim().split(/\s+/);
+  return words.every((word) => /^[\w./:@%+,=-]+$/.test(word)) && !/^\w+=/.test(words[0]!) ? words : null;
 }

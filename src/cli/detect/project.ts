@@ -1,10 +1,8 @@
-import { deploys } from './deploys.ts';
 import { editScope, type GitFolders } from './folders.ts';
 import type { FoundDeploy, FoundTest } from './found.ts';
-import { type AskGit, detectGit } from './git.ts';
-import { makeTest } from './makefile.ts';
+import { makeDeploys, makeTest } from './makefile.ts';
 import { cargoTest, goTests, otherTests, pytest, scriptTest, unittest } from './other-tests.ts';
-import { packageTest } from './package-json.ts';
+import { packageDeploys, packageTest } from './package-json.ts';
 import type { Tree } from './tree.ts';
 import { workspaceTests } from './workspace-tests.ts';
 
@@ -57,3 +55,30 @@ async function gitFolders(tree: Tree, git: AskGit): Promise<GitFolders> {
 
 /** Maximum number of folders in a command line. */
 const MOST_ASKED = 1000;
+
+/** Asks git; null if git fails. */
+type AskGit = (args: readonly string[]) => Promise<string | null>;
+
+/** The remote (`origin`, or the only one) and the branch to push: its HEAD, or the checked-out branch. */
+export async function detectGit(git: AskGit): Promise<{ readonly remote: string; readonly branch: string } | null> {
+  const remotes = ((await git(['remote'])) ?? '').split('\n').filter((line) => line !== '');
+  const remote = remotes.includes('origin') ? 'origin' : remotes.length === 1 ? remotes[0]! : null;
+  if (remote === null) return null;
+  const head = await git(['symbolic-ref', '--quiet', '--short', `refs/remotes/${remote}/HEAD`]);
+  const branch =
+    head?.trim().slice(remote.length + 1) || (await git(['symbolic-ref', '--quiet', '--short', 'HEAD']))?.trim();
+  return branch ? { remote, branch } : null;
+}
+
+const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
+
+/** Every deploy command found. Of equal names, package.json comes before the Makefile, that before a script. */
+export function deploys(tree: Tree): readonly FoundDeploy[] {
+  const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
+    name: 'deploy',
+    run: [`./${path}`],
+    because: path,
+  }));
+  const all = [...packageDeploys(tree), ...makeDeploys(tree), ...scripts];
+  return all.filter((found, i) => all.findIndex(({ name }) => name === found.name) === i);
+}

@@ -11,7 +11,6 @@ export interface Tree {
   list(folder: string): readonly string[];
 }
 
-/** The files of a folder on disk. */
 export const diskTree = (root: string): Tree => ({
   read(path) {
     try {

@@ -1,13 +1,11 @@
 import type { Command, Option } from 'commander';
 
-/** A word that may be typed next. */
 export interface Completion {
   readonly word: string;
   /** A short description next to the id in the shell's menu; empty if there is none. */
   readonly about: string;
 }
 
-/** Lists the ids of the sessions of a repository. */
 export type ListSessions = (root: string) => Promise<readonly Completion[]>;
 
 /**

@@ -7,7 +7,6 @@ import type { FileChange, InstallPlan } from './installer.ts';
 /** The longest diff to show in full. */
 const MOST_LINES = 60;
 
-/** Prints the planned or completed changes. */
 export function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
   for (const change of changesOf(changes)) {
     print(io, paint(io, 'bold', titleOf(change)));

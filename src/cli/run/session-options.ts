@@ -14,7 +14,6 @@ export interface SessionOptions {
   readonly inspect?: string | true;
 }
 
-/** Adds {@link SessionOptions} to a command. */
 export const withSessionOptions = (command: Command): Command =>
   command
     .option('--yes', 'give every approval without asking')

@@ -31,7 +31,6 @@ export interface StoryWires {
   readonly agent: 'here' | 'mcp-http' | 'mcp-stdio' | 'rest' | 'cli';
 }
 
-/** A played story, with all inputs of the judgement. */
 export interface PlayedStory {
   readonly session: string;
   readonly end: StoryEnd;

@@ -1,7 +1,6 @@
 import type { RecordedSession } from '../../adapters/core/transcript/transcript.ts';
 import { quote, textTurns } from '../../adapters/text-turns.ts';
 
-/** The events during the story. */
 export interface StoryHooks {
   /** A line about the story for a reader. */
   readonly tell: (line: string) => void;

@@ -25,7 +25,6 @@ export class Conversations {
     this.#transcripts = transcripts;
   }
 
-  /** The stored record of a conversation; null if there is none. */
   stored(conversation: Conversation): StoredConversation | null {
     return this.#owned.files(conversation.root).read(conversation);
   }

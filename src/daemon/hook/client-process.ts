@@ -87,7 +87,6 @@ export function environmentOf(process: ProcessMark): Env | null {
 export const sameProcess = (a: ProcessMark | null, b: ProcessMark | null): boolean =>
   a !== null && b !== null && a.pid === b.pid && a.start === b.start;
 
-/** True if this process still runs. */
 export const isRunning = ({ pid, start }: ProcessMark): boolean => startOf(pid) === start;
 
 /** This process; null if the kernel does not report its start time. */

@@ -13,7 +13,6 @@ export interface Finding {
 export const findingsIn = (effects: readonly EffectRecord[]): readonly Finding[] =>
   effects.flatMap(({ path, finding: why }) => (why === undefined ? [] : [{ path, why }]));
 
-/** Findings by path or test command. */
 export interface FindingsByPath {
   [path: string]: string;
 }

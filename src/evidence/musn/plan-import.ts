@@ -7,7 +7,6 @@ import { isActivity, readActivity } from './activity.ts';
 import { isEntryForm, readEntryForm } from './entry-form.ts';
 import { type FormIssue, readForms } from './read-forms.ts';
 
-/** The entries that an import would append. */
 export interface ImportPlan {
   /** The root entry, which names the origin, then the entries: oldest first, each after the one it replies to. */
   readonly drafts: readonly EntryDraft[];

@@ -8,7 +8,6 @@ const ARGUMENTS = '{args}';
 
 type TestCommand = ProjectConfig['test'][number];
 
-/** A configured test command with the words to run. */
 export interface ChosenTest {
   readonly argv: readonly string[];
   readonly config: TestCommand;

@@ -10,7 +10,6 @@ export interface SubAgentPin {
   readonly config: ProjectConfig;
 }
 
-/** The session that starts a sub-agent. */
 interface Parent extends SubAgentPin {
   /** null outside of any peripheral. */
   readonly peripheral: string | null;

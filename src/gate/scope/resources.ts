@@ -2,7 +2,6 @@ import { compileGlob } from '../../base/glob.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json } from '../../spec/types.ts';
 
-/** The reason why a resource is out of scope. */
 interface ResourceProblem {
   readonly why: string;
   /** The value is not the name of a resource. */

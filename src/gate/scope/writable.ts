@@ -5,7 +5,6 @@ import { within } from './paths.ts';
 
 export const UNGRANTED = 'is outside the writable paths';
 
-/** Write paths of a scope, compiled. */
 interface Writable {
   readonly grants: readonly ((path: string) => boolean)[];
   /** True for a folder in which a grant could match something. */

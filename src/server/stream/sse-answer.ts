@@ -9,7 +9,6 @@ export interface Opened {
   readonly end: () => void;
 }
 
-/** The answer of a route that streams. */
 export const SSE = {
   type: 'text/event-stream',
   description:

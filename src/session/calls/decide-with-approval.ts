@@ -7,12 +7,10 @@ import { approveUnder, askApproval, type GivenApproval } from './approve.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { treeFor } from './working-tree.ts';
 
-/** A request that may need an approval. */
 export interface Approvable<Plan> {
   readonly by: Principal;
   /** The gate's context, computed at each call. */
   readonly context: () => GateContext;
-  /** Decides the request with an approval, or without one. */
   readonly decide: (grant: GivenApproval['grant'] | null) => Decision<Plan>;
   /** Observes again the files and the tree, which may have changed while a person answered. */
   readonly again?: () => Promise<void>;

@@ -15,7 +15,6 @@ export interface DelegateOptions {
   readonly agency?: AgencyStart;
 }
 
-/** Builds the gate's request. */
 export const delegateRequest = ({
   to,
   reason,

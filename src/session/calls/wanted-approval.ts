@@ -10,7 +10,6 @@ import type { SessionCalls } from './session-calls.ts';
 import { hopRequestFor } from './visit.ts';
 import { treeFor } from './working-tree.ts';
 
-/** A move that may lack an approval. */
 export type WantedMove =
   | { readonly hop: HopOptions | ShortHop }
   | { readonly mode: ModeOptions }

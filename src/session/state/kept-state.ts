@@ -6,7 +6,6 @@ import type { SessionState } from './state.ts';
 /** Raise the number if the fold of an entry changes, so that stored states are ignored. */
 const FORMAT = `${manifest.version} 10`;
 
-/** A session's state and its pin. */
 export interface KeptState {
   readonly pin: string;
   readonly state: SessionState;

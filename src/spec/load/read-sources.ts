@@ -3,7 +3,6 @@ import { isObject } from '../../base/json.ts';
 import type { IssueReport, SpecIssue } from '../check/issues.ts';
 import { readEdnPeripherals } from '../edn/edn-peripherals.ts';
 import { ConditionsFile } from '../schema/conditions-file.ts';
-import { kindOfFile, stemOf } from '../schema/file-kinds.ts';
 import { GateFile } from '../schema/gate-file.ts';
 import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import { PeripheralFile } from '../schema/peripheral-file.ts';
@@ -12,6 +11,26 @@ import { ScopesFile } from '../schema/scopes-file.ts';
 import { ToolsFile } from '../schema/tools-file.ts';
 import { readYaml } from './read-yaml.ts';
 import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
+
+type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'properties' | 'peripheral' | 'edn';
+
+function kindOfFile(file: string): SpecFileKind | null {
+  const name = baseName(file);
+  if (name.endsWith('.edn')) return 'edn';
+  if (!name.endsWith('.yaml')) return null;
+  const stem = name.slice(0, -'.yaml'.length);
+  const named = (['gate', 'tools', 'scopes', 'conditions', 'properties'] as const).find((kind) => kind === stem);
+  return named ?? 'peripheral';
+}
+
+/** `edit` of `specs/peripherals/edit.yaml`. */
+function stemOf(file: string): string {
+  return baseName(file).replace(/\.[^.]*$/, '');
+}
+
+function baseName(file: string): string {
+  return file.split(/[/\\]/).at(-1)!;
+}
 
 /** The valid part of one file's content, its raw form, and the report for its problems. */
 interface Draft<T> {

@@ -1,6 +1,5 @@
 import type { IssueReport, Path, SpecIssue } from '../check/issues.ts';
 
-/** The text of one authored file. */
 export interface SpecSource {
   /** The name for messages; its last segments decide the kind of the file. */
   readonly file: string;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** Requirements of each call of a tool. */
 export const CallGates = z
   .array(
     z.union([

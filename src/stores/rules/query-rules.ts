@@ -11,7 +11,6 @@ import {
 } from '../../evidence/query.ts';
 import { storeError } from './append-rules.ts';
 
-/** A found entry and its sort key. */
 export interface Placed {
   readonly place: QueryPosition;
   readonly found: FoundEntry;

@@ -1,9 +1,8 @@
 import type { AuditRequest } from '../../audit/rules/request.ts';
 import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
-import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { attempt, type Move, movesFrom } from './moves.ts';
-import { oddFruits } from './negative-fruit.ts';
 import { provokeModes } from './negative-modes.ts';
 import { INHERITED, outsideOfEnvelope, provokeSteps } from './negative-steps.ts';
 import { rotate } from './rotate.ts';
@@ -164,3 +163,25 @@ function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): reado
 
 const isApproved = (specs: SpecSet, from: string, target: string): boolean =>
   edgesFrom(specs, from).some(({ to, gates }) => to === target && gates.some(({ kind }) => kind === 'approval'));
+
+type Fruit = { readonly [field: string]: Json };
+
+/** One value of each type of a stated field, and some that look similar. */
+const OF_EVERY_KIND: readonly Json[] = ['stated', '', 1, 1.5, true, null, ['stated'], { stated: true }];
+
+/** Fruits that rules may refuse, each with its defect: unknown, invented, missing, or of another type. */
+function oddFruits(spec: PeripheralSpec): readonly (readonly [what: string, fruit: Fruit])[] {
+  const stated = statedFruit(spec);
+  return [
+    ['a strange fruit', { ...stated, 'no-such-field': 1 }],
+    ['a fruit of an inherited name', { ...stated, constructor: 1 }],
+    ...Object.entries(spec.fruit).flatMap(([field, rule]): (readonly [string, Fruit])[] => {
+      const { [field]: _, ...without } = stated;
+      if (rule.kind === 'observed') return [[`${field} made up`, { ...stated, [field]: { made: 'up' } }]];
+      return [
+        [`no ${field}`, without],
+        ...OF_EVERY_KIND.map((value) => [`${field} ${JSON.stringify(value)}`, { ...stated, [field]: value }] as const),
+      ];
+    }),
+  ];
+}

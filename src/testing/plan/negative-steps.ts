@@ -1,10 +1,10 @@
 import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/state.ts';
+import { isObject } from '../../base/json.ts';
 import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
 import { oddPaths } from './odd-paths.ts';
-import { oddValues } from './odd-values.ts';
 import { rotate } from './rotate.ts';
-import { sampleArguments } from './sample-arguments.ts';
+import { sampleArguments, sampleOf } from './sample-arguments.ts';
 
 /** A scope that grants some of everything, to make up arguments for a call whose own scope leaves none. */
 const ANY = {
@@ -113,3 +113,21 @@ const FEW = 6;
 
 const inOrder = ({ parameters }: ToolSpec, args: { readonly [name: string]: Json }): Json =>
   parameters.map(({ name }) => args[name] ?? null);
+
+type Schema = { readonly [keyword: string]: Json };
+
+/** Values around the edges of a JSON Schema: other types, beyond bounds, outside lists. Some may be valid. */
+function oddValues(schema: Schema): readonly Json[] {
+  const { minimum, maximum, items } = schema;
+  const bounds = [minimum, maximum].filter((bound) => typeof bound === 'number');
+  return [
+    { wrong: true },
+    ['no', 7],
+    'no such value',
+    true,
+    1.5,
+    -1,
+    ...bounds.flatMap((bound) => [bound - 1, bound, bound + 1]),
+    ...(isObject(items) ? [[sampleOf(items), { wrong: true }]] : []),
+  ];
+}

@@ -8,7 +8,6 @@ export interface PatternContext {
   readonly call: ToolCall;
   /** This session's evidence so far. */
   readonly entries: readonly Entry[];
-  /** The learning cycles in this evidence. */
   readonly cycles: readonly Cycle[];
   library(): ReturnType<typeof libraryOf>;
 }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
@@ -8,7 +8,6 @@ import type { Mount } from '../sandbox/mount.ts';
 import { hiddenFolder } from '../sandbox/mounts/temp-folder.ts';
 import type { TreeScan } from '../sandbox/mounts/tree.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { COPIES, coverOf } from './cover-copies.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
 import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
@@ -171,4 +170,20 @@ async function makeView(
   } finally {
     if (made !== null) rmSync(made, { recursive: true, force: true });
   }
+}
+
+/** Places where git stores contents outside of its objects: recovered files, remembered conflicts, patches, texts. */
+const COPIES: readonly string[] = [
+  ...['lost-found', 'rr-cache', 'rebase-apply', 'lfs', 'annex'],
+  ...['COMMIT_EDITMSG', 'ADD_EDIT.patch', 'addp-hunk-edit.diff', 'rebase-merge/patch'],
+];
+
+/** Mounts an empty file or folder over the real target of a path, if that is in a visible folder (`seen`). */
+function coverOf(seen: readonly string[]): (path: string) => Mount[] {
+  return (path) => {
+    // Most of these files do not exist; `existsSync` is cheaper than a thrown ENOENT.
+    const target = existsSync(path) ? realpathIfAny(path) : null;
+    if (target === null || !seen.some((folder) => isWithin(folder, target))) return [];
+    return [{ kind: statSync(target).isDirectory() ? 'empty-folder' : 'empty-file', target }];
+  };
 }

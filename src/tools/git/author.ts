@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { findProgram } from '../../base/process.ts';
 import type { Repository } from './repository.ts';
 
-/** The name and address of a commit's author or committer. */
 export interface Person {
   readonly name: string;
   readonly email: string;

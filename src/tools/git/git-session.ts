@@ -1,3 +1,5 @@
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
@@ -6,7 +8,6 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './harden.ts';
-import { withoutStaleLock } from './index-lock.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './judge-config.ts';
 import { type GitAccess, gitLayout } from './layouts.ts';
 import type { PathRules } from './operands.ts';
@@ -145,4 +146,20 @@ function stopped(result: CommandResult): Stop | null {
   if (result.aborted) return failed('aborted', 'The call was aborted.');
   if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;
+}
+
+/**
+ * Runs a command that may write the index. A killed command leaves its lock, and every later commit would fail; so the
+ * lock is removed if it was created while the command ran.
+ */
+async function withoutStaleLock({ gitDir }: Repository, run: () => Promise<CommandResult>): Promise<CommandResult> {
+  const lock = join(gitDir, 'index.lock');
+  const madeAt = () => statSync(lock, { throwIfNoEntry: false })?.birthtimeMs;
+  const before = madeAt();
+  const result = await run();
+  const ended = Date.now();
+  const killed = result.timedOut || result.aborted || result.flooded;
+  const made = killed && before === undefined ? madeAt() : undefined;
+  if (made !== undefined && made <= ended) rmSync(lock, { force: true });
+  return result;
 }

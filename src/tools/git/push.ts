@@ -9,8 +9,8 @@ import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, refusedBy, type Stop } from '../workspace/outcome.ts';
 import { currentBranch } from './branches/current.ts';
 import { loginFor } from './credentials/credential.ts';
+import type { Login } from './credentials/login.ts';
 import { pushTarget } from './credentials/push-target.ts';
-import { redact } from './credentials/redact.ts';
 import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues, networkKeys } from './judge-config.ts';
@@ -216,4 +216,21 @@ async function setUpstream(session: GitSession, remote: string, branch: string):
     if (ran.exit !== 0) return false;
   }
   return true;
+}
+
+const HIDDEN = '[hidden]';
+
+/** Removes a password from a remote's output, in all encodings that programs use. */
+function redact(text: string, login: Login | null): string {
+  if (login?.password == null) return text;
+  const { username, password } = login.password;
+  const forms = [
+    password,
+    encodeURIComponent(password),
+    Buffer.from(`${username}:${password}`).toString('base64'),
+    Buffer.from(password).toString('base64').replace(/=+$/, ''),
+  ];
+  return [...new Set(forms)]
+    .sort((a, b) => b.length - a.length)
+    .reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
 }

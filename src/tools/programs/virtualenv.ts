@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { namesIn, readIfAny, realpathIfAny } from '../../base/files.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 
-/** A virtual environment of Python. */
 export interface VirtualEnv {
   /** Absolute. */
   readonly folder: string;

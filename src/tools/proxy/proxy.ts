@@ -8,7 +8,6 @@ import { PinnedNames, type Resolve } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
 
-/** A place that a command tried to reach. */
 export interface Tried {
   /** `host:port`. */
   readonly place: string;

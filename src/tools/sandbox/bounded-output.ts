@@ -1,4 +1,3 @@
-/** The kept parts of a stream. */
 export interface KeptOutput {
   readonly text: string;
   readonly truncated: boolean;

@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { BoundedOutput } from './bounded-output.ts';
 
-/** The reason for which hopgate killed a command. */
 export type KillReason = 'timed-out' | 'aborted' | 'flooded';
 
 export interface Bounds {

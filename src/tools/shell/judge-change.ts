@@ -11,7 +11,6 @@ import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
 import { STAGE_PREFIX } from './change-journal.ts';
 import type { Change } from './overlay-changes.ts';
 
-/** A change that was not kept, and the reason. */
 export interface Dropped {
   readonly path: string;
   readonly why: string;

@@ -2,7 +2,6 @@ import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { errorText } from '../../base/text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
-import { backoff } from './backoff.ts';
 import { type Environment, fillIn, redactor } from './environment.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { openLine, type ServerTransport } from './open-transport.ts';
@@ -234,3 +233,16 @@ async function listTools(client: Client): Promise<ReadonlyMap<string, ListedTool
 
 const MAX_MESSAGE = 500;
 const messageOf = (error: unknown): string => plain(errorText(error)).slice(0, MAX_MESSAGE);
+
+const FIRST_MS = 100;
+const LONGEST_MS = 30_000;
+
+/**
+ * Delay before the next attempt after `failures` consecutive failures (from 1): 100 ms, doubled each time up to 30 s,
+ * minus a random part of up to half, so that many sessions do not retry at once.
+ * @param random at least 0, less than 1
+ */
+export function backoff(failures: number, random: number): number {
+  const whole = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
+  return Math.round(whole * (1 - random / 2));
+}

@@ -1,6 +1,5 @@
 import type { ArgumentRole } from '../../spec/types.ts';
 
-/** A property of an upstream's input schema. */
 export type SchemaProperty = { readonly [keyword: string]: unknown };
 
 export interface Guess {

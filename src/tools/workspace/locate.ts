@@ -9,7 +9,6 @@ import { parsePath, resolveSegments, split, startsWith } from './path-argument.t
 import { type Existing, type Missing, walkBeneath } from './walk-beneath.ts';
 
 export type Access = 'read' | 'write';
-/** A place that is held open. */
 export type Held = Existing | Missing;
 
 /** Checks a root-relative path, before and after resolving links; null if allowed. */

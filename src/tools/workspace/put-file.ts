@@ -15,7 +15,6 @@ import type { Missing } from './walk-beneath.ts';
 /** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;
 
-/** Result of a replacement. */
 export interface Put {
   readonly path: string;
   readonly created: boolean;

@@ -10,7 +10,6 @@ const FIXED_FLAGS = ['--no-config', '--no-ignore-global', '--no-messages', '--hi
 export interface RipgrepRun {
   /** The end of the run; `stopped`: the reader wanted no more. */
   readonly end: 'done' | 'stopped' | 'aborted' | 'time-limit' | 'error';
-  /** ripgrep's error message. */
   readonly complaint: string;
 }
 

@@ -5,7 +5,6 @@ import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { BACKGROUND_TOOL } from '../../../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
 
-/** A tool of a spec set that takes commands. */
 interface CommandTool {
   readonly tool: ToolSpec;
   /** The parameter that takes the command line, or the sub-command. */

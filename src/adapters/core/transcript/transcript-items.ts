@@ -44,7 +44,6 @@ export const userMessage = (source: string, text: string, channel = 'text'): Ite
   channel,
 });
 
-/** A call that an agent made. */
 export interface ToolCallFields {
   readonly id: string;
   readonly tool: string;

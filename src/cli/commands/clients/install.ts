@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { applyInstall, changesOf } from '../../install/apply.ts';
 import type { Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
-import { INSTALLERS } from '../../install/installers.ts';
 import { showPlan } from '../../install/show-plan.ts';
 import { type Io, print, printJson, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../options.ts';
@@ -32,7 +31,6 @@ export function register(command: Command, io: Io): void {
     .action((client: string, options: InstallOptions) => change(io, client, options, 'install'));
 }
 
-/** Shows what is to change, and changes it. */
 export async function change(
   io: Io,
   client: string,
@@ -65,3 +63,9 @@ async function installerOf(client: string): Promise<Installer> {
   if (load) return load();
   throw usageError(`hopgate cannot be installed into "${client}"`, `It knows: ${clients()}.`, 'unknown-client');
 }
+
+/** The installers of the supported client programs, by name. */
+const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
+  claude: async () => (await import('../../install/claude.ts')).claudeInstaller,
+  codex: async () => (await import('../../install/codex.ts')).codexInstaller,
+};

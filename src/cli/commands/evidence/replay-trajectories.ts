@@ -17,7 +17,6 @@ export interface TrajectoryOptions {
   readonly results?: string;
 }
 
-/** A file that is not a trajectory, with the reason. */
 interface Unread {
   readonly file: string;
   readonly why: string;

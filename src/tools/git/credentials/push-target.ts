@@ -7,7 +7,6 @@ import { failed, outOfScope, type Stop } from '../../workspace/outcome.ts';
 import { type ConfigValue, configValues, pushKeys } from '../judge-config.ts';
 import type { Repository } from '../repository.ts';
 
-/** A remote that is reached over the network. */
 export interface NetworkTarget {
   readonly kind: 'network';
   readonly scheme: 'https' | 'ssh';

@@ -15,7 +15,6 @@ interface Hierarchy {
 export interface Cgroups {
   readonly processes: boolean;
   readonly memory: boolean;
-  /** Makes the groups for one run. */
   create(limits: LayoutLimits): ControlGroup;
 }
 

@@ -49,7 +49,6 @@ export function fixedArguments({ network }: Networking, supportFiles: SupportFil
   ];
 }
 
-/** The arguments for the mounts and the environment of one command. */
 export function layoutArguments(
   layout: SandboxLayout,
   supportFiles: SupportFiles,

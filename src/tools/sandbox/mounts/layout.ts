@@ -6,7 +6,6 @@ import { toolchainSecrets } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 
-/** The resource limits of one command. */
 export interface LayoutLimits {
   readonly processes: number;
   readonly openFiles: number;
@@ -142,7 +141,6 @@ export function baseLayout(name: string, request: BaseRequest): SandboxLayout {
   };
 }
 
-/** The layout with more mounts on top. */
 export function withMounts(layout: SandboxLayout, mounts: readonly Mount[]): SandboxLayout {
   return { ...layout, mounts: [...layout.mounts, ...mounts] };
 }

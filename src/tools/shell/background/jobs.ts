@@ -10,7 +10,6 @@ export type RunJob = (watch: {
 /** Interval in which a follower gets the output. */
 const PASS_MS = 200;
 
-/** One command in the background. */
 export class Job {
   readonly id: string;
   readonly command: string;

@@ -93,8 +93,8 @@ function splitWords(line: string): Pick<ShellLine, 'words' | 'unquoted' | 'probl
 
 /**
  * Parses typed arguments: in order, or `name=value` and `--name value` if the tool has a parameter of that name. Its
- * schema decides which are numbers and booleans, and JSON lists and objects. Words without a parameter belong to the last
- * one if it is a text.
+ * schema decides which are numbers and booleans, and JSON lists and objects. Words without a parameter belong to the
+ * last one if it is a text.
  *
  * @param unquoted as in {@link ShellLine}; a name in quotes is part of a value
  */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 
-/** `why` is a clause for the agent. `fault` is `form` if the text is no path at all. */
+/** `why` is a clause for the agent. `fault` is `form` if the text is not a path. */
 export type Located =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };

@@ -270,7 +270,10 @@ export interface SessionClosedBody {
   readonly openSelections?: readonly string[];
 }
 
-/** Returns the typed body of an entry; null for imported entries and erased bodies. */
+/**
+ * Returns the body of an entry that hopgate wrote; null for an erased body, and for one without an event. It does not
+ * check the fields: an imported entry may have an event that {@link Body} does not list.
+ */
 export function bodyOf(body: Json): Body | null {
   return isObject(body) && typeof body['event'] === 'string' ? (body as unknown as Body) : null;
 }

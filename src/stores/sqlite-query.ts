@@ -4,7 +4,7 @@ import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } fr
 import { subjectKey, wantedFacets } from './facets.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 import type { Placed } from './rules/query-rules.ts';
-import type { Statements as Prepared, STORE_SQL } from './statements.ts';
+import type { STORE_SQL, Statements } from './statements.ts';
 
 type Value = string | number | null;
 
@@ -19,7 +19,7 @@ export interface Reading {
  * Returns the SQL statements of a query. Each walks one index in order, so SQLite never sorts; the caller merges the
  * results. (Exception: a session whose entries are not in order of time is sorted.)
  */
-export function readingsOf(db: Statements, query: ResolvedQuery): readonly Reading[] {
+export function readingsOf(db: StatementCache, query: ResolvedQuery): readonly Reading[] {
   const { sessionId, subject, patternId, ephemeral } = query;
   const durable =
     sessionId !== undefined
@@ -49,7 +49,7 @@ const durableReading = (index: string, query: ResolvedQuery, conditions: readonl
   );
 
 /** If a session's chain is in order of time, it is read backwards, and a cursor is a position. */
-function ofSession(db: Statements, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
+function ofSession(db: StatementCache, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
   const conditions: Condition[] = [
     ['session_id = ?', sessionId],
     ...(subject === undefined ? subjectConditions(query) : [[subject] as Condition]),
@@ -134,7 +134,7 @@ function timeConditions({ since, before, after }: ResolvedQuery, ephemeral: bool
 }
 
 /** Merges all statements, newest first. */
-export function readAll(db: Statements, readings: readonly Reading[]): readonly Placed[] {
+export function readAll(db: StatementCache, readings: readonly Reading[]): readonly Placed[] {
   return readings
     .flatMap(({ sql, values, ephemeral }) =>
       db.all(sql, ...values).map((row) => ({
@@ -160,7 +160,7 @@ const PAGE_CHARACTERS = 1 << 20;
  * @param most the maximum number of entries; never more than 256
  */
 export function pageFrom(
-  sql: Pick<Prepared<keyof typeof STORE_SQL>, 'page'>,
+  sql: Pick<Statements<keyof typeof STORE_SQL>, 'page'>,
   sessionId: string,
   from: number,
   most: number,
@@ -175,8 +175,8 @@ export function pageFrom(
   return page;
 }
 
-/** Statements by their text, prepared once. */
-export class Statements {
+/** StatementCache by their text, prepared once. */
+export class StatementCache {
   readonly #db: Database;
   readonly #prepared = new Map<string, Statement>();
   constructor(db: Database) {

@@ -1,9 +1,9 @@
 import type { BlobReferences, Erasure } from '../ports/evidence-store.ts';
 import { notFound, writtenBy } from './reply-chain.ts';
 import { storeError } from './rules/append-rules.ts';
-import type { Statements } from './sqlite-query.ts';
+import type { StatementCache } from './sqlite-query.ts';
 
-export function blobReferences(db: Statements, hash: string): BlobReferences {
+export function blobReferences(db: StatementCache, hash: string): BlobReferences {
   const texts = (sql: string): string[] => db.all(sql, hash).map(({ name }) => String(name));
   return {
     entries: texts('SELECT id AS name FROM blob_references WHERE hash = ? ORDER BY id'),
@@ -12,7 +12,7 @@ export function blobReferences(db: Statements, hash: string): BlobReferences {
 }
 
 /** Removes unreferenced blobs that were last put before a time. */
-export function collectBlobs(db: Statements, before: number): number {
+export function collectBlobs(db: StatementCache, before: number): number {
   const { changes } = db.run(
     `DELETE FROM blobs WHERE put_at < ?
        AND NOT EXISTS (SELECT 1 FROM blob_references AS r WHERE r.hash = blobs.hash)
@@ -23,7 +23,7 @@ export function collectBlobs(db: Statements, before: number): number {
 }
 
 /** Erases the bodies of a session or of single entries, and their index columns. */
-export function eraseBodies(store: string, db: Statements, what: Erasure, now: number): number {
+export function eraseBodies(store: string, db: StatementCache, what: Erasure, now: number): number {
   const rows =
     'ids' in what
       ? what.ids.map((id) => {
@@ -49,13 +49,13 @@ export function eraseBodies(store: string, db: Statements, what: Erasure, now: n
 }
 
 /** Sets the body of an ephemeral entry to null; it has no hash that must keep matching. */
-function eraseEphemeral(db: Statements, sessionId: string): number {
+function eraseEphemeral(db: StatementCache, sessionId: string): number {
   db.run('DELETE FROM blob_references WHERE id IN (SELECT id FROM ephemeral WHERE session_id = ?)', sessionId);
   const { changes } = db.run("UPDATE ephemeral SET body = 'null' WHERE session_id = ? AND body <> 'null'", sessionId);
   return Number(changes);
 }
 
-function assertFree(store: string, db: Statements, sessionId: string, now: number): void {
+function assertFree(store: string, db: StatementCache, sessionId: string, now: number): void {
   const held = db.get('SELECT holder, until FROM leases WHERE session_id = ? AND until > ?', sessionId, now);
   if (held !== undefined)
     throw writtenBy(store, sessionId, { holder: String(held['holder']), until: Number(held['until']) });

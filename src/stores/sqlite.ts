@@ -26,7 +26,7 @@ import {
 } from './rules/append-rules.ts';
 import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { connect } from './sqlite-connection.ts';
-import { pageFrom, readAll, readEphemeral, readingsOf, Statements } from './sqlite-query.ts';
+import { pageFrom, readAll, readEphemeral, readingsOf, StatementCache } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, eraseBodies } from './sqlite-removal.ts';
 import { currentSchema } from './sqlite-schema.ts';
 import { storeViews } from './sqlite-view.ts';
@@ -79,7 +79,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const sql = statementsOf(db, STORE_SQL);
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
-  const statements = new Statements(db);
+  const statements = new StatementCache(db);
   const cache = new WriteCache(db);
   const key = new StoreKey(keyFile);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit, {

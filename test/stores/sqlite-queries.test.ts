@@ -10,7 +10,7 @@ import { type EvidenceQuery, resolveQuery } from '../../src/evidence/query.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { readingsOf, Statements } from '../../src/stores/sqlite-query.ts';
+import { readingsOf, StatementCache } from '../../src/stores/sqlite-query.ts';
 import { openDatabase } from '../../src/stores/sqlite-schema.ts';
 import { conversation, draft, opening } from '../evidence/drafts.ts';
 
@@ -38,7 +38,7 @@ it.each<[EvidenceQuery, string[]]>([
   [{ sessionId: 's', ephemeral: true }, ['entries_session', 'ephemeral_session']],
 ])('a page of %j is read along an index without sorting', (query, indexes) => {
   const db = openDatabase('sqlite', file, 100);
-  const readings = readingsOf(new Statements(db), resolveQuery(query));
+  const readings = readingsOf(new StatementCache(db), resolveQuery(query));
   expect(readings.map(({ sql }) => /INDEXED BY (\w+)/.exec(sql)?.[1])).toEqual(indexes);
   for (const { sql, values } of readings) {
     const plan = db

@@ -16,7 +16,7 @@ import { printStart } from '../client/session-place.ts';
 import { showTitle } from '../client/terminal-title.ts';
 import { type Io, note } from '../io.ts';
 import { rootOf } from '../options.ts';
-import { hookTrust, launchArguments } from './launch.ts';
+import { hookTrust, launchArguments } from './codex-arguments.ts';
 import type { CodexCommand } from './own-options.ts';
 import { showCodexEnd } from './show-end.ts';
 

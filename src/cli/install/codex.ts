@@ -8,7 +8,7 @@ import { codexFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/server-name.ts';
 import { clientProgram, ownProgram } from '../client/programs.ts';
-import { hashesOf } from '../codex/launch.ts';
+import { hashesOf } from '../codex/codex-arguments.ts';
 import { changeOf, readText } from './apply.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';

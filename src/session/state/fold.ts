@@ -11,6 +11,7 @@ import { backpackOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/tree.ts';
 import { own } from '../../spec/names.ts';
+import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { countFiles } from './count-files.ts';
@@ -222,8 +223,13 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
     case 'grant-end':
       endGrants(draft, (_, id) => id === body.grant && `${body.by} ended it`);
       return;
+    case 'expired':
+    case 'note':
+    case 'session-closed':
+      return;
     default:
-      specs satisfies object;
+      // An imported entry may have an event of its own.
+      body satisfies never;
   }
 }
 
@@ -250,7 +256,7 @@ function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => strin
 }
 
 /** Backpack fields with the session's identity and running totals: context and fruit never overwrite them. */
-const KEPT = ['session-id', 'author', 'changed-files'];
+const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
 
 function pack(draft: Draft, fields: { readonly [field: string]: Json }): void {
   const packed = Object.entries(fields).filter(

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type LookupFunction, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
+import { pinnedTo } from '../web/address.ts';
 import { PinnedNames, type Resolve } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
@@ -177,7 +178,7 @@ interface Admitted extends Checked {
 }
 
 async function connected(checked: Checked, { port }: NetworkPlace): Promise<Socket> {
-  const socket = connect({ ...target(checked), port, autoSelectFamily: true, allowHalfOpen: true });
+  const socket = connect({ host: checked.host, port, ...pinnedTo(checked.addresses), allowHalfOpen: true });
   await once(socket, 'connect');
   return socket;
 }
@@ -191,29 +192,16 @@ function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request:
   if (checked.via)
     return protocolOf(checked.via).request({ ...toProxy(checked.via, headers), method, path: `${url.origin}${path}` });
   const options: http.RequestOptions & { autoSelectFamily: boolean } = {
-    ...target(checked),
+    host: checked.host,
     port,
+    ...pinnedTo(checked.addresses),
     method,
     path,
     headers,
     agent: false,
     setHost: false,
-    autoSelectFamily: true,
   };
   return http.request(options);
-}
-
-/** Connection options that lead to checked addresses only. */
-function target({ host, addresses }: Checked): {
-  readonly host: string;
-  readonly lookup: LookupFunction;
-} {
-  const pinned = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  return {
-    host,
-    lookup: (_, options, done) =>
-      options.all ? done(null, pinned) : done(null, pinned[0]!.address, pinned[0]!.family),
-  };
 }
 
 /** The headers of a message without the hop-by-hop ones. */

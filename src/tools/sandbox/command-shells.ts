@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atExit } from './at-exit.ts';
+import { commandShellArgv, type HostIdentity, type SandboxHost } from './command-message.ts';
 import { CommandShell } from './command-shell.ts';
-import { commandShellArgv, type HostIdentity, type SandboxHost } from './launch.ts';
 import type { Cgroups } from './limits/cgroup.ts';
 import { overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';

@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net';
 
 /** Non-public ranges: [network, prefix]. Source: RFC 6890 and its successors. */
 const BLOCKED_V4: readonly (readonly [string, number])[] = [
@@ -48,4 +48,17 @@ for (const [network, prefix] of BLOCKED_V6) blockedV6.addSubnet(network, prefix,
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;
   return isIPv4(address) ? !blockedV4.check(address, 'ipv4') : !blockedV6.check(address, 'ipv6');
+}
+
+/** Connection options that lead to checked addresses only: a later answer for the name has no effect (DNS rebinding). */
+export function pinnedTo(addresses: readonly string[]): {
+  readonly lookup: LookupFunction;
+  readonly autoSelectFamily: true;
+} {
+  const pinned = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
+  return {
+    lookup: (_, options, done) =>
+      options.all ? done(null, pinned) : done(null, pinned[0]!.address, pinned[0]!.family),
+    autoSelectFamily: true,
+  };
 }

@@ -1,10 +1,10 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
-import { isIP, isIPv4, type LookupFunction } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import type { JudgedUrl } from '../../gate/scope/url.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from '../proxy/upstream-proxy.ts';
-import { isPublicAddress } from './address.ts';
+import { isPublicAddress, pinnedTo } from './address.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
 
@@ -89,14 +89,7 @@ const requestOptions = (target: JudgedUrl, network: Network, { signal }: Limits)
 });
 
 function connect(target: JudgedUrl, addresses: readonly string[], network: Network, limits: Limits): Promise<Answer> {
-  const pinned = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
-  const lookup: LookupFunction = (_, options, done) =>
-    options.all ? done(null, pinned) : done(null, pinned[0]!.address, pinned[0]!.family);
-  const options: https.RequestOptions & { autoSelectFamily: boolean } = {
-    ...requestOptions(target, network, limits),
-    lookup,
-    autoSelectFamily: true,
-  };
+  const options = { ...requestOptions(target, network, limits), ...pinnedTo(addresses) };
   // Checks the address again, in case a library ignores the lookup above.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
-import { hashesOf } from '../../../src/cli/codex/launch.ts';
+import { hashesOf } from '../../../src/cli/codex/codex-arguments.ts';
 import { readCodexCommand } from '../../../src/cli/codex/own-options.ts';
 import { hookWarning } from '../../../src/cli/codex/show-end.ts';
 import type { StoredConversation } from '../../../src/daemon/conversation-files.ts';

@@ -194,7 +194,7 @@ function limitsOf({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds:
   ].join(' && ');
 }
 
-export interface CommandOptions {
+export interface MessageOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly cpuSeconds: number;
 }
@@ -252,7 +252,7 @@ export function commandMessage(
   host: SandboxHost,
   layout: SandboxLayout,
   argv: readonly string[],
-  { env, cpuSeconds }: CommandOptions,
+  { env, cpuSeconds }: MessageOptions,
 ): string {
   const { values, set } = variablesOf(argv);
   const run = [

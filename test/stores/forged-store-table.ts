@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { EntryDraft } from '../../src/evidence/entry.ts';
 import type { Json } from '../../src/spec/types.ts';
 
@@ -75,6 +76,12 @@ export const FORGERIES: readonly Forgery[] = [
       DELETE FROM receipts WHERE message = (${LAST}); DELETE FROM messages WHERE id = (${LAST})`,
     found: ['seal'],
   },
+  {
+    what: 'the last entry is removed, with the message that it sent, and the kept state stays',
+    sql: `DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries);
+      DELETE FROM receipts WHERE message = (${LAST}); DELETE FROM messages WHERE id = (${LAST})`,
+    found: ['store'],
+  },
   { what: "the session's row is removed", sql: 'DELETE FROM sessions', found: ['store'] },
   {
     what: 'a session is removed with all its entries',
@@ -97,6 +104,12 @@ export const FORGERIES: readonly Forgery[] = [
     what: 'a large result is removed',
     sql: 'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_references)',
     found: ['chain'],
+  },
+  {
+    what: 'an unused blob is added',
+    sql: `INSERT INTO blobs VALUES ('${hash('sha256', '')}', x'', 0)`,
+    found: [],
+    note: 'no entry refers to it',
   },
   { what: 'a delivered message is removed', sql: "DELETE FROM messages WHERE id = 'm-1'", found: ['store'] },
   {
@@ -345,6 +358,7 @@ it. A test makes each of these changes to a real store and compares; it also fai
 
 Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all computed again.
 Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
+The rows below also remove the kept state, which would show a chain that was cut off or computed again.
 A kept state, from which a session is resumed faster, and a writer's lease are authenticated with a key outside of the
 store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
 A lease that has ended is not judged, because it gives nobody a right. A session whose chain was changed is not resumed.

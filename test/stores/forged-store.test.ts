@@ -125,6 +125,7 @@ async function honestSeal() {
 
 /** Rewrites the session's entries, with every hash computed again. */
 function recompute(db: DatabaseSync, change: (drafts: EntryDraft[]) => EntryDraft[]): void {
+  db.exec('DELETE FROM folds');
   const rows = db.prepare('SELECT head, body, prev, hash FROM entries WHERE session_id = ? ORDER BY seq').all(id);
   const drafts = rows.map((row): EntryDraft => {
     const { seq, bodyHash, prev, hash, ...draft } = parseStored(row as unknown as StoredBytes).entry;

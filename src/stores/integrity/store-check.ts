@@ -29,6 +29,7 @@ const SQL = {
     'SELECT id, hash FROM blob_references WHERE id NOT IN (SELECT id FROM entries UNION ALL SELECT id FROM ephemeral)',
   blobs: 'SELECT hash, bytes FROM blobs',
   folds: 'SELECT session_id, seq, hash, text, digest FROM folds',
+  folded: 'SELECT 1 FROM entries WHERE session_id = ? AND seq = ? AND hash = ?',
   leases: 'SELECT session_id, holder, until, ttl, digest FROM leases',
 };
 
@@ -193,6 +194,8 @@ export class StoreCheck {
       const code = key.codeOf(id, fold, false);
       if (code !== null && code !== row['digest'])
         this.#add(id, 'folds', "the kept state was not written with this account's key; it is not used");
+      else if (this.#sql.folded.get(id, fold.head.seq, fold.head.hash) === undefined)
+        this.#add(id, 'folds', `the kept state is that after entry ${fold.head.seq}, which is gone or another`);
     }
   }
 

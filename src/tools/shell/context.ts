@@ -147,6 +147,8 @@ const NO_RETRIES = {
   UV_HTTP_RETRIES: '0',
   CARGO_NET_RETRY: '0',
   BUNDLE_RETRY: '0',
+  // Composer has no number of retries, and asks for each package in two ways.
+  COMPOSER_DISABLE_NETWORK: '1',
 };
 
 /** The facts of a call that layouts depend on. */

@@ -95,9 +95,9 @@ const wayToInstall = (
 const NOT_FOUND =
   /(?:command )?not found|cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|failed to open stream|no such file/i;
 
-/** Messages of Bundler, Cargo, Maven and Gradle if a package is not installed. */
+/** Messages of Bundler, Cargo, Maven, Gradle and Composer if a package is not installed. */
 const NO_PACKAGE =
-  /Bundler::GemNotFound|could not find (?:gem|\S+ in (?:any of the sources|cached gems|locally installed gems))|\b(?:using|in|for) offline mode\b/i;
+  /Bundler::GemNotFound|could not find (?:gem|\S+ in (?:any of the sources|cached gems|locally installed gems))|\b(?:using|in|for) offline mode\b|\bnetwork (?:is )?disabled\b/i;
 
 /** The remedy for a command that failed because packages were never installed; null otherwise. */
 function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandResult): string | null {

@@ -50,7 +50,11 @@ describe('bash-test with a configured command', () => {
     expect(result).not.toHaveProperty('remedy');
     const gem = script('echo "Could not find gem coveralls in locally installed gems. (Bundler::GemNotFound)"; exit 1');
     const ask = /^Packages that the command needs are not installed here\. Ask the operator to install them/;
-    expect(await verdict(scratch({}), gem)).toMatchObject({ notShown: expect.stringMatching(ask) });
+    const composer = script(
+      'test "$COMPOSER_DISABLE_NETWORK" = 1 && echo "Network disabled, request canceled" && exit 1',
+    );
+    for (const each of [gem, composer])
+      expect(await verdict(scratch({}), each)).toMatchObject({ notShown: expect.stringMatching(ask) });
     for (const [root, tests] of [
       [scratch({ ...files, 'node_modules/x': '' }), notFound],
       [scratch({}), notFound],

@@ -1,26 +1,14 @@
-import type { Env } from '../base/user-folders.ts';
 import { openEvidence } from '../open-evidence.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { Session } from '../session/session.ts';
 import { isBusy } from '../stores/node-sqlite.ts';
+import type { HostOptions } from './conversations/session-host-options.ts';
 
 /** Interval of attempts for a session that another process writes, in milliseconds. */
 const RETRY_MS = 20;
 
-export interface OpenSessionsOptions {
-  readonly env: Env;
-  /** How long a session stays open and leased after its last use, in milliseconds; 0 closes it at once. */
-  readonly keepOpenMs: number;
-  /** See `sqliteStore`. */
-  readonly checkpointPages?: number;
-  /** Replaces the real tools; see {@link OpenOptions}. */
-  readonly backends?: OpenOptions['backends'];
-  /** Spans of every session. */
-  readonly telemetry?: OpenOptions['telemetry'];
-  /** See `HostOptions`. */
-  readonly onHeldElsewhere?: () => Promise<void>;
-}
+export type OpenSessionsOptions = Omit<HostOptions, 'waitMs' | 'runCommand'>;
 
 export type Opening = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 

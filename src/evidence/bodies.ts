@@ -71,12 +71,7 @@ export interface EffectRecord {
   readonly finding?: string;
 }
 /** The refusal that a call would have got under enforcement; the session only observed, so the call ran. */
-export interface WouldRefuse {
-  readonly code: string;
-  readonly message: string;
-  readonly remedy: string;
-  readonly about: Fields;
-}
+export type WouldRefuse = Pick<DenialBody, 'code' | 'message' | 'remedy' | 'about'>;
 /** A step of an observing or coordinating tool: no intent is needed. */
 export interface StepBody extends Reported {
   readonly event: 'step';

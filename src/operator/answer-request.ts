@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { GrantLimits } from '../gate/approvals/grant.ts';
 import { type AnswerTerms, answerProblem, type SignedAnswer, signAnswer } from './answer.ts';
 import { approvalsFolder } from './approvals-folder.ts';
 import type { PendingRequest } from './pending-request.ts';
@@ -26,13 +25,8 @@ export function pendingRequests(stateDir: string, now = Date.now()): readonly Op
 }
 
 /** A person's answer. `minutes`: how long it is valid, at most a day. `reason`: with a no, words for the agent. */
-export interface SaidAnswer {
-  readonly verdict: 'yes' | 'no';
-  readonly by: string;
+export interface SaidAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
   readonly minutes: number;
-  readonly reason?: string;
-  /** With a yes: the answer also covers later requests of the same action, within these limits. */
-  readonly grant?: GrantLimits;
 }
 
 /**

@@ -49,16 +49,11 @@ export interface HttpRoute {
   readonly run: (asked: RouteRequest<z.ZodObject, z.ZodObject, z.ZodType>) => Promise<unknown>;
 }
 
-interface RouteParts<Path, Query, Body> {
-  readonly id: string;
-  readonly summary: string;
-  readonly for: HttpRoute['for'];
+interface RouteParts<Path, Query, Body>
+  extends Pick<HttpRoute, 'id' | 'summary' | 'for' | 'headers' | 'badBody' | 'answer'> {
   readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
-  readonly headers?: { readonly [name: string]: string };
-  readonly badBody?: HttpRoute['badBody'];
-  readonly answer: HttpRoute['answer'];
   readonly status?: 201;
   readonly run: (asked: RouteRequest<Path, Query, Body>) => Promise<unknown>;
 }

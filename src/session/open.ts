@@ -12,14 +12,9 @@ import { Writer } from './writer.ts';
 
 type Parts = Omit<SessionParts, 'compiled' | 'config'>;
 
-export interface NewSession extends Pin {
-  readonly agent: string;
-  /** Absolute real path of the repository. */
-  readonly root: string;
-  readonly unsafeNoSandbox: boolean;
-  readonly version: string;
-  /** Id of the session whose sub-agent works in this one. */
-  readonly parent?: string;
+export interface NewSession
+  extends Pin,
+    Pick<SessionOpenBody, 'agent' | 'root' | 'unsafeNoSandbox' | 'version' | 'parent'> {
   /** The parent's delegation that this session belongs to: the id of its entry, and the id that it gave the session. */
   readonly delegation?: { readonly entry: string; readonly session: string };
 }

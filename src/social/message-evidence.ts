@@ -5,8 +5,13 @@ import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { getPin } from '../session/pin.ts';
 import type { GateSpec, Json, Mode } from '../spec/types.ts';
-import type { Talk } from './classify.ts';
-import { type SocialOutcome, type SocialServices, subjectOf, type Travelling } from './pipeline-types.ts';
+import {
+  type SocialOutcome,
+  type SocialReceipt,
+  type SocialServices,
+  subjectOf,
+  type Travelling,
+} from './pipeline-types.ts';
 
 /** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
 export async function socialOutcome(
@@ -22,12 +27,7 @@ export async function socialOutcome(
   return { type, valid: true, state: message.state };
 }
 
-interface DispatchBody {
-  readonly to: string;
-  readonly talk: Talk;
-  readonly mode: Mode | null;
-  readonly opened: boolean;
-}
+type DispatchBody = Pick<SocialReceipt, 'to' | 'talk' | 'mode' | 'opened'>;
 
 export async function recorded(
   store: EvidenceStore,

@@ -23,16 +23,13 @@ export interface RefusedAct {
 }
 
 /** A run of another program's agent, judged as a session. */
-export interface ReplayedTrajectory {
-  readonly id: string;
-  readonly format: Trajectory['format'];
+export interface ReplayedTrajectory extends Pick<Trajectory, 'id' | 'format' | 'submitted'> {
   readonly acts: number;
   /** Calls of hopgate's tools that the acts need. */
   readonly calls: number;
   /** Hops, starts and mode changes that the acts need in between. */
   readonly moves: { readonly hops: number; readonly modes: number };
   readonly refused: readonly RefusedAct[];
-  readonly submitted: boolean | null;
   /** True if the run solved its task; null if that is not known. */
   readonly resolved: boolean | null;
 }

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { clientTool } from '../core/calls/client-tools.ts';
-import { readClientLog } from '../core/client-log.ts';
+import { type RanCall, readClientLog } from '../core/client-log.ts';
 import { readsSavedResult } from './saved-result.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -13,14 +13,6 @@ export interface OwnTranscript {
   readonly ran: readonly RanCall[];
   /** Byte offset after the last complete line that was read. */
   readonly end: number;
-}
-
-export interface RanCall {
-  readonly id: string;
-  readonly tool: string;
-  readonly input: unknown;
-  /** ISO 8601. */
-  readonly at: string;
 }
 
 /** Path of a sub-agent's transcript file, in a folder next to its parent's file. */

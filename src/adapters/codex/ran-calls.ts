@@ -1,21 +1,11 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
-import { readClientLog } from '../core/client-log.ts';
-
-/** A call that Codex's own log says it ran. */
-export interface RanInCodex {
-  readonly id: string;
-  /** Codex's name for the tool: `mcp__<server>__<tool>` for one of an MCP server. */
-  readonly tool: string;
-  readonly input: unknown;
-  /** ISO 8601. */
-  readonly at: string;
-}
+import { type RanCall, readClientLog } from '../core/client-log.ts';
 
 /**
  * The calls that ran in a conversation, by Codex's own log of it. A call that a hook refused leaves no such item. A
  * missing file, and items in an unknown form, yield nothing.
  */
-export function ranInCodex(file: string): readonly RanInCodex[] {
+export function ranInCodex(file: string): readonly RanCall[] {
   return readClientLog(file).entries.flatMap(({ timestamp, type, payload }) => {
     const event = fieldsOf(payload);
     if (type !== 'event_msg' || event['type'] !== 'item_completed') return [];
@@ -26,7 +16,7 @@ export function ranInCodex(file: string): readonly RanInCodex[] {
   });
 }
 
-function callIn(item: { readonly [name: string]: unknown }): Pick<RanInCodex, 'tool' | 'input'> | null {
+function callIn(item: { readonly [name: string]: unknown }): Pick<RanCall, 'tool' | 'input'> | null {
   switch (item['type']) {
     case 'McpToolCall':
       // Requests that Codex answers itself, such as the list of resources.

@@ -1,5 +1,5 @@
+import type { Pin } from '../../session/pin.ts';
 import type { Session } from '../../session/session.ts';
-import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import type { AgentSession } from '../core/agent-session.ts';
 import { FirstTurn } from './first-turn.ts';
 import { type Override, sandboxOverrides } from './overrides.ts';
@@ -28,10 +28,8 @@ export interface CodexLike<T extends CodexThreadLike> {
 }
 
 /** A session in another process, with its spec set. */
-export interface RemoteSession {
+export interface RemoteSession extends Pin {
   readonly session: Pick<AgentSession, 'status'>;
-  readonly specs: SpecSet;
-  readonly config: ProjectConfig;
   /** Absolute real path of the repository. */
   readonly root: string;
 }

@@ -10,6 +10,16 @@ export interface ClientLog {
   readonly end: number;
 }
 
+/** A call that a client program's own log says it ran. */
+export interface RanCall {
+  readonly id: string;
+  /** The client's name for the tool: `mcp__<server>__<tool>` for one of an MCP server. */
+  readonly tool: string;
+  readonly input: unknown;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
 /** Reads the file from a byte offset. A missing file, and lines that are not JSON, yield no entries. */
 export function readClientLog(file: string, from = 0): ClientLog {
   const bytes = bytesFrom(file, from);

@@ -11,6 +11,7 @@ import { approverInAdvance, fallbackApprover } from '../../operator/fallback-app
 import { hereOrElsewhere } from '../../operator/pending-approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, note } from '../io.ts';
+import type { McpCommand } from '../mcp/command.ts';
 import { openAgent } from '../mcp/open-agent.ts';
 import { readingOf } from '../mcp/reading.ts';
 import { shownDiff } from '../mcp/serve.ts';
@@ -18,14 +19,7 @@ import { rootOf } from '../options.ts';
 import { startInnerAgent } from './inner-agent.ts';
 import { keptConversations } from './kept-conversations.ts';
 
-export interface AcpCommand {
-  readonly root: string;
-  readonly agent: string;
-  readonly peripheral?: string;
-  readonly specs?: string;
-  readonly approve?: string[];
-  readonly unsafeNoSandbox?: boolean;
-}
+export type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
 
 /** `hopgate acp`: serves an editor on stdin and stdout until it or the inner agent ends. */
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
-import { type RanInCodex, ranInCodex } from '../../adapters/codex/ran-calls.ts';
+import { ranInCodex } from '../../adapters/codex/ran-calls.ts';
 import { codexToolName } from '../../adapters/codex/wording.ts';
+import type { RanCall } from '../../adapters/core/client-log.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
 import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf } from '../../base/json.ts';
@@ -50,7 +51,7 @@ export function callsWithoutHook(
  * Excludes the calls of Codex that hopgate's MCP server received. Codex sends no call id to a server, so each received
  * call accounts for one with the same tool and arguments.
  */
-function notReceived(ran: readonly RanInCodex[], recorded: Transcript, env: Io['env']): readonly RanInCodex[] {
+function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env']): readonly RanCall[] {
   if (ran.length === 0) return [];
   const own = codexToolName({ server: serverName(env) });
   const keyOf = (tool: string, input: unknown) => {

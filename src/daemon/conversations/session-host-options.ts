@@ -12,6 +12,7 @@ export interface HostOptions {
   readonly onHeldElsewhere?: () => Promise<void>;
   /** The start of the command line that runs a ticket; the ticket follows. */
   readonly runCommand?: string;
+  /** Replaces the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];
   /** Spans of every session; see `OpenOptions`. */
   readonly telemetry?: OpenOptions['telemetry'];

@@ -1,8 +1,7 @@
 import { shorten } from '../../base/text.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
-import type { ArgumentRole, Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
-import type { Arguments } from '../arguments.ts';
-import { commandProblem } from '../commands/judge-command.ts';
+import type { ArgumentRole, Json, ToolParameter } from '../../spec/types.ts';
+import { type CommandCall, commandProblem } from '../commands/judge-command.ts';
 import type { Unfit } from '../commands/unfit.ts';
 import type { Denial } from '../denial.ts';
 import { isMasked, isProtected } from './masks.ts';
@@ -17,17 +16,9 @@ export interface ScopeProblem {
   readonly about: Denial['about'];
 }
 
-interface Call {
-  readonly tool: ToolSpec;
-  readonly args: Arguments;
-  readonly scope: ScopeRule;
-  readonly config: ProjectConfig;
-  readonly root: string;
+interface Call extends CommandCall {
   /** Root-relative files that the session's entries name. */
   readonly files: readonly string[];
-  readonly unsafeNoSandbox: boolean;
-  /** The commit message in the context of the visit; null if there was none. */
-  readonly message: string | null;
 }
 
 const shown = (value: Json): string => {

@@ -1,4 +1,4 @@
-import type { AgencyStart, Request } from '../../gate/request.ts';
+import type { DelegateRequest, Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import { asPrincipal, asText } from '../as-json.ts';
@@ -7,12 +7,8 @@ import { decideOnTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** A start of a sub-agent in another peripheral. */
-export interface DelegateOptions {
-  readonly to: string;
-  readonly reason: string;
+export interface DelegateOptions extends Pick<DelegateRequest, 'to' | 'reason' | 'agency'> {
   readonly by?: Principal;
-  /** Set for a run of the agency. */
-  readonly agency?: AgencyStart;
 }
 
 export const delegateRequest = ({

@@ -2,7 +2,7 @@ import { modesOf } from '../spec/mode-way.ts';
 import { nearest } from '../spec/names.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
-import type { ApprovalGrant } from './approvals/approval.ts';
+import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
@@ -16,7 +16,7 @@ export interface ModePlan {
   readonly to: Mode;
   readonly how: 'transition' | 'reset' | 'timeout';
   readonly event: { readonly type: string; readonly facts: RequirementFacts };
-  readonly approval: ApprovalGrant | null;
+  readonly approval: Approval | null;
 }
 
 /**

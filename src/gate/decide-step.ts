@@ -13,7 +13,7 @@ import { deny } from './deny.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/cel.ts';
 import { celFacts } from './requirements/facts.ts';
-import { isObserved, openContext } from './scope/observe-only.ts';
+import { isObserveOnly, openContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modesTo } from './ways/way-modes.ts';
@@ -28,7 +28,7 @@ export interface StepPlan {
   /** For `read: session-log`: the only files that may be read. */
   readonly readableFiles: readonly string[] | null;
   /** Present if enforcement would refuse the call, and the session only observes. */
-  readonly observed?: {
+  readonly overridden?: {
     readonly denial: Denial;
     /** The configuration that the call runs with. */
     readonly config: ProjectConfig;
@@ -59,14 +59,14 @@ export function withWritePaths(specs: SpecSet, config: ProjectConfig): ProjectCo
  * that only observes, most refusals become part of the plan. Pure.
  */
 export function decideStep(context: GateContext, request: StepRequest): Decision<StepPlan> {
-  if (!isObserved(context)) return judgeStep(context, request);
+  if (!isObserveOnly(context)) return judgeStep(context, request);
   const enforced = judgeStep({ ...context, view: { ...context.view, observeOnly: false } }, request);
   if (enforced.ok) return enforced;
   const open = openContext(context, request);
   const judged = judgeStep(open, request);
   if (!judged.ok) return judged;
   const config = withWritePaths(open.specs, open.config);
-  return { ok: true, plan: { ...judged.plan, observed: { denial: enforced.denial, config } } };
+  return { ok: true, plan: { ...judged.plan, overridden: { denial: enforced.denial, config } } };
 }
 
 function judgeStep(context: GateContext, request: StepRequest): Decision<StepPlan> {

@@ -3,7 +3,7 @@ import { edgesFrom } from '../spec/edges-from.ts';
 import { reportedFields } from '../spec/reported-fields.ts';
 import { delegationEdge } from '../spec/resolve/derive-edges.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
-import type { ApprovalAction, ApprovalGrant } from './approvals/approval.ts';
+import type { Approval, ApprovalAction } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { hopView } from './approvals/hop-view.ts';
 import { transferContext } from './context.ts';
@@ -52,7 +52,7 @@ export interface HopPlan extends StartPlan {
   readonly fruit: Fruit;
   readonly reason: string;
   /** The approval that this hop uses up; null if it needs none. */
-  readonly approval: ApprovalGrant | null;
+  readonly approval: Approval | null;
 }
 
 /** Decides whether a visit may end, and with which fruit. Stopping is refused only for an invalid stated fruit. */

@@ -1,5 +1,5 @@
 import type { Json, Mode, Principal, ProjectConfig, SpecSet } from '../spec/types.ts';
-import type { ApprovalGrant, ApprovalSubject } from './approvals/approval.ts';
+import type { Approval, ApprovalSubject } from './approvals/approval.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { Denial } from './denial.ts';
 import type { Fruit } from './fruit.ts';
@@ -19,7 +19,7 @@ export interface StepRequest {
   /** Observed now, for an approval: sha256 of the files that decide what an install installs. */
   readonly locks?: { readonly [file: string]: Json };
   /** The approval that was just given for this request, if any. */
-  readonly approval?: ApprovalGrant;
+  readonly approval?: Approval;
 }
 export interface HopRequest {
   readonly kind: 'hop';
@@ -29,7 +29,7 @@ export interface HopRequest {
   readonly reason: string;
   readonly fruit?: Fruit;
   readonly by: Principal;
-  readonly approval?: ApprovalGrant;
+  readonly approval?: Approval;
 }
 export interface StopRequest {
   readonly kind: 'stop';
@@ -45,7 +45,7 @@ export interface ModeRequest {
   readonly reason?: string;
   readonly exitCriteria?: string;
   readonly by: Principal;
-  readonly approval?: ApprovalGrant;
+  readonly approval?: Approval;
 }
 export interface CloseRequest {
   readonly kind: 'close';
@@ -64,7 +64,7 @@ export interface DelegateRequest {
   readonly agency?: AgencyStart;
   readonly reason: string;
   readonly by: Principal;
-  readonly approval?: ApprovalGrant;
+  readonly approval?: Approval;
 }
 export type Request =
   | StartRequest

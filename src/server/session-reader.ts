@@ -4,7 +4,7 @@ import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial } from '../gate/denial.ts';
 import type { Request } from '../gate/request.ts';
-import { isObserved } from '../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { SessionView } from '../gate/view.ts';
 import type { Pin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/fold.ts';
@@ -47,7 +47,7 @@ export class SessionReader {
     return {
       ...view,
       ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
-      ...(isObserved(this.pin) ? { observeOnly: true } : {}),
+      ...(isObserveOnly(this.pin) ? { observeOnly: true } : {}),
     };
   }
 

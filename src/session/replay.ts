@@ -4,7 +4,7 @@ import { compileTables, type SpecTables } from '../compile/tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import { argumentsApart, isElsewhere } from '../evidence/stored-apart.ts';
-import type { ApprovalGrant } from '../gate/approvals/approval.ts';
+import type { Approval } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/tree.ts';
@@ -182,11 +182,14 @@ function takeAgain(
   const second =
     first.ok || !first.wanted || approval?.event !== 'approval'
       ? first
-      : decide(context, { ...fitted, approval: grantFor(context, first.wanted.hash, approval.record.by) } as Request);
+      : decide(context, {
+          ...fitted,
+          approval: approvalFor(context, first.wanted.hash, approval.record.by),
+        } as Request);
   return second.ok ? { now: 'allow', why: null } : { now: second.denial.code, why: second.denial.message };
 }
 
-const grantFor = ({ view }: GateContext, requestHash: string, by: string): ApprovalGrant => ({
+const approvalFor = ({ view }: GateContext, requestHash: string, by: string): Approval => ({
   id: 'replayed',
   nonce: 'replayed',
   sessionId: view.sessionId,

@@ -4,7 +4,7 @@ import type { GrantView } from '../gate/approvals/grant.ts';
 import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
-import { isObserved } from '../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import { shortestWay } from '../gate/ways/shortest-way.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Message } from '../ports/message-store.ts';
@@ -109,12 +109,12 @@ export class Session {
   /** The denial under enforcement; it differs from {@link Session.why} if the session only observes. */
   wouldRefuse(call: StepCall): Denial | null {
     const decision = decide(this.#calls.context(), stepRequest(call));
-    return decision.ok ? (decision.plan.observed?.denial ?? null) : decision.denial;
+    return decision.ok ? (decision.plan.overridden?.denial ?? null) : decision.denial;
   }
 
   /** True if refused calls run all the same, and the refusal is only recorded (`enforce: false`). */
   get observeOnly(): boolean {
-    return isObserved(this.#calls.parts);
+    return isObserveOnly(this.#calls.parts);
   }
 
   get specs(): SpecSet {

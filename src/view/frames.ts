@@ -6,7 +6,7 @@ import type { StoredEntry } from '../evidence/entry.ts';
 import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
-import { isObserved } from '../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { Pin } from '../session/pin.ts';
 import { applyEntry, FoldError } from '../session/state/fold.ts';
 import { changedPaths } from '../session/state/observe.ts';
@@ -120,7 +120,7 @@ export class SessionFrames {
   #context(now: number): GateContext {
     const { specs, config } = this.#pin;
     const { unsafeNoSandbox } = this.#state.facts;
-    const observed = isObserved({ config }) ? { observeOnly: true } : {};
+    const observed = isObserveOnly({ config }) ? { observeOnly: true } : {};
     return { specs, config, unsafeNoSandbox, view: { ...viewOf(this.#tables, this.#state, now), ...observed } };
   }
 
@@ -144,7 +144,7 @@ export class SessionFrames {
       visit: view.visit?.status ?? null,
       deadline: view.visit?.deadline ?? null,
       mode: view.mode,
-      observeOnly: isObserved(context),
+      observeOnly: isObserveOnly(context),
       reach: reachOf(this.#pin.specs, view.mode),
       closed: view.closed,
       steps: view.steps,

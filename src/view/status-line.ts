@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { excerpt } from '../base/text.ts';
-import { isObserved } from '../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { Pin } from '../session/pin.ts';
 import type { SessionState } from '../session/state/state.ts';
 import { viewOf } from '../session/state/view.ts';
@@ -38,7 +38,7 @@ export function lineStatus({ specs, config }: Pin, state: SessionState, now: num
     peripheral: visit?.peripheral ?? null,
     mode,
     tests: tests.passed ? 'passed' : tests.failed > 0 ? 'failed' : unproven,
-    observeOnly: isObserved({ config }),
+    observeOnly: isObserveOnly({ config }),
     waiting,
   };
 }

@@ -1,4 +1,4 @@
-import type { ApprovalGrant } from '../../src/gate/approvals/approval.ts';
+import type { Approval } from '../../src/gate/approvals/approval.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView, VisitView } from '../../src/gate/view.ts';
@@ -50,7 +50,7 @@ export const contextOf = (view: SessionView, specs: SpecSet = fixtureSpecs): Gat
 });
 
 /** A grant for exactly what is wanted. */
-export const grantFor = (hash: string, some: Partial<ApprovalGrant> = {}): ApprovalGrant => ({
+export const grantFor = (hash: string, some: Partial<Approval> = {}): Approval => ({
   id: 'a-1',
   nonce: 'n-1',
   sessionId: 's',

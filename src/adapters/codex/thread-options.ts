@@ -1,5 +1,5 @@
 import { effectiveScope } from '../../gate/decide-step.ts';
-import { isObserved } from '../../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
 import type { Mode, ProjectConfig, SpecSet } from '../../spec/types.ts';
 
@@ -37,7 +37,7 @@ export function threadOptions(
     networkAccess: false,
     webSearch: 'disabled',
   } as const;
-  if (isObserved({ config })) return { sandboxMode: 'workspace-write', writableRoots: [root], ...rest };
+  if (isObserveOnly({ config })) return { sandboxMode: 'workspace-write', writableRoots: [root], ...rest };
   const acts = mode === null || !specs.modeGate || effectsIn(specs.modeGate, mode).includes('act');
   const { write } = peripheral === null ? { write: [] } : effectiveScope(specs, config, peripheral);
   if (!acts || write.length === 0) return { sandboxMode: 'read-only', writableRoots: [], ...rest };

@@ -23,7 +23,7 @@ export interface ApprovalSubject {
 }
 
 /** The part of an approval record that the gate judges. Times are epoch milliseconds. */
-export interface ApprovalGrant {
+export interface Approval {
   readonly id: string;
   readonly nonce: string;
   readonly sessionId: string;
@@ -51,14 +51,14 @@ export function approvalHash(subject: ApprovalSubject): string {
  * request, and expires.
  */
 export function approvalProblem(
-  grant: ApprovalGrant,
+  approval: Approval,
   wanted: { readonly sessionId: string; readonly requestHash: string },
   now: number,
   usedNonces: readonly string[],
 ): string | null {
-  if (grant.sessionId !== wanted.sessionId) return 'it was given for another session';
-  if (grant.requestHash !== wanted.requestHash) return 'it was given for another request (the hash differs)';
-  if (now >= grant.expiresAt) return 'it has expired';
-  if (usedNonces.includes(grant.nonce)) return 'it was used before; an approval is valid once';
+  if (approval.sessionId !== wanted.sessionId) return 'it was given for another session';
+  if (approval.requestHash !== wanted.requestHash) return 'it was given for another request (the hash differs)';
+  if (now >= approval.expiresAt) return 'it has expired';
+  if (usedNonces.includes(approval.nonce)) return 'it was used before; an approval is valid once';
   return null;
 }

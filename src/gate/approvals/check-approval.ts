@@ -1,13 +1,7 @@
 import type { Denial } from '../denial.ts';
 import { deny } from '../deny.ts';
 import type { GateContext, Refusal } from '../request.ts';
-import {
-  type ApprovalAction,
-  type ApprovalGrant,
-  type ApprovalSubject,
-  approvalHash,
-  approvalProblem,
-} from './approval.ts';
+import { type Approval, type ApprovalAction, type ApprovalSubject, approvalHash, approvalProblem } from './approval.ts';
 import { coveringGrant, grantProblem } from './grant.ts';
 
 /**
@@ -18,7 +12,7 @@ import { coveringGrant, grantProblem } from './grant.ts';
 export function checkApproval(
   context: GateContext,
   action: ApprovalAction,
-  request: { readonly reason?: string; readonly approval?: ApprovalGrant },
+  request: { readonly reason?: string; readonly approval?: Approval },
   shown: ApprovalSubject['view'],
 ): Refusal | null {
   const { view } = context;

@@ -3,7 +3,7 @@ import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
-import type { ApprovalAction, ApprovalGrant } from '../approvals/approval.ts';
+import type { Approval, ApprovalAction } from '../approvals/approval.ts';
 import { checkApproval } from '../approvals/check-approval.ts';
 import { transferContext } from '../context.ts';
 import { decideStep } from '../decide-step.ts';
@@ -23,7 +23,7 @@ export interface DelegatePlan {
   /** The context that the sub-agent's visit starts with. */
   readonly context: { readonly [field: string]: Json };
   /** The approval that this start uses up; null if it needs none. */
-  readonly approval: ApprovalGrant | null;
+  readonly approval: Approval | null;
 }
 
 /**

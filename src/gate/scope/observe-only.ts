@@ -8,7 +8,7 @@ import type { GateContext, StepRequest } from '../request.ts';
 // A session that only observes: refused calls are decided and recorded, and run all the same.
 
 /** True if refusals of this session's calls are only recorded (`enforce: false`). */
-export const isObserved = ({ config }: Pick<GateContext, 'config'>): boolean => config.enforce === false;
+export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean => config.enforce === false;
 
 /**
  * The context in which a call is judged that enforcement would refuse: every tool that is served, everywhere in the

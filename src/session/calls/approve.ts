@@ -1,5 +1,5 @@
 import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
-import { APPROVAL_VERSION, type ApprovalGrant } from '../../gate/approvals/approval.ts';
+import { APPROVAL_VERSION, type Approval } from '../../gate/approvals/approval.ts';
 import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
 import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/view.ts';
@@ -11,7 +11,7 @@ import { readAnswer } from './read-answer.ts';
 const DEFAULT_MINUTES = 15;
 
 export interface GivenApproval {
-  readonly grant: ApprovalGrant;
+  readonly approval: Approval;
   readonly body: ApprovalBody;
   /** The entries to record: the approval, after the grant that it begins. */
   readonly bodies: readonly (GrantBody | ApprovalBody)[];
@@ -47,8 +47,8 @@ export async function askApproval(
 
 /** An approval under the grant that covers the request. */
 export const approveUnder = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
-  const approval = given(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
-  return { ...approval, grant: { ...approval.grant, grant: id } };
+  const under = given(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
+  return { ...under, approval: { ...under.approval, grant: id } };
 };
 
 function begin(
@@ -103,7 +103,7 @@ function given(
     },
   };
   return {
-    grant: { id, nonce, sessionId, requestHash, by, expiresAt: expires },
+    approval: { id, nonce, sessionId, requestHash, by, expiresAt: expires },
     body,
     bodies: begun ? [begun, body] : [body],
   };

@@ -16,7 +16,7 @@ export async function changeMode(
     {
       by: request.by,
       context: () => calls.context(),
-      decide: (grant) => decide(calls.context(), grant ? { ...request, approval: grant } : request),
+      decide: (approval) => decide(calls.context(), approval ? { ...request, approval } : request),
     },
     approver,
   );

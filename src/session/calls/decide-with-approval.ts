@@ -11,7 +11,7 @@ export interface Approvable<Plan> {
   readonly by: Principal;
   /** The gate's context, computed at each call. */
   readonly context: () => GateContext;
-  readonly decide: (grant: GivenApproval['grant'] | null) => Decision<Plan>;
+  readonly decide: (approval: GivenApproval['approval'] | null) => Decision<Plan>;
   /** Observes again the files and the tree, which may have changed while a person answered. */
   readonly again?: () => Promise<void>;
 }
@@ -29,19 +29,19 @@ export async function decideWithApproval<Plan>(
   if (first.ok || !first.wanted) return { decision: first, approval: null };
   const { wanted } = first;
   if (wanted.grant) {
-    const approval = approveUnder(wanted, wanted.grant, approving);
-    return { decision: decide(approval.grant), approval };
+    const given = approveUnder(wanted, wanted.grant, approving);
+    return { decision: decide(given.approval), approval: given };
   }
   const { agent } = writer.state.facts;
   const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
-  const approval = approver && (await writer.during(() => askApproval(approver, wanted, agent, now, approving)));
-  if (approval && 'grant' in approval) {
+  const given = approver && (await writer.during(() => askApproval(approver, wanted, agent, now, approving)));
+  if (given && 'approval' in given) {
     await again();
-    return { decision: decide(approval.grant), approval };
+    return { decision: decide(given.approval), approval: given };
   }
   const { denial } = deny(context(), 'approval-required', {
     ...first.denial.about,
-    ...(approval ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
+    ...(given ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
     by,
   });
   return { decision: { ok: false, denial, wanted: null }, approval: null };
@@ -64,7 +64,7 @@ export async function decideOnTree<R extends HopRequest | DelegateRequest>(
     {
       by: request.by,
       context,
-      decide: (grant) => decide<R>(context(), grant ? { ...request, approval: grant } : request),
+      decide: (approval) => decide<R>(context(), approval ? { ...request, approval } : request),
       again: async () => {
         tree = await treeFor(calls, request);
       },

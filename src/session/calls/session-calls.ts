@@ -6,7 +6,7 @@ import { type StepPlan, withWritePaths } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { deny } from '../../gate/deny.ts';
 import type { GateContext, Request } from '../../gate/request.ts';
-import { isObserved } from '../../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { TreeNow } from '../../gate/scope/tree.ts';
 import type { SessionView } from '../../gate/view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
@@ -130,7 +130,7 @@ export class SessionCalls {
     );
     if (seen.grants) seen.grants = seen.grants.map((grant) => this.#asRevoked(grant));
     if (this.#unserved.size > 0) seen.unserved = this.#unserved;
-    if (isObserved(this.parts)) seen.observeOnly = true;
+    if (isObserveOnly(this.parts)) seen.observeOnly = true;
     return seen;
   }
 
@@ -161,8 +161,8 @@ export class SessionCalls {
   grant(plan: StepPlan): Grant {
     const { root, unsafeNoSandbox, visit } = this.writer.state.facts;
     const { peripheral, scope, readableFiles } = plan;
-    const deadline = plan.observed ? null : (visit?.deadline ?? null);
-    const { config = this.writable } = plan.observed ?? {};
+    const deadline = plan.overridden ? null : (visit?.deadline ?? null);
+    const { config = this.writable } = plan.overridden ?? {};
     const settings = own(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
     return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
   }

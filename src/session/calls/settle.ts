@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext } from '../../gate/request.ts';
-import { isObserved } from '../../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { Mode } from '../../spec/types.ts';
 import { recordMessages } from '../messages.ts';
 import { isSessionClosed } from '../state/state.ts';
@@ -53,7 +53,7 @@ async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> 
 async function recordExpiry(session: Unsettled): Promise<void> {
   const { parts, writer } = session;
   const { visit } = writer.state.facts;
-  if (isObserved(parts) || !visit?.deadline || parts.clock.now() < visit.deadline) return;
+  if (isObserveOnly(parts) || !visit?.deadline || parts.clock.now() < visit.deadline) return;
   if (writer.state.lifecycle !== 'active') return;
   await session.endBackground();
   await writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);

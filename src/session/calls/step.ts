@@ -32,7 +32,7 @@ export async function step(
     {
       by: 'agent',
       context: () => calls.context(),
-      decide: (grant) => decide(calls.context(), { ...request, ...locks, ...(grant ? { approval: grant } : {}) }),
+      decide: (approval) => decide(calls.context(), { ...request, ...locks, ...(approval ? { approval } : {}) }),
       again: async () => {
         locks = await locksNow();
       },
@@ -70,7 +70,7 @@ async function run(
   const acts = hasIntent(plan.tool);
   const used = approval ? { approval: approval.body.record.id } : {};
   const would = refusalOf(plan);
-  const wouldRefuse = plan.observed ? { wouldRefuse: plan.observed.denial } : {};
+  const wouldRefuse = plan.overridden ? { wouldRefuse: plan.overridden.denial } : {};
   const intent = acts
     ? await calls.writer.append([...(approval?.bodies ?? []), { event: 'intent', tool, args, ...used, ...would }])
     : [];
@@ -109,9 +109,9 @@ async function run(
 }
 
 /** The refusal under enforcement of a call that runs in a session that only observes; else empty. */
-export function refusalOf({ observed }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
-  if (!observed) return {};
-  const { code, message, remedy, about } = observed.denial;
+export function refusalOf({ overridden }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
+  if (!overridden) return {};
+  const { code, message, remedy, about } = overridden.denial;
   return { wouldRefuse: { code, message, remedy, about: asJson(about) as { readonly [field: string]: Json } } };
 }
 

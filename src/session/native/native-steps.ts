@@ -4,7 +4,7 @@ import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
 import { deny } from '../../gate/deny.ts';
 import type { Request } from '../../gate/request.ts';
-import { isObserved } from '../../gate/scope/observe-only.ts';
+import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
@@ -42,7 +42,7 @@ export class NativeSteps {
 
   /** See {@link Session.pass}. */
   async pass(call: NativeCall): Promise<boolean> {
-    if (!isObserved(this.#calls.parts)) return false;
+    if (!isObserveOnly(this.#calls.parts)) return false;
     const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
     const recorded = await this.#calls.serially(
       async () => {
@@ -134,7 +134,7 @@ export class NativeSteps {
     const { visit, files } = this.#calls.writer.state.facts;
     if (!tool || !visit) return null;
     const judged = decide(this.#calls.context(), { kind: 'step', tool: id, args });
-    if (judged.ok && judged.plan.observed) return judged.plan;
+    if (judged.ok && judged.plan.overridden) return judged.plan;
     const { peripheral } = visit;
     const scope = effectiveScope(this.#calls.parts.compiled.specs, this.#calls.parts.config, peripheral);
     return { tool, args, peripheral, scope, readableFiles: scope.read === 'session-log' ? files : null };

@@ -1,6 +1,6 @@
 import { auditedFruit } from '../../audit/rules/observations.ts';
 import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.ts';
-import type { ApprovalGrant } from '../../gate/approvals/approval.ts';
+import type { Approval } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';
 import type { Move } from '../plan/moves.ts';
@@ -10,7 +10,7 @@ const USED = 'approval-used';
 const HOUR = 3_600_000;
 
 /** Approvals that are invalid for this request, by their defect, and one valid approval. */
-const forgeries = (good: ApprovalGrant): { readonly [what: string]: ApprovalGrant } => ({
+const forgeries = (good: Approval): { readonly [what: string]: Approval } => ({
   'another session': { ...good, sessionId: `${good.sessionId}-other` },
   'something else': { ...good, requestHash: good.requestHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },
   'a time that is over': { ...good, expiresAt: good.expiresAt - 2 * HOUR },
@@ -28,7 +28,7 @@ export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Mov
   const request = asked as HopRequest | ModeRequest;
   const { ok, wanted } = { wanted: null, ...decide(context, request) };
   if (ok || !wanted) return 'it wants no approval';
-  const good: ApprovalGrant = {
+  const good: Approval = {
     id: 'approval-1',
     nonce: 'approval-fresh',
     sessionId: state.sessionId,

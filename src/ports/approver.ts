@@ -1,4 +1,4 @@
-import type { ApprovalGrant, ApprovalSubject } from '../gate/approvals/approval.ts';
+import type { Approval, ApprovalSubject } from '../gate/approvals/approval.ts';
 import type { GrantLimits } from '../gate/approvals/grant.ts';
 
 /** A request for approval. `hash`: sha256 of the RFC 8785 form of `version` (2) and {@link ApprovalSubject}. */
@@ -8,7 +8,7 @@ export interface ApprovalRequest extends ApprovalSubject {
 }
 
 /** An approval. Text is never one; a record is for one use, for the request of its hash, until `expiresAt`. */
-export interface ApprovalRecord extends Omit<ApprovalGrant, 'expiresAt'> {
+export interface ApprovalRecord extends Omit<Approval, 'expiresAt'> {
   readonly via: 'approver' | 'terminal' | 'operator-token' | 'grant';
   readonly grantedAt: string;
   readonly expiresAt: string;

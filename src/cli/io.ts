@@ -28,7 +28,7 @@ export function processIo(): Io {
     env,
     isTty: stdin.isTTY === true && stdout.isTTY === true,
     cwd: process.cwd(),
-    // Only styleText decides about NO_COLOR, FORCE_COLOR and non-terminals.
+    // styleText alone decides about NO_COLOR, FORCE_COLOR and outputs that are not terminals.
     color: styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x',
     json: false,
     exitCode: 0,
@@ -54,7 +54,7 @@ export class CliError extends Error {
   }
 }
 
-/** The error of a command line that asks for something wrong. */
+/** An error in the command line itself; the exit code is 2. */
 export const usageError = (message: string, remedy: string, code = 'usage', cause?: unknown): CliError =>
   new CliError(code, message, remedy, { exitCode: 2, ...(cause === undefined ? {} : { cause }) });
 

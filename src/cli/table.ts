@@ -13,7 +13,7 @@ const NO_WIDTH = /^[\p{Mn}\p{Me}]$/u;
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
-/** The narrowest that a column becomes. */
+/** Minimum width of a column that is wrapped. */
 const NARROWEST = 8;
 const GAP = 2;
 

@@ -15,13 +15,13 @@ export interface StoredConversation extends ConversationRecord {
   readonly client: ProcessMark | null;
 }
 
-/** Facts about a session that hooks use and its evidence does not contain. */
+/** Facts about a session that its evidence does not contain and that hooks use. */
 export interface SessionOwner {
   readonly sessionId: string;
   readonly agent: string;
   /** The session whose envelope bounds this one. */
   readonly parent: string | null;
-  /** `own`: the parent's mode bounds this one, and its envelope does not. Absent: its envelope does. */
+  /** `own`: only the parent's mode bounds this session. `parent` or absent: the parent's whole envelope does. */
   readonly within?: 'parent' | 'own';
   /** Destinations and modes that the operator approved in advance, or `all`. */
   readonly approve: readonly string[];
@@ -45,7 +45,7 @@ const FOLDER = 'conversations';
 /** The conversation records of one root, in its state folder, shared by all processes of this user. */
 export class ConversationFiles {
   readonly #folder: string;
-  /** Held by the process that makes or changes a record. */
+  /** The lock file, held by the process that creates or changes a record. */
   readonly lock: string;
 
   static existing(root: string, env: Env): ConversationFiles | null {
@@ -105,7 +105,7 @@ export class ConversationFiles {
     writeRecord(this.#expected(sessionId, call), { session: forSession, at: Date.now() });
   }
 
-  /** Returns and removes the session that such a call belongs to; null if there is none. */
+  /** Returns and removes the session that `expect` recorded for this call; null if there is none. */
   takeExpected(sessionId: string, call: Json): string | null {
     const expected = takeRecord<{ session: string; at: number }>(this.#expected(sessionId, call));
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;

@@ -9,7 +9,10 @@ export function writeRecord(file: string, value: unknown): void {
   writeAtomically(file, JSON.stringify(value));
 }
 
-/** As {@link writeRecord}, for a file that no process reads before this returns; a truncated file counts as missing. */
+/**
+ * Writes JSON without atomic replacement: no process reads the file before this returns, and a truncated file counts as
+ * missing.
+ */
 export function writeTicket(file: string, value: unknown): void {
   writeFileSync(file, JSON.stringify(value), { mode: 0o600 });
 }

@@ -23,7 +23,7 @@ interface Performer {
   close(): Promise<void>;
 }
 
-/** The daemon ended in the middle of a call. */
+/** The answer if the daemon ended in the middle of a call. */
 const LOST: AgentAnswer = {
   status: 'failed',
   text: 'interrupted: hopgate stopped during this call and its result is unknown; check the current state before you repeat it.',
@@ -75,7 +75,10 @@ export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown
   }
 }
 
-/** Asks the daemon, or works in this process; the latter loads all of a session's code. */
+/**
+ * Returns a performer that asks the daemon; without a daemon, one that loads all of a session's code and works in this
+ * process.
+ */
 const performer = (options: RemoteOptions): Promise<Performer> | Performer =>
   daemonWanted(options.env) ? overDaemon(options) : inProcess(options);
 

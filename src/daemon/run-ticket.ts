@@ -100,7 +100,7 @@ async function runInBackground(
 /** A name that is unique among the visits of a session. */
 const visitOf = ({ state: { peripheral, visits } }: Session): string => `${peripheral} ${visits[peripheral ?? '']}`;
 
-/** The result without the command's output, which the client has already received. */
+/** The answer without the command's output, which the client has already received. */
 const followed = (result: StepResult): Ran => {
   const whole = ran(result);
   if (!result.ok || result.error || !isObject(result.result)) return whole;

@@ -52,7 +52,7 @@ export class SessionHost {
     return inTrace(trace, work);
   }
 
-  /** The services for hook handlers, for one caller. */
+  /** The services for the hook handlers of one caller. */
   hookContext(caller: Caller): HookContext {
     const files = (record: ConversationRecord) => this.sessions.files(record.conversation.root);
     return {
@@ -108,12 +108,15 @@ export class SessionHost {
     return other;
   }
 
-  /** True if a token is the operator's of a repository. */
+  /** True if the token is the operator's token of the repository. */
   isOperator(root: string, token: string): boolean {
     return usableToken(ensureStateDir(root, this.#options.env)) === token;
   }
 
-  /** The refusal of a sub-agent's call by the parent's current envelope; null if there is none, or no parent. */
+  /**
+   * The refusal of a sub-agent's call by its parent's current envelope. Null if the envelope allows the call, or if
+   * there is no parent.
+   */
   async refusedAbove(
     root: string,
     sessionId: string,

@@ -22,7 +22,7 @@ import { isRunning } from './hook/client-process.ts';
 export interface StatusQuery {
   /** Absolute real path of the repository. */
   readonly root: string;
-  /** The id of the session; null: that of the conversation, or else the newest session in use. */
+  /** The id of the session. Null for the session of the conversation, or else the newest session in use. */
   readonly session: string | null;
   /** The id of a conversation of Claude Code. */
   readonly conversation?: string | null;
@@ -52,7 +52,7 @@ export class StatusReader {
     if (!summary || summary.erased) return null;
     const { sessionId } = summary;
     const known = this.#folded.get(sessionId) ?? (await begun(store, summary));
-    // A concurrent request may have folded it.
+    // A concurrent request may have read these entries already.
     for await (const stored of store.entries(sessionId, { from: known.state.head.seq + 1 }))
       if (stored.entry.seq === known.state.head.seq + 1) known.state = applyEntry(known.tables, known.state, stored);
     this.#folded.delete(sessionId);

@@ -40,7 +40,9 @@ export class GroupCommit {
   readonly #undone: () => void;
   readonly #sql: ReturnType<typeof sqlOf>;
   #queue: Job[] = [];
-  /** Number of jobs at the front of the queue that were rolled back together; they run apart next. */
+  /**
+   * Number of jobs at the front of the queue that were rolled back together; next, each runs under its own savepoint.
+   */
   #apart = 0;
   #scheduled = false;
   /** True if the connection is set to wait for the disk at each commit (synchronous FULL). */
@@ -52,7 +54,7 @@ export class GroupCommit {
 
   /**
    * @param db a connection that does not wait for another process's lock (busy timeout 0)
-   * @param busyMs how long a job waits for it
+   * @param busyMs how long a job waits for that lock, in milliseconds
    */
   constructor(
     name: string,
@@ -163,8 +165,8 @@ export class GroupCommit {
 
   /**
    * Runs all jobs in the transaction, without a savepoint: SQLite would copy each page that they change. Jobs rarely
-   * fail. If one does, ends the transaction and returns null; they run apart in the next one. Throws only on a fault of
-   * the disk or the file.
+   * fail. If one does, ends the transaction and returns null; in the next one, each job runs under its own savepoint.
+   * Throws only on a fault of the disk or the file.
    */
   #runTogether(jobs: readonly Job[]): Settle[] | null {
     try {

@@ -19,7 +19,7 @@ export interface EphemeralRow {
 
 export interface MemoryTables {
   readonly chains: Map<string, MemoryRow[]>;
-  /** In the order of arrival. */
+  /** Entries by id, in the order of arrival. */
   readonly byId: Map<string, MemoryRow>;
   readonly ephemeral: Map<string, EphemeralRow>;
   readonly sessions: Map<string, StoredSessionFacts & StoredLabel & { closed: boolean }>;

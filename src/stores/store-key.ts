@@ -20,7 +20,8 @@ function keyIn(file: string, create: boolean): Buffer | null {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
     } catch {
-      // It exists, or the folder cannot be written: then no state is kept, and sessions are folded from their evidence.
+      // The key exists already, or the folder cannot be written. Without a key, no state is stored, and sessions are
+      // folded from their evidence.
     }
   }
   try {

@@ -65,7 +65,7 @@ export class WriteCache {
     return head;
   }
 
-  /** An entry was appended. */
+  /** Records that an entry was appended. */
   move(sessionId: string, id: string, last: Last): void {
     this.#heads.set(sessionId, last);
     this.#ids.add(id);

@@ -49,7 +49,7 @@ export async function withNode<T>(
   }
 }
 
-/** Without a server nobody goes on with a run when the caller stops waiting; the answer says so. */
+/** Without a server, a run ends when its caller stops waiting; the answer says so. */
 function endedWithWait(reply: RunReply): RunReply {
   if (reply.ok || reply.error.code !== 'wait-ended') return reply;
   const error = {

@@ -32,7 +32,7 @@ export function notify(io: Io, { pending }: PendingItem, command: string | undef
   });
 }
 
-/** How often requests are looked for, in milliseconds. */
+/** Interval between checks for new requests, in milliseconds. */
 const EVERY = 500;
 
 /** Notifies of each new request until the returned function is called. */

@@ -43,7 +43,7 @@ export async function diffFor(request: ApprovalRequest, root: string): Promise<T
   return diff.lines.length > 0 || Object.keys(request.view[APPROVAL_VIEW.changes] ?? {}).length > 0 ? diff : null;
 }
 
-/** The last run of the tests, and its age. */
+/** A line about the last run of the tests and its age. */
 function testsLine(io: Io, { tests }: ApprovalCard): string {
   if (tests === null) return paint(io, 'yellow', '  tests: no run is recorded');
   const age = duration(Date.now() - tests.at);

@@ -1,7 +1,7 @@
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
 
-/** An event that a client program's hooks should have reported but did not, as the hooks later noticed themselves. */
+/** An event that a client program's hooks should have reported but did not, as later hooks noticed. */
 export interface Noticed {
   readonly sessionId: string;
   readonly at: string;

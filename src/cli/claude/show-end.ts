@@ -5,7 +5,10 @@ import { type ClientEnd, leftAtOnce, mainConversation, showEnd } from '../client
 import type { Io } from '../io.ts';
 import { noticedIn } from './missing-hooks.ts';
 
-/** Prints the end of the session on stderr. The exit code is the client's, or 1 for 0 if its hooks were silent. */
+/**
+ * Prints the end of the session on stderr. The exit code is that of the client; it is 1 instead of 0 if hooks were
+ * missing.
+ */
 export function showClaudeEnd(io: Io, end: ClientEnd): void {
   const missingHooks = leftAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
   io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];

@@ -12,7 +12,7 @@ interface StatusLine {
   readonly [key: string]: unknown;
 }
 
-/** How often Claude Code prints the line again without an event, in seconds: a new request may be waiting. */
+/** Interval in seconds at which Claude Code prints the line again without an event: a new request may be waiting. */
 const REFRESH_SECONDS = 5;
 
 const begin = (env: Io['env']): string => `${quoteShell(launcherFile(env))} line`;

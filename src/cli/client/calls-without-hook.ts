@@ -66,7 +66,7 @@ function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env
       received.set(key, (received.get(key) ?? 0) + 1);
     }
   return ran.filter(({ tool, input }) => {
-    // Codex writes `_` for `-` in the names that a model sees only.
+    // Codex writes `_` for `-` in the names that only a model sees.
     const key = keyOf(tool.replaceAll('-', '_'), input);
     const left = received.get(key) ?? 0;
     received.set(key, left - 1);
@@ -83,7 +83,7 @@ export function recordedOf(root: string, env: Io['env'], sessionId: string): Tra
   }
 }
 
-/** The tools of such calls, as a warning; null if there are none. */
+/** A warning that names the tools of calls without a hook; null if there are none. */
 export function callsWithoutHookWarning(client: string, calls: readonly Item[]): string | null {
   const tools = new Set(calls.map((item) => (item.kind === 'call' ? item.tool : item.kind)));
   return calls.length === 0

@@ -16,7 +16,7 @@ export interface ClientRun {
   readonly begun: string;
   /** The conversations of the session with an event since then. */
   readonly conversations: readonly StoredConversation[];
-  /** Calls that the client reports it ran in this session without a hook. */
+  /** Calls that ran in this session without a hook, according to the client's own transcript. */
   readonly callsWithoutHook: readonly Item[];
 }
 

@@ -12,7 +12,9 @@ export interface ClientCommand {
   readonly observe: boolean;
   /** The word that follows the last `--approve`, if it is the client program's; null otherwise. */
   readonly afterApprove: string | null;
-  /** The conversation that the client program continues; null if it begins one, or if its arguments do not tell. */
+  /**
+   * The conversation that the client program continues; null if it begins one, or if its arguments do not say which.
+   */
   readonly continued: Continued | null;
   /** The program to start; null if it is the one on the PATH. */
   readonly program: string | null;

@@ -3,7 +3,7 @@ import { statusLine } from '../../view/status-line.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
 
-/** How often the title is compared with the session, in milliseconds. */
+/** Interval between comparisons of the title with the session, in milliseconds. */
 const PERIOD_MS = 3_000;
 
 /** Keeps and restores the title that the terminal had (xterm); a terminal that cannot do this ignores it. */

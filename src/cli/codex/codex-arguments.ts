@@ -48,8 +48,8 @@ export const launchArguments = ({ root, options, mcp, server, hooks, asked, trus
   ]);
 
 /**
- * The trust in our hooks, as Codex computes it. Depends on no session, so it is asked for while one is opened: Codex
- * takes several hundred milliseconds to answer.
+ * The trust in our hooks, as Codex computes it. It depends on no session, so the caller asks for it while it opens one:
+ * Codex takes several hundred milliseconds to answer.
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */

@@ -31,7 +31,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const trusted = hookTrust({ codex, root, env: io.env, hooks });
   trusted.catch(() => {}); // awaited below, unless the session cannot be opened
   const { sessionId, specs, config } = await opened(io, root, command);
-  // Uses the daemon, which also holds the session for the hooks and the tools, so that it runs before they need it.
+  // Starts the daemon before the hooks and the tools need it: it holds the session for all of them.
   const remote = await remoteAgentSession({
     root,
     agent: 'codex',

@@ -11,7 +11,7 @@ interface CodexEnd extends ClientEnd {
   readonly wanted: string;
 }
 
-/** Prints the end of the session on stderr. The exit code is 1 if Codex failed or its hooks were silent. */
+/** Prints the end of the session on stderr. The exit code is 1 if Codex failed, or if hooks were missing. */
 export function showCodexEnd(io: Io, end: CodexEnd): void {
   const { isScript, after, sandbox, wanted } = end;
   // Codex begins to call hooks and to record with the first turn.

@@ -3,7 +3,7 @@ import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Tree } from './tree.ts';
 
-/** A line of an .npmrc that is more than an account, a key or a registry; a token may only be a variable. */
+/** A harmless line of an .npmrc: it contains no account, password or key, and a token only as a variable. */
 const NPM_LINE =
   /^\s*(?:[;#].*|\S+:_authToken\s*=\s*\$\{\w+\}\s*|(?!.*(?:auth|token|passw|user|email|cert|key|\$\{|\/\/.*@))[\w@:.-]+(?:\[\])?\s*(?:=.*)?)?$/i;
 const PUBLIC_BLOCK = /-----BEGIN (?:PGP PUBLIC KEY BLOCK|CERTIFICATE|(?:\w+ )?PUBLIC KEY)-----/;

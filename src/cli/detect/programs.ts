@@ -7,7 +7,7 @@ import type { Tree } from './tree.ts';
 
 const MOST_WORDS = 2000;
 
-/** The programs of an ecosystem, by the file at the root that shows it. */
+/** The programs of an ecosystem, by the file at the root that identifies the ecosystem. */
 const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
   'package.json': ['node', 'npm'],
   'pnpm-lock.yaml': ['pnpm'],
@@ -37,9 +37,9 @@ const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
 
 /** Programs of the operator that the sandbox shows only if `programs` names them. */
 export interface ProposedPrograms {
-  /** Shown if the repository has such files, or if a line of its scripts begins with the program. */
+  /** Programs of the repository's ecosystems, and programs with which a line of its scripts begins. */
   readonly certain: readonly string[];
-  /** Shown if a word of its scripts is the program's name. */
+  /** Programs whose names are words elsewhere in its scripts. */
   readonly possible: readonly string[];
 }
 

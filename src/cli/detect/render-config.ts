@@ -5,7 +5,7 @@ import type { DetectedProject } from './project.ts';
 
 /** The style that prettier writes and yamllint accepts. */
 const FORMAT = { lineWidth: 80, flowCollectionPadding: false };
-/** Maximum length of a line with a list; two less than that of a line, for the mark of a comment. */
+/** Maximum length of a line with a list: two less than `lineWidth`, because `# ` may precede it. */
 const LIST_WIDTH = 78;
 
 /** True if a list of words fits on the line of its key. Prettier and the library break longer ones differently. */

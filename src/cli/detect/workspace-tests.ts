@@ -5,7 +5,7 @@ import type { FoundTest } from './found.ts';
 import { managerNameOf } from './package-json.ts';
 import type { Tree } from './tree.ts';
 
-/** How deep packages of a workspace may lie; more are not searched. */
+/** Maximum depth of folders in which packages of a workspace are searched. */
 const DEPTH = 4;
 /** Maximum number of commands where each package has its own. */
 const MOST = 20;

@@ -44,10 +44,10 @@ const HERE: Examined = {
   },
 };
 
-/** A store of this size and its journal are nearly empty. */
+/** Minimum free space in bytes: a store with few entries and its journal need about as much. */
 const LEAST_FREE = 4 << 20;
 
-/** Checks everything one time, and tries the sandbox. Its only change is to create the state folder. */
+/** Checks everything once, and tries the sandbox. Creates the state folder and changes nothing else. */
 export async function examine(
   root: string,
   io: Io,

@@ -74,7 +74,7 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
   `Every conversation of Claude Code in ${root} is in a session from its next start on; started in a folder below it, Claude Code is let do nothing (outside of git it does not even see this). What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
 ];
 
-/** The files of the installed plugin; none if the folder is another's. */
+/** The files of the installed plugin; none if hopgate did not write the folder. */
 const ourFiles = (place: InstallTarget): readonly string[] =>
   isOurPlugin(readText(join(pluginFolder(place), PLUGIN_FILE))) ? filesIn(pluginFolder(place)) : [];
 
@@ -85,7 +85,7 @@ const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
 const configFolder = ({ io, root, scope }: InstallTarget): string =>
   scope === 'project' ? join(root, '.claude') : claudeFolder(io.env);
 
-/** The folder that a removal keeps: the user's own (CLAUDE_CONFIG_DIR). The default folder may be removed. */
+/** The folder to keep on removal: the one that CLAUDE_CONFIG_DIR names. The default folder may be removed. */
 const keptFolder = (place: InstallTarget): string => {
   const folder = configFolder(place);
   return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);

@@ -33,7 +33,7 @@ export function keptCopies({ io }: InstallTarget, folder: string): KeptCopies {
  * The change that stores copies for an installation. A file that was changed since the last one, or that contained
  * hopgate's parts before the first one, gets no copy.
  *
- * @param isPlain the text of a file contains nothing of hopgate
+ * @param isPlain returns true if the text of a file contains nothing of hopgate
  */
 export function withCopies(
   { path, files }: KeptCopies,

@@ -72,7 +72,10 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   }
 }
 
-/** The repository to serve. A server attached to a hook's session must use the hook's, from the environment. */
+/**
+ * The repository to serve. A server that is attached to the session of hooks must use their repository, which the
+ * environment names.
+ */
 function placeOf(io: Io, { root, attach }: McpCommand): string {
   if (!attach || root !== '.') return rootOf(io, { root });
   const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
@@ -182,7 +185,7 @@ function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readon
   return grantLimits(said.terms ?? {}, request, Date.now());
 }
 
-/** Also files the request for the operator, so that it can be read and answered in a terminal. */
+/** Files the request for the operator too, and returns the command that shows it in a terminal; null if that fails. */
 function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
   const id = leavePending({ stateDir: ensureStateDir(root, io.env), root }, request);
   return id === null ? null : `hopgate approve ${id}`;

@@ -20,7 +20,7 @@ export const asOption = (): Option =>
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-/** Opens the inboxes of a repository for a person, who is proved by the operator's token. */
+/** Opens the inboxes of a repository for a person. The caller must be able to read the operator's token. */
 export async function withInboxes<T>(
   io: Io,
   options: PersonOptions,

@@ -13,11 +13,11 @@ export interface WatchedCall extends CallWatch {
 
 const TERMINAL = { firstMs: 2000, everyMs: 1000 };
 const ELSEWHERE = { firstMs: 30_000, everyMs: 30_000 };
-/** Lines of output that are kept until the call is shown. */
+/** Maximum number of output lines that are kept until the call is shown. */
 const MOST_WAITING = 500;
 const ERASE = '\r\u001b[2K';
 
-/** Shows work of the command line itself in the same way. Ctrl-C ends the whole command. */
+/** Shows work of the command line itself as {@link watchCall} shows a call. Ctrl-C ends the whole command. */
 export async function watchWork<T>(io: Io, what: string, work: () => Promise<T>): Promise<T> {
   const watched = watchCall(io, what);
   return work().finally(() => watched.end());

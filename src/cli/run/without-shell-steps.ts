@@ -4,11 +4,11 @@ import type { Scenario, ScenarioStep } from '../../spec/schema/scenario-file.ts'
 import type { SpecSet } from '../../spec/types.ts';
 
 /**
- * The part of a scenario that a machine without a sandbox can play: no calls of shell tools, and nothing from the first
- * hop on to a peripheral whose work begins with such a call.
+ * The part of a scenario that a machine without a sandbox can play: no calls of shell tools. It ends before the first
+ * hop to a peripheral whose work begins with such a call.
  *
- * @example
- * withoutShellSteps(scenario, specs).steps.length; // fewer than scenario.steps.length, if a step needs the shell
+ * @example withoutShellSteps(scenario, specs).steps.length; // fewer than scenario.steps.length, if a step needs the
+ *   shell
  */
 export function withoutShellSteps(scenario: Scenario, { tools }: Pick<SpecSet, 'tools'>): Scenario {
   const isShell = (step: ScenarioStep | undefined): boolean =>

@@ -125,7 +125,7 @@ export function parseArguments(
     const value = rest[index];
     if (value === undefined) break;
     const one = typed(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
-    // One word for a command is the whole command line in quotes.
+    // A single word for `command` is a whole command line, typed in quotes.
     const isLine = name === 'command' && rest.length === index + 1;
     if (isList(schema) && !isLine && typeof one === 'string') return { ...named, [name]: rest.slice(index) };
     named[name] = one;

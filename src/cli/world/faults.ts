@@ -9,7 +9,7 @@ export interface Fault {
   readonly change: (played: PlayedStory) => Pick<PlayedStory, 'transcript' | 'entries'>;
 }
 
-/** Renumbers the items and orders their times, so that only the intended fault remains. */
+/** Renumbers the items, so that only the intended fault remains. */
 const renumbered = (items: readonly TranscriptItem[]): Transcript => ({
   items: items.map((item, n) => ({ ...item, n })),
   problems: [],

@@ -129,7 +129,7 @@ async function specsFor(config: string): Promise<SpecSet> {
   return parsed.specs;
 }
 
-/** The session in this process; or used over the HTTP API or the command line, after this process has released it. */
+/** The session in this process, or over the HTTP API or the command line; for these, this process releases it first. */
 async function sessionFor(
   opened: Session,
   agent: StoryWires['agent'],

@@ -2,7 +2,7 @@ import type { RecordedSession } from '../../adapters/core/transcript/transcript.
 import { quote, textTurns } from '../../adapters/text-turns.ts';
 
 export interface StoryHooks {
-  /** A line about the story for a reader. */
+  /** Prints a line about the story. */
   readonly tell: (line: string) => void;
   /** Called when the agent has asked and left; resolves when the person's answer is in the agent's inbox. */
   readonly asked: () => Promise<void>;

@@ -59,7 +59,7 @@ export async function playStory(io: Io, { seed, root: named }: StoryOptions): Pr
 
 const STORY_TAGS = ['alfworld-step', 'bell', 'whistle', 'hop-out'];
 
-/** The fruit of the visits to alfworld: the last values, and the sums of the counts. */
+/** Sums up the fruits of the visits to alfworld: the values of the last visit, and the sums of the counts. */
 function fruitOf(entries: readonly Entry[]): { readonly [field: string]: Json } {
   const fruits = entries.flatMap(({ body }) => {
     const typed = bodyOf(body);

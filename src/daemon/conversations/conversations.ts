@@ -34,7 +34,7 @@ export class Conversations {
     const files = this.#owned.files(conversation.root);
     const known = files.read(conversation);
     if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
-    // Called before the lock is taken, because the parent's record is created under the same lock.
+    // Before the lock is taken, because the parent's record is created under the same lock.
     const { agentType: _, ...main } = { ...conversation, agentId: null };
     const parent = conversation.agentId === null ? null : await this.record(main, caller);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {

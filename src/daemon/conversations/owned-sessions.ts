@@ -14,7 +14,7 @@ import type { Caller, HostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
 const WAIT_MS = 6_000;
-/** How long the folder of a root's conversations counts as checked, in milliseconds. */
+/** Time for which the folder of a root's conversations counts as checked, in milliseconds. */
 const RECENT_MS = 1_000;
 
 /** Opens sessions for client programs, and records the program that owns each of them. */
@@ -41,7 +41,9 @@ export class OwnedSessions {
     return this.#sessions.join(await this.#opening(root, sessionId), this.deadline(waitMs), work);
   }
 
-  /** Calls `work` with a session whose lease is held; one caller at a time. `what`: the work, for waiting callers. */
+  /**
+   * Calls `work` with a session whose lease is held; one caller at a time. `what` names the work to callers that wait.
+   */
   async use<T>(
     root: string,
     sessionId: string,
@@ -102,8 +104,8 @@ export class OwnedSessions {
   }
 
   /**
-   * Opens a sub-agent's session: by the newest delegation to the peripheral that its type names and that no session
-   * has taken, else limited to its parent's present envelope.
+   * Opens a sub-agent's session. It takes the newest unused delegation to the peripheral that its type names; without
+   * one, its parent's present envelope limits it.
    */
   async openSubAgent(
     files: ConversationFiles,

@@ -66,7 +66,7 @@ async function handled(
   }
 }
 
-/** Returns an answer that the hook process and the client interpret in the same way. */
+/** Returns the answer in the form that the client expects. An invalid answer becomes a refusal. */
 function checked({ exit, stdout, stderr, given }: HookAnswer): HookAnswer {
   if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '', ...(given && { given }) };
   if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };

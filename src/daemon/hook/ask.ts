@@ -8,7 +8,7 @@ import { daemonFolder } from '../daemon-folder.ts';
 import { encoded } from '../own-files.ts';
 import { takeParts } from './answer-frame.ts';
 
-/** No daemon answered: there is none, it is closing, or it exited. `asked`: it may have started the work. */
+/** No daemon answered: none is running, it is closing, or it exited. `asked`: true if it may have started the work. */
 export class NoDaemon extends Error {
   override readonly name = 'NoDaemon';
   readonly asked: boolean;
@@ -43,7 +43,7 @@ export async function askDaemon(
   const token = readToken(env);
   if (token === null) throw new NoDaemon('no daemon is running', false);
   const request = httpRequest({
-    // Without an agent, which would compile Node's pattern for IPv6 addresses for three milliseconds.
+    // No HTTP agent: it would compile Node's pattern for IPv6 addresses, which takes three milliseconds.
     createConnection: () => createConnection(socketOf(env)),
     path,
     method: body === undefined ? 'GET' : 'POST',

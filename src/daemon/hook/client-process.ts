@@ -26,7 +26,7 @@ function statOf(pid: number): Stat | null {
     const end = stat.lastIndexOf(')');
     const fields = stat.slice(end + 2).split(' ');
     const names = [stat.slice(stat.indexOf('(') + 1, end), programOf(pid)];
-    // npm sets its title to one word, "npm exec hopgate".
+    // npm sets its process title to "npm exec hopgate", without zero bytes between the words.
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/, 2);
     return {
       pid,

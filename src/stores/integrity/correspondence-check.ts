@@ -30,7 +30,7 @@ const SESSION = 'session:';
 export class CorrespondenceCheck {
   readonly #sql: Statements<keyof typeof SQL>;
   readonly #report: Report;
-  /** By address: the agents of the sessions. */
+  /** The agents of the sessions, by address. */
   readonly #agents = new Map<string, string>();
   /** Addresses of sessions with erased entries: the texts of their messages may be erased, too. */
   readonly #erased = new Set<string>();
@@ -69,7 +69,7 @@ export class CorrespondenceCheck {
     if (known?.event === 'step') this.#step(sessionId, seq, known);
   }
 
-  /** A bell or a whistle, and the answer that the whistle waited for. */
+  /** Adds a step that sent a bell or a whistle, and the answer that the whistle waited for. */
   #step(sessionId: string, seq: number, { tool, args, outcome }: Extract<Body, { event: 'step' }>): void {
     if ((tool !== 'bell' && tool !== 'whistle') || outcome.status !== 'ok' || !isObject(outcome.result)) return;
     const { message: id, to, seq: place, act, sentAt, answer } = outcome.result as { readonly [field: string]: Json };

@@ -38,7 +38,7 @@ export class SessionCheck {
     if (this.#row === undefined || this.#unknown) return;
     const { agent, pin } = sessionFacts({ body, author: authorOf(this.#first) });
     if (this.#row['agent'] !== agent) this.#report('sessions.agent', `it is ${this.#row['agent']}, not ${agent}`);
-    // Only the body names the pin.
+    // The pin is only in the body.
     if (body !== null ? this.#row['pin'] !== pin : this.#row['pin'] === '')
       this.#report('sessions.pin', `it is ${this.#row['pin'] || 'empty'}, not ${pin || 'the pinned spec'}`);
   }

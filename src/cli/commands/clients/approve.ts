@@ -141,7 +141,7 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
   await showRequest(io, request, root);
 }
 
-/** null if the request was left pending. */
+/** Returns the verdict; null if the request was left pending. */
 async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<Said['verdict'] | null> {
   tokenFor(io, item, options); // checked before the person reads the request
   await show(io, item);

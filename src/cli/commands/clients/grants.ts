@@ -24,7 +24,7 @@ interface Options {
   readonly by: string;
 }
 
-/** A grant, the state folder of its repository, and the reason for which it is over; null if it is not. */
+/** A grant with the state folder of its repository. `over`: the reason why it has ended; null if it has not. */
 interface Listed extends SessionGrant {
   readonly stateDir: string;
   readonly over: string | null;

@@ -12,7 +12,7 @@ import { onSignal } from '../../on-signal.ts';
 import { checkedTelemetry, examples, hostAndPort, telemetryOption, wholeUpTo } from '../../options.ts';
 
 export const SERVED_PORT = 4780;
-/** How long a daemon without an HTTP server has to end its calls, in milliseconds. */
+/** Time in which a daemon without an HTTP server must end its calls, in milliseconds. */
 const HAND_OVER_MS = 30_000;
 
 interface Options {

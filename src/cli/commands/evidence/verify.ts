@@ -164,7 +164,7 @@ async function otherSession(store: EvidenceStore, sessionId: string): Promise<Ot
   return pinned === undefined || typeof pinned === 'string' ? null : { pinned, entries: store.entries(sessionId) };
 }
 
-/** True if hopgate opened the session; evidence of other programs and reviews have no such entry. */
+/** True if hopgate opened the session. Evidence of other programs, and reviews, have no `session-open` entry. */
 async function isOpened(store: EvidenceStore, sessionId: string): Promise<boolean> {
   for await (const { entry } of store.entries(sessionId))
     if (bodyOf(entry.body)?.event === 'session-open' || entry.tags.includes('session-open')) return true;
@@ -281,7 +281,7 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
   print(io, table(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells));
 }
 
-/** A row for each gap; equal ones that follow each other, as in an erased session, are one row. */
+/** One row for each gap. Consecutive equal gaps, as in an erased session, share a row. */
 function gapRows(gaps: SessionVerdict['audit']['gaps']): readonly (readonly string[])[] {
   const rows: { from: number; row: string[] }[] = [];
   for (const { seq, kind, tool = '', message } of gaps) {

@@ -114,7 +114,7 @@ const ownTools = (): ReadonlySet<string> =>
     defaultBackends(memoryStore({ clock: { now: () => 0 } }), { unsafeNoSandbox: false }).flatMap(({ tools }) => tools),
   );
 
-/** @throws CliError for a file that a spec set does not consist of, which would be read as a peripheral. */
+/** @throws CliError `not-a-spec` for a file that is not part of a spec set: it would be read as a peripheral */
 function refuseOtherFile(file: string): void {
   const folder = dirname(file);
   if (basename(file) === CONFIG_FILE)
@@ -231,7 +231,7 @@ function openMasks({ mask }: ProjectConfig): readonly SpecWarning[] {
   ];
 }
 
-/** A path that only a pattern for every path matches. */
+/** A path that is matched only by patterns that match every path. */
 const UNUSUAL = '\u{1}/\u{2}.\u{3}';
 
 /** "hopgate init" proposes README.md even if it does not exist yet. */

@@ -50,7 +50,7 @@ export function isPublicAddress(address: string): boolean {
   return isIPv4(address) ? !blockedV4.check(address, 'ipv4') : !blockedV6.check(address, 'ipv6');
 }
 
-/** Connection options that lead to checked addresses only: a later answer for the name has no effect (DNS rebinding). */
+/** Connection options that reach only checked addresses: later answers for the name have no effect (DNS rebinding). */
 export function pinnedTo(addresses: readonly string[]): {
   readonly lookup: LookupFunction;
   readonly autoSelectFamily: true;

@@ -5,7 +5,7 @@ const SENTENCES: { readonly [code: string]: readonly [message: string, remedy: s
   EROFS: ['% is on a read-only file system', 'Name a place on a writable file system.'],
   EISDIR: ['% is a folder, not a file', 'Name a file.'],
   ENOTDIR: ['a part of the path % is a file, not a folder', 'Name a place inside a folder.'],
-  ENOENT: ['% does not exist', 'Name an existing file or folder.'],
+  ENOENT: ['% does not exist', 'Name an existing file or folder; a new file needs an existing folder.'],
   EEXIST: ['% exists already', 'Name another place, or remove it first.'],
   ENOTEMPTY: ['% is not empty', 'Name an empty folder.'],
   ELOOP: ['% leads through too many links', 'Name the file itself.'],

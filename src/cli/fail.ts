@@ -1,5 +1,5 @@
 import { explainSystemError } from '../base/system-error.ts';
-import { errorText, visible } from '../base/text.ts';
+import { errorText, excerpt, visible } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
@@ -21,8 +21,19 @@ export function fail(io: Io, error: unknown): void {
   if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
 }
 
-/** Escapes each line separately, because a report has several. */
-const lines = (text: string): string => text.split('\n').map(visible).join('\n');
+/** Maximum number of characters of a printed line; a longer one, such as a huge argument, loses its middle. */
+const MOST_CHARS = 2000;
+
+/** Escapes and shortens each line separately, because a report has several. */
+const lines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) =>
+      line.length <= MOST_CHARS
+        ? visible(line)
+        : `${excerpt(line, MOST_CHARS / 2)}${visible(line.slice(-MOST_CHARS / 2).toWellFormed())}`,
+    )
+    .join('\n');
 
 interface Description {
   readonly code: string;

@@ -155,7 +155,10 @@ describe('the process of the command line', () => {
 describe('a file system error', () => {
   it.each([
     [['graph', '--out', '.'], /^hopgate: \S+ is a folder, not a file\n {2}Name a file\.\n$/],
-    [['graph', '--out', 'none/x'], /^hopgate: \S+none\/x does not exist\n {2}Name an existing file or folder\.\n$/],
+    [
+      ['graph', '--out', 'none/x'],
+      /^hopgate: \S+none\/x does not exist\n {2}Name an existing file or folder; a new file needs an existing folder\.\n$/,
+    ],
     [['graph', '--out', 'a.txt/x'], /a part of the path \S+ is a file, not a folder/],
     [['graph', '--out', '/dev/full'], /no space is left on the disk of the file\n {2}Free some space/],
     [['activity', 's', '--import', '.'], /\S+ is a folder, not a file/],

@@ -35,6 +35,16 @@ it.each([
   expect(all).not.toMatch(HIDDEN);
 });
 
+it.each([['check'], ['explain', '-t', 'read', '-p'], ['trust', '--root'], []])(
+  'an error does not repeat a huge argument: %j',
+  async (...argv) => {
+    const { code, err } = await machine().run(...argv, 'x'.repeat(100_000));
+    expect(code).not.toBe(0);
+    expect(err).toContain('x…x');
+    expect(err.length).toBeLessThan(5000);
+  },
+);
+
 it('every view of a session shows an agent’s text without control characters', async () => {
   const { root, run, feed } = machine({ 'src/a.txt': 'a\n' });
   commitAll(root);

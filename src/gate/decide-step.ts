@@ -126,7 +126,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     message: view.visit.message ?? null,
   });
   if (problem) {
-    const given = bound.args[String(problem.about['argument'])];
+    const given = bound.args[String(problem.about.argument)];
     const other = wayToCommand(specs, view, { tool: tool.id, given, code: problem.code });
     const about = { tool: tool.id, peripheral, ...problem.about, ...(other && { by: other.by }) };
     return deny(context, problem.code, about, other?.way);

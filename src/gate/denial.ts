@@ -61,6 +61,69 @@ export interface Available {
 }
 
 /**
+ * The data behind the code of a denial. Each code uses some of it. Texts of the request are shortened to 2000 characters.
+ */
+export type DenialAbout = {
+  readonly tool?: string | null;
+  readonly argument?: string | null;
+  readonly value?: string | number | boolean | null;
+  /** The present peripheral. */
+  readonly peripheral?: string;
+  /** The source and the destination of a hop, a delegation, an approval or a change of mode. */
+  readonly from?: string | null;
+  readonly to?: string;
+  readonly exit?: string | null;
+  readonly mode?: Mode | null;
+  /** The reason, as a clause. */
+  readonly why?: string;
+  /** The next step, if the code alone does not give it. */
+  readonly remedy?: string;
+  /** Names that are nearest to an unknown one. */
+  readonly suggestion?: string | null;
+  /** True if there is no mode or peripheral of this name, and if it is no name at all. */
+  readonly unknown?: boolean;
+  readonly misformed?: boolean;
+  /** True if no backend serves the tool, and the MCP server that would. */
+  readonly unserved?: boolean;
+  readonly upstream?: string | null;
+  /** The effect that the mode forbids; the tools or effects that it allows; the modes on the way, and their needs. */
+  readonly effect?: string;
+  readonly allowed?: readonly string[];
+  readonly modes?: readonly Mode[];
+  readonly needs?: readonly string[];
+  /** What the scope allows. */
+  readonly scope?: readonly string[];
+  /** The limit that is reached: `steps` or `minutes`. */
+  readonly limit?: string;
+  /** Exits that lead to the same destination. */
+  readonly candidates?: readonly string[];
+  /** The condition, or the rule in CEL, that does not hold. */
+  readonly condition?: string;
+  readonly rule?: string;
+  /** Fields or facts that are missing. */
+  readonly missing?: string | readonly string[];
+  /** Problems of the stated fruit, a sentence each. */
+  readonly problems?: readonly string[];
+  /** The agent, and the agents that the peripheral admits. */
+  readonly agent?: string;
+  readonly admits?: readonly string[];
+  /** Peripherals that the present one delegates to; `agency` if an agent was to run there, `tools` if with tools. */
+  readonly delegates?: readonly string[];
+  readonly agency?: boolean;
+  readonly tools?: boolean;
+  /** The action that needs an approval, who asked, and the outcome: see `Approver`. */
+  readonly what?: string;
+  readonly by?: string;
+  readonly pending?: string;
+  readonly declined?: string;
+  readonly because?: string;
+  readonly answer?: string;
+  /** The other writer of the session, and the end of its lease. */
+  readonly holder?: string;
+  readonly until?: string;
+};
+
+/**
  * A refusal as a value. It contains everything that the agent needs to recover without help: the problem (`message`),
  * the next step (`remedy`), the available actions and, if a tool or peripheral is elsewhere, the shortest path to it.
  */
@@ -68,8 +131,7 @@ export interface Denial {
   readonly code: DenialCode;
   readonly message: string;
   readonly remedy: string;
-  /** The data behind the code: tool, argument, value, mode, from, to, exit, field, candidates, problems, … */
-  readonly about: { readonly [key: string]: string | number | boolean | null | readonly string[] };
+  readonly about: DenialAbout;
   readonly available: Available;
   /** The shortest path to the requested tool or peripheral; null if there is none or none is needed. */
   readonly way: readonly WayLeg[] | null;

@@ -27,7 +27,7 @@ export function describeWay(way: readonly WayLeg[]): string {
   return way.map(describeLeg).join(', then ');
 }
 
-const didYouMean = (about: About): string => (about['suggestion'] ? `did you mean ${about['suggestion']}? ` : '');
+const didYouMean = (about: About): string => (about.suggestion ? `did you mean ${about.suggestion}? ` : '');
 
 /** Example of a well-formed hop from here, preferably one without further needs. */
 function exampleHop({ hops }: Available): string {
@@ -96,11 +96,11 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
   const { tool, argument, value, why, from, to, exit, mode, limit, peripheral } = about;
   switch (code) {
     case 'unknown-tool':
-      if (about['unserved'])
+      if (about.unserved)
         return {
           message: `no backend serves the tool "${tool}"`,
-          remedy: about['upstream']
-            ? `continue without it; to add it, the operator must name the MCP server ${about['upstream']} under upstream in hopgate.yaml, accept the file with "hopgate trust", and open a new session`
+          remedy: about.upstream
+            ? `continue without it; to add it, the operator must name the MCP server ${about.upstream} under upstream in hopgate.yaml, accept the file with "hopgate trust", and open a new session`
             : 'continue without it; only the operator can open a session with a backend that serves this tool',
         };
       return {
@@ -120,17 +120,17 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'out-of-scope':
       return {
         message: `${tool}: ${argument ? `${argument} ` : ''}${value === undefined ? '' : `"${value}" `}is out of scope: ${why}`,
-        remedy: withTool(about, way, `in scope here: ${list(about['scope'])}`),
+        remedy: withTool(about, way, `in scope here: ${list(about.scope)}`),
       };
     case 'mode-forbids':
       return {
         message: tool
-          ? `${tool} (effect: ${about['effect']}) is not allowed in mode ${mode}`
+          ? `${tool} (effect: ${about.effect}) is not allowed in mode ${mode}`
           : `${to} cannot be entered in mode ${mode}`,
-        remedy: `allowed in mode ${mode}: ${list(about['allowed'])}; ${modeCallsIn(about) ?? modesIn(available)}`,
+        remedy: `allowed in mode ${mode}: ${list(about.allowed)}; ${modeCallsIn(about) ?? modesIn(available)}`,
       };
     case 'mode-not-allowed':
-      if (about['unknown'])
+      if (about.unknown)
         return {
           message: to === '' ? 'a change of mode needs "to": the name of a mode' : `there is no mode "${to}"`,
           remedy: `${didYouMean(about) || `write {"to":"${available.modes[0]?.to ?? available.mode}","reason":"…"}. `}Modes ${modesIn(available)}`,
@@ -158,29 +158,29 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         remedy: `hop on, or stop the visit first; ${onward(available)}`,
       };
     case 'hop-not-allowed':
-      if (about['unknown'])
+      if (about.unknown)
         return {
           message:
             to === ''
               ? 'a hop needs "to": the name of one peripheral'
-              : about['misformed']
+              : about.misformed
                 ? `"${to}" is not the name of a peripheral: "to" must be one name, as a string`
                 : `there is no peripheral "${to}"`,
           remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(throughWay(way, onward(available)))}`,
         };
-      if (about['agency'])
+      if (about.agency)
         return {
-          message: about['tools']
+          message: about.tools
             ? `no agent may run in ${to} from ${from}: it has tools, and ${from} may not give it any`
             : `no agent may run in ${to} from ${from}`,
-          remedy: about['tools']
+          remedy: about.tools
             ? `let the operator run it, or the author of the spec write { agency: ${to}, within: own }`
-            : `agency peripherals that ${from} delegates to: ${list(about['delegates'])}`,
+            : `agency peripherals that ${from} delegates to: ${list(about.delegates)}`,
         };
-      if (Array.isArray(about['delegates']))
+      if (Array.isArray(about.delegates))
         return {
           message: `no sub-agent may start in ${to} from ${from}`,
-          remedy: `start it in one of: ${list(about['delegates'])}; or under a name that is not a peripheral: it then works in ${from}`,
+          remedy: `start it in one of: ${list(about.delegates)}; or under a name that is not a peripheral: it then works in ${from}`,
         };
       return {
         message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
@@ -189,51 +189,50 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'exit-not-met':
       return {
         message: `exit ${exit ?? '(none named)'} of ${from} does not hold: ${why}`,
-        remedy:
-          typeof about['remedy'] === 'string' ? about['remedy'] : `exits that open ${to}: ${list(about['candidates'])}`,
+        remedy: typeof about.remedy === 'string' ? about.remedy : `exits that open ${to}: ${list(about.candidates)}`,
       };
     case 'entry-not-met':
       return {
         message: `${to} does not admit this entry: ${why}`,
-        remedy: typeof about['remedy'] === 'string' ? about['remedy'] : throughWay(way, onward(available)),
+        remedy: typeof about.remedy === 'string' ? about.remedy : throughWay(way, onward(available)),
       };
     case 'condition-failed':
       return {
         message: tool ? `${tool}: ${why}` : `${to} stays closed: ${why}`,
-        remedy: String(about['remedy'] ?? onward(available)),
+        remedy: String(about.remedy ?? onward(available)),
       };
     case 'approval-required': {
-      const needs = `${about['what']} needs an approval by the operator`;
-      if (about['pending'])
+      const needs = `${about.what} needs an approval by the operator`;
+      if (about.pending)
         return {
           message: `${needs}, which is still pending`,
-          remedy: `the operator can answer with "hopgate approve ${about['pending']}"; afterwards repeat exactly the same call, with the same reason`,
+          remedy: `the operator can answer with "hopgate approve ${about.pending}"; afterwards repeat exactly the same call, with the same reason`,
         };
-      if (about['declined'])
+      if (about.declined)
         return {
-          message: `${needs}, and ${about['declined']} declined it${about['because'] ? `: ${about['because']}` : ''}`,
+          message: `${needs}, and ${about.declined} declined it${about.because ? `: ${about.because}` : ''}`,
           remedy:
             'do not repeat this request; ask what would be approved instead; meanwhile continue with the tools that are available here',
         };
       return {
-        message: `${needs}${about['answer'] ? `, and ${about['answer']}` : ''}`,
+        message: `${needs}${about.answer ? `, and ${about.answer}` : ''}`,
         remedy:
           'ask the operator; only an answer on a terminal, through the approver of this session, or with --approve counts; text is never an approval',
       };
     }
     case 'approval-invalid':
       return {
-        message: `the approval for ${about['what']} is not valid: ${why}`,
+        message: `the approval for ${about.what} is not valid: ${why}`,
         remedy: 'request a new approval of exactly this call',
       };
     case 'missing-context':
       return {
-        message: `${to} needs ${list(about['missing'])}`,
-        remedy: String(about['remedy'] ?? 'provide the missing fields'),
+        message: `${to} needs ${list(about.missing)}`,
+        remedy: String(about.remedy ?? 'provide the missing fields'),
       };
     case 'invalid-fruit':
       return {
-        message: `the fruit of ${peripheral} is not valid: ${list(about['problems'])}`,
+        message: `the fruit of ${peripheral} is not valid: ${list(about.problems)}`,
         remedy: 'correct the stated fields and call again',
       };
     case 'limit-reached':
@@ -245,21 +244,21 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
       return {
         message: `${tool} needs a sandbox: ${why}`,
         remedy: String(
-          about['remedy'] ??
+          about.remedy ??
             'install bubblewrap with the package manager of this system and run hopgate doctor; read, glob, grep, edit and write work without it',
         ),
       };
     case 'agent-not-allowed':
       return {
-        message: `agent ${about['agent']} may not enter ${to}`,
-        remedy: `agents that ${to} admits: ${list(about['admits'])}; ${onward(available)}`,
+        message: `agent ${about.agent} may not enter ${to}`,
+        remedy: `agents that ${to} admits: ${list(about.admits)}; ${onward(available)}`,
       };
     case 'session-closed':
       return { message: 'the session is closed', remedy: 'open a new session' };
     case 'session-busy':
       return {
-        message: `another writer holds the session${about['holder'] ? ` (${about['holder']})` : ''}`,
-        remedy: `wait until it finishes${about['until'] ? ` or its lease ends at ${about['until']}` : ''}, or open another session`,
+        message: `another writer holds the session${about.holder ? ` (${about.holder})` : ''}`,
+        remedy: `wait until it finishes${about.until ? ` or its lease ends at ${about.until}` : ''}, or open another session`,
       };
     case 'lease-expired':
       return {

@@ -10,7 +10,7 @@ export function askedAlone(answer: AgentAnswer): AgentAnswer {
 
 /** True if the call lacks only an approval, and no person has been asked for it. */
 export const isUnapproved = ({ denial }: AgentAnswer): boolean =>
-  denial?.code === 'approval-required' && !denial.about['pending'] && !denial.about['declined'];
+  denial?.code === 'approval-required' && !denial.about.pending && !denial.about.declined;
 
 const IN_ITS_OWN_TURN =
   'The operator is asked about all calls of a turn before the first of them runs. Repeat this call alone in a turn; the operator is then asked about it.';

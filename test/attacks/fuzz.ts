@@ -35,6 +35,8 @@ const pathPart = fc.oneof(
       'repo',
       'repo-evil',
       '~',
+      'a:',
+      'file:',
       '.git',
       '.GIT',
       'HEAD',

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
+import { ADDRESS, MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 
 /** `why` is a clause for the agent. `fault` is `form` if the text is not a path. */
 export type Located =
@@ -7,9 +7,6 @@ export type Located =
   | { readonly ok: false; readonly fault: 'outside' | 'control-character' | 'form'; readonly why: string };
 
 const malformed = (why: string): Located => ({ ok: false, fault: 'form', why });
-
-/** Texts that many libraries open as an address: `https://example.com/a`, `file:/etc/passwd`. */
-const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
 
 /**
  * Resolves a path that an agent wrote to a root-relative one, by its text alone: `./src/a`, `src/x/../a` and an

@@ -1,6 +1,9 @@
 /** Longest path of a call, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4096;
 
+/** Texts that many libraries open as an address, so that no path may begin so: `https://example.com/a`, `file:/a`. */
+export const ADDRESS = /^(?:[a-z][a-z\d+.-]*:\/\/|file:)/i;
+
 /** Longest list of files that a fruit carries. */
 export const MAX_FRUIT_FILES = 1000;
 

@@ -1,5 +1,5 @@
 import { sep } from 'node:path';
-import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
+import { ADDRESS, MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
 import { invalid, outOfScope, type Stop } from './outcome.ts';
 
@@ -17,6 +17,7 @@ export function parsePath(root: string, argument: string, value: Json | undefine
       `"${argument}" contains a control character.`,
       'Rename the file; until then, only a shell command with a glob can name it.',
     );
+  if (ADDRESS.test(value)) return invalid(argument, `"${argument}" is an address, not a path.`, again);
   if (!value.isWellFormed()) return invalid(argument, `"${argument}" is not well-formed Unicode.`, again);
   if (Buffer.byteLength(value) > MAX_PATH_BYTES)
     return invalid(argument, `"${argument}" is longer than ${MAX_PATH_BYTES} bytes.`, again);

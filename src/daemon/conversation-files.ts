@@ -49,11 +49,13 @@ export class ConversationFiles {
   readonly lock: string;
 
   static existing(root: string, env: Env): ConversationFiles | null {
-    return existsSync(join(stateDir(root, env), FOLDER)) ? new ConversationFiles(root, env) : null;
+    const folder = join(stateDir(root, env), FOLDER);
+    return existsSync(folder) ? new ConversationFiles(root, env, folder) : null;
   }
 
-  constructor(root: string, env: Env) {
-    this.#folder = ensurePrivateDir(join(ensureStateDir(root, env), FOLDER));
+  /** @param folder one that exists, which may be read-only */
+  constructor(root: string, env: Env, folder = ensurePrivateDir(join(ensureStateDir(root, env), FOLDER))) {
+    this.#folder = folder;
     this.lock = join(this.#folder, 'lock');
   }
 

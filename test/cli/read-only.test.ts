@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ConversationFiles } from '../../src/daemon/conversation-files.ts';
 import { ensureStateDir, stateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { type Machine, machine } from './run.ts';
@@ -23,6 +24,7 @@ function onReadOnlyState({ root, env }: Machine, ...argv: string[]) {
 async function withSession(): Promise<{ readonly here: Machine; readonly dir: string }> {
   const here = machine({ 'src/a.js': 'a\n' });
   await here.feed(LINES, 'shell');
+  new ConversationFiles(here.root, here.env);
   return { here, dir: stateDir(here.root, here.env) };
 }
 

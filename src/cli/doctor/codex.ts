@@ -62,9 +62,9 @@ function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: st
 }
 
 function lastHeard(root: string, io: Io): string {
-  const [last] = new ConversationFiles(root, io.env)
-    .all()
-    .filter(({ conversation }) => conversation.client === 'codex');
+  const last = ConversationFiles.existing(root, io.env)
+    ?.all()
+    .find(({ conversation }) => conversation.client === 'codex');
   const event = last?.events.at(-1);
   return event
     ? `last call in this repository: ${event.name}, ${event.at}`

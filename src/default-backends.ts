@@ -4,7 +4,7 @@ import type { ToolBackend } from './ports/tool-backend.ts';
 import { AGENCY_TOOL } from './spec/policy/closed-lists.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import type { Sandbox } from './tools/sandbox/sandbox.ts';
-import { workspaceBackend } from './tools/workspace/backend.ts';
+import { workspaceBackend } from './tools/workspace/workspace-backend.ts';
 
 /**
  * The real tools on a real repository. The sandbox is tested when the first command needs it, once for all backends and
@@ -32,14 +32,14 @@ export function defaultBackends(
     workspaceBackend(),
     {
       ...onFirstUse('shell', SHELL, async () => {
-        const { shellBackend } = await import('./tools/shell/backend.ts');
+        const { shellBackend } = await import('./tools/shell/shell-backend.ts');
         return shellBackend(await detect(), options.env);
       }),
       locks: async (root) => (await import('./tools/install/lock-files.ts')).readLocks(root),
     },
     {
       ...onFirstUse('git', ['bash-git'], async () => {
-        const { gitBackend } = await import('./tools/git/backend.ts');
+        const { gitBackend } = await import('./tools/git/git-backend.ts');
         return gitBackend(await detect(), options.env);
       }),
       tree: async (place) => {
@@ -48,26 +48,26 @@ export function defaultBackends(
         return observeTree(await detect(), place, place.signal, place.own, { agent: place.agent, env });
       },
     },
-    onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/backend.ts')).webBackend()),
+    onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/web-backend.ts')).webBackend()),
     onFirstUse('session-log', ['musn-log'], async () =>
       (await import('./tools/session-log.ts')).sessionLogBackend(store),
     ),
     onFirstUse('environment', ['alfworld-action'], async () => {
       const [{ worldBackend }, { homeWorld }] = await Promise.all([
-        import('./tools/environment/backend.ts'),
+        import('./tools/environment/environment-backend.ts'),
         import('./world/home-world.ts'),
       ]);
       return worldBackend(homeWorld);
     }),
     onFirstUse('messages', ['bell', 'whistle'], async () =>
-      (await import('./tools/messages/backend.ts')).messagesBackend(store),
+      (await import('./tools/messages/messages-backend.ts')).messagesBackend(store),
     ),
     onFirstUse('agency', [AGENCY_TOOL], async () => {
-      const { agencyBackend } = await import('./tools/agency/backend.ts');
+      const { agencyBackend } = await import('./tools/agency/agency-backend.ts');
       return agencyBackend(store, options.env ?? (() => process.env));
     }),
     onFirstUse('discipline', DISCIPLINE, async () =>
-      (await import('./tools/discipline/backend.ts')).disciplineBackend(store),
+      (await import('./tools/discipline/discipline-backend.ts')).disciplineBackend(store),
     ),
   ];
   const own = shared.map((backend) => without(names, backend));
@@ -76,7 +76,7 @@ export function defaultBackends(
     'upstream',
     here.map(({ id }) => id),
     async () => {
-      const { upstreamBackend } = await import('./tools/upstream/backend.ts');
+      const { upstreamBackend } = await import('./tools/upstream/upstream-backend.ts');
       return upstreamBackend({ tools: options.specs?.tools ?? {}, version: manifest.version });
     },
   );

@@ -6,8 +6,8 @@ import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
-import { requirementFacts } from './requirements/facts.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
+import { requirementFacts } from './requirements/requirement-facts.ts';
 import { transitionRequirements } from './requirements/requirements.ts';
 import { modesTo } from './ways/way-modes.ts';
 

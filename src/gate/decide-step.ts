@@ -12,7 +12,7 @@ import type { Denial } from './denial.ts';
 import { deny } from './deny.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/cel.ts';
-import { celFacts } from './requirements/facts.ts';
+import { celFacts } from './requirements/requirement-facts.ts';
 import { isObserveOnly, openContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope.ts';
 import { shortestWay } from './ways/shortest-way.ts';

@@ -30,8 +30,8 @@ import type {
   StartRequest,
   StopRequest,
 } from './request.ts';
-import { requirementFacts } from './requirements/facts.ts';
 import { type RequirementFacts, unmet } from './requirements/requirement.ts';
+import { requirementFacts } from './requirements/requirement-facts.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
 import type { TreeToShip } from './scope/tree.ts';
 

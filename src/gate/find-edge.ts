@@ -4,8 +4,8 @@ import type { Edge } from '../spec/types.ts';
 import { deny } from './deny.ts';
 import type { Fruit } from './fruit.ts';
 import type { GateContext, HopRequest, Refusal } from './request.ts';
-import { requirementFacts } from './requirements/facts.ts';
 import { unmet } from './requirements/requirement.ts';
+import { requirementFacts } from './requirements/requirement-facts.ts';
 import { edgeRequirements } from './requirements/requirements.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 

@@ -1,6 +1,6 @@
 import { filesOf, type GrantLimits, outsideOf } from '../gate/approvals/grant.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import { writePathProblem } from '../spec/paths.ts';
+import { writePathProblem } from '../spec/path-patterns.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 
 /** The limits of a grant in a person's words. Without `minutes` it ends after an hour. */

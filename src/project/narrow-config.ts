@@ -1,6 +1,6 @@
-import { within } from '../gate/scope/paths.ts';
+import { within } from '../gate/scope/locate-path.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../spec/load/load-project-config.ts';
-import { isExclusion } from '../spec/paths.ts';
+import { isExclusion } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** The effective part of a hopgate.yaml that was not accepted, and the ignored keys. */

@@ -1,7 +1,7 @@
 import { decide } from '../gate/decide.ts';
 import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
-import { requirementFacts } from '../gate/requirements/facts.ts';
 import { describeRequirement, type Requirement, unmet } from '../gate/requirements/requirement.ts';
+import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { requirementsOf, startRequirements } from '../gate/requirements/requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
 import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
-import { shellBackend } from '../../src/tools/shell/backend.ts';
+import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';
 import { processesWith, treeHash } from './world.ts';

@@ -8,7 +8,7 @@ import type { StepResult } from '../../src/session/results.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { webBackend } from '../../src/tools/web/backend.ts';
+import { webBackend } from '../../src/tools/web/web-backend.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import type { Case, Peripheral } from './case.ts';
 import { fakeWeb } from './fake-web.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { widerThan } from '../../src/audit/delegation/wider-than.ts';
 import { examineSpecs } from '../../src/audit/properties/prove.ts';
-import { isGrantedToWrite } from '../../src/audit/rules/paths.ts';
+import { isGrantedToWrite } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { unwritable } from '../../src/gate/scope/writable.ts';
 import { loadCatalogue } from '../../src/spec/load/load-specs.ts';

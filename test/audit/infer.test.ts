@@ -7,7 +7,7 @@ import { globs, pathCover } from '../../src/audit/infer/path-cover.ts';
 import { authored } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
-import { liesIn } from '../../src/audit/rules/paths.ts';
+import { liesIn } from '../../src/audit/rules/audited-path.ts';
 import { replay } from '../../src/session/replay.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';

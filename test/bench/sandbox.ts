@@ -15,7 +15,7 @@ import type { SandboxLayout } from '../../src/tools/sandbox/mounts/layout.ts';
 import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
 import { makeSupportFiles, type SupportFiles } from '../../src/tools/sandbox/mounts/support-files.ts';
 import type { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
-import { shellBackend } from '../../src/tools/shell/backend.ts';
+import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 
 const COMMAND = ['true'];
 

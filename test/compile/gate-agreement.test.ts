@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
-import { requirementFacts } from '../../src/gate/requirements/facts.ts';
+import { requirementFacts } from '../../src/gate/requirements/requirement-facts.ts';
 import { requirementsOf, startRequirements } from '../../src/gate/requirements/requirements.ts';
 import type { SessionView } from '../../src/gate/view.ts';
 import { type Json, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locatePath, within } from '../../src/gate/scope/paths.ts';
+import { locatePath, within } from '../../src/gate/scope/locate-path.ts';
 
 const ROOT = '/home/me/repository';
 const at = (text: unknown) => {

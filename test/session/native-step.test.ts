@@ -6,7 +6,7 @@ import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
 import type { NativeOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
 import { sha256Hex } from '../../src/tools/effects.ts';
-import { workspaceBackend } from '../../src/tools/workspace/backend.ts';
+import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { must, type Stage, stage } from './sessions.ts';
 
 const DONE: NativeOutcome = { status: 'ok', result: { path: 'src/a.ts' } };

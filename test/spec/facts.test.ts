@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkCel } from '../../src/spec/facts.ts';
+import { checkCel } from '../../src/spec/cel-facts.ts';
 
 const scope = {
   fruit: { result: ['pass', 'fail'], 'test-count': 'integer', failures: 'list', par: 'object' },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { relativePathProblem } from '../../src/spec/paths.ts';
+import { relativePathProblem } from '../../src/spec/path-patterns.ts';
 import { jsonSchemas } from '../../src/spec/schema/json-schemas.ts';
 import { RelativePath, WritePaths } from '../../src/spec/schema/path-schema.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { FACTS } from '../../src/spec/facts.ts';
+import { FACTS } from '../../src/spec/cel-facts.ts';
 import { parseProjectConfig } from '../../src/spec/load/load-project-config.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';

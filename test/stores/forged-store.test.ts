@@ -15,7 +15,7 @@ import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
-import { messagesBackend } from '../../src/tools/messages/backend.ts';
+import { messagesBackend } from '../../src/tools/messages/messages-backend.ts';
 import { CONFIG, changed, fixtureSpecs, lead, must, stage, TestClock } from '../session/sessions.ts';
 import { COLUMNS, type Finder, FORGERIES, writePage } from './forged-store-table.ts';
 

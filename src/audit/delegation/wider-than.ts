@@ -1,7 +1,7 @@
-import { isExclusion } from '../../spec/paths.ts';
+import { isExclusion } from '../../spec/path-patterns.ts';
 import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
+import { liesIn } from '../rules/audited-path.ts';
 import { sameJson } from '../rules/json.ts';
-import { liesIn } from '../rules/paths.ts';
 import { type Pinned, scopeOf } from '../rules/state.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];

@@ -1,10 +1,10 @@
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { sourceName } from '../../spec/names.ts';
-import { isExclusion } from '../../spec/paths.ts';
+import { isExclusion } from '../../spec/path-patterns.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { isGrantedToWrite } from '../rules/audited-path.ts';
 import { fitsPattern } from '../rules/commands/branches.ts';
-import { isGrantedToWrite } from '../rules/paths.ts';
 import { globs, pathCover } from './path-cover.ts';
 import { PeripheralUsage, type Usage } from './usage.ts';
 import { needsOperator, wayBack } from './way-back.ts';

@@ -5,7 +5,7 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Fields, sameJson, show } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 /** The request that an approval must be for, as far as the entries show it. */
 export interface ApprovedRequest {

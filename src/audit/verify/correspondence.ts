@@ -4,7 +4,7 @@ import { waitedMs } from '../../evidence/waited.ts';
 import { AGENCY_TOOL, RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
 import type { AuditState } from '../rules/state.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 /** Maximum difference between two clocks of one machine, in milliseconds. */
 const TOLERANCE_MS = 1000;

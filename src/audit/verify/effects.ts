@@ -6,7 +6,7 @@ import { fieldsOf, fits, show, textOf } from '../rules/json.ts';
 import { isFileChange } from '../rules/observations.ts';
 import type { AuditedVisit, AuditState } from '../rules/state.ts';
 import { readProblem, scopeInWords, ungrantedResource, writeProblem } from '../rules/step.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 /** Judges the observed effects of a step, independent of its own report. */
 export function checkEffects(

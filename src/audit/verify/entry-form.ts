@@ -8,7 +8,7 @@ import { sameJson } from '../rules/json.ts';
 import { looksBack } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 /** The claim that each event has in the thread. */
 export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {

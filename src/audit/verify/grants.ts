@@ -1,13 +1,13 @@
 import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
+import { isGrantedToWrite } from '../rules/audited-path.ts';
 import { type Fields, fieldsOf, listOf, sameJson, show } from '../rules/json.ts';
 import { trustedReport } from '../rules/observations.ts';
-import { isGrantedToWrite } from '../rules/paths.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 import { testRunsIn } from '../rules/test-runs.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
   used: number;

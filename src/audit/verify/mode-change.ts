@@ -1,7 +1,7 @@
 import type { ModeBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { judgedNow } from '../rules/judged-state.ts';
-import { checkFacts } from './facts.ts';
+import { checkFacts } from './check-facts.ts';
 import type { Visiting } from './visit.ts';
 
 /** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */

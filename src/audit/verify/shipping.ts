@@ -5,7 +5,7 @@ import { isConfiguredBranch } from '../rules/commands/branches.ts';
 import { type Fields, fieldsOf, show, textOf } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState, Pinned } from '../rules/state.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 /**
  * Checks the trees of a session. A hop or start must depend on the tested tree, and the shipped tree must be the one

@@ -9,8 +9,8 @@ import { type JudgedState, judgedNow } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
 import type { AuditState } from '../rules/state.ts';
 import type { Approvals } from './approval.ts';
-import { checkFacts } from './facts.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
+import { checkFacts } from './check-facts.ts';
 import { approvedTree, type Shipping } from './shipping.ts';
 
 export interface Visiting {

@@ -7,7 +7,7 @@ import { unwritable } from '../../gate/scope/writable.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/root.ts';
 import { acceptConfig } from '../../project/trust.ts';
-import { isExclusion } from '../../spec/paths.ts';
+import { isExclusion } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
 import { programsOf } from '../../tools/shell/context.ts';
 import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/folders.ts';

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import { isObject, type Json } from '../../base/json.ts';
-import { writePathProblem } from '../../spec/paths.ts';
+import { writePathProblem } from '../../spec/path-patterns.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { unwritable } from '../scope/writable.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';

@@ -1,7 +1,7 @@
 import type { GitConfig, Json, ScopeRule } from '../../spec/types.ts';
 import { branchPatterns, mayShipBranch } from '../scope/branches.ts';
+import { locatePath } from '../scope/locate-path.ts';
 import { isGitInternal, isMasked } from '../scope/masks.ts';
-import { locatePath } from '../scope/paths.ts';
 import { type ParsedGit, parseGit } from './parse-git.ts';
 import { splitCommand } from './split-command.ts';
 import { beyondScope, invalidArgument, isUnfit, type Unfit } from './unfit.ts';

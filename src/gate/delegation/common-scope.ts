@@ -1,6 +1,6 @@
-import { isExclusion } from '../../spec/paths.ts';
+import { isExclusion } from '../../spec/path-patterns.ts';
 import type { ScopeRule } from '../../spec/types.ts';
-import { within } from '../scope/paths.ts';
+import { within } from '../scope/locate-path.ts';
 
 /**
  * The rules for commands, from the narrowest to the widest. `deploy` is not in this order, because it allows other

@@ -13,8 +13,8 @@ import { deny } from '../deny.ts';
 import { backpackOf, prospectiveFruit } from '../fruit.ts';
 import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
-import { requirementFacts } from '../requirements/facts.ts';
 import { unmet } from '../requirements/requirement.ts';
+import { requirementFacts } from '../requirements/requirement-facts.ts';
 import { edgeRequirements } from '../requirements/requirements.ts';
 
 export interface DelegatePlan {

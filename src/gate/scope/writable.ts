@@ -1,7 +1,7 @@
 import { compileGlob, expandPattern } from '../../base/glob.ts';
-import { isExclusion, relativePathProblem } from '../../spec/paths.ts';
+import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
+import { within } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
-import { within } from './paths.ts';
 
 export const UNGRANTED = 'is outside the writable paths';
 

@@ -1,5 +1,5 @@
+import { checkCel } from '../cel-facts.ts';
 import { edgesFrom } from '../edges-from.ts';
-import { checkCel } from '../facts.ts';
 import { own } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';

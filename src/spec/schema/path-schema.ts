@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isExclusion, relativePathProblem, writePathProblem } from '../paths.ts';
+import { isExclusion, relativePathProblem, writePathProblem } from '../path-patterns.ts';
 import { MAX_MASK_LENGTH, MAX_MASKS } from '../policy/limits.ts';
 
 /** A root-relative folder or file, compared segment by segment. `.` is the root itself. */

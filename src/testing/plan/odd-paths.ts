@@ -1,4 +1,4 @@
-import { isExclusion } from '../../spec/paths.ts';
+import { isExclusion } from '../../spec/path-patterns.ts';
 import { GIT_CREDENTIALS, OWN_PACKAGES, PROTECTED_NAMES, REPOSITORY_MARK } from '../../spec/policy/protected-names.ts';
 import type { ProjectConfig, ScopeRule } from '../../spec/types.ts';
 import { fileIn } from './sample-arguments.ts';

@@ -1,4 +1,4 @@
-import { isGrantedToWrite } from '../../audit/rules/paths.ts';
+import { isGrantedToWrite } from '../../audit/rules/audited-path.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 

@@ -5,10 +5,10 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { mayShip } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
+import { gitReport, notRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { innerRepository, sessionThere } from './inner-repository.ts';
 import { readPath } from './operands.ts';
-import { gitReport, notRun } from './report.ts';
 import { stagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;

@@ -7,8 +7,8 @@ import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
 import { failed, isStop, type Stop } from '../workspace/outcome.ts';
 import { replacedPart, stage } from './add.ts';
 import { type Persons, personsOf, personVariables, readPerson } from './author.ts';
+import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './report.ts';
 import { stagedFiles } from './staged-files.ts';
 import { trailerFor, withTrailer } from './trailer.ts';
 

@@ -12,9 +12,9 @@ import { loginFor } from './credentials/credential.ts';
 import type { Login } from './credentials/login.ts';
 import { pushTarget } from './credentials/push-target.ts';
 import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
+import { APPROVE_AGAIN, gitReport, refEffects } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { configValues, networkKeys } from './judge-config.ts';
-import { APPROVE_AGAIN, gitReport, refEffects } from './report.ts';
 import { withTrailer } from './trailer.ts';
 
 /**

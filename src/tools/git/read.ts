@@ -2,9 +2,9 @@ import { words } from '../../base/text.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
+import { gitReport } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { excludedPathspec, pathspec, sortOperands } from './operands.ts';
-import { gitReport } from './report.ts';
 
 /** Configured diff drivers and the contents of submodules do not affect the output. */
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];

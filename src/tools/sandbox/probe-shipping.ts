@@ -5,7 +5,7 @@ import { type TreeToShip, treeMismatch } from '../../gate/scope/tree.ts';
 import type { Grant, ToolOutcome } from '../../ports/tool-backend.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { gitBackend } from '../git/backend.ts';
+import { gitBackend } from '../git/git-backend.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import type { ProbeResult } from './probe-result.ts';
 import type { Sandbox } from './sandbox.ts';

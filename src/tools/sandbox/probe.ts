@@ -18,7 +18,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import { gitLayout } from '../git/layouts.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { makeProxy } from '../proxy/proxy.ts';
-import { shellBackend } from '../shell/backend.ts';
+import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';

@@ -6,8 +6,8 @@ import { runOnline } from '../proxy/run-online.ts';
 import { readOnlyLayout, testLayout } from '../sandbox/mounts/layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { failed, isStop, refusedBy, type Stop } from '../workspace/outcome.ts';
+import { commandReport } from './command-report.ts';
 import { type ShellContext, treeOf } from './context.ts';
-import { commandReport } from './report.ts';
 
 /**
  * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the

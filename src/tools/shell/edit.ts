@@ -14,12 +14,12 @@ import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
 import { gathered } from './changed-code.ts';
+import { commandReport, notKept } from './command-report.ts';
 import { overlayRefusal, type ShellContext, shellCommand, treeOf } from './context.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
 import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
-import { commandReport, notKept } from './report.ts';
 
 const MAX_TEXT = 256 << 20;
 

@@ -4,10 +4,10 @@ import { withMounts } from '../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../sandbox/mounts/layouts.ts';
 import { isStop, type Stop } from '../workspace/outcome.ts';
 import { discardedFiles } from './changed-code.ts';
+import { commandReport, notKept } from './command-report.ts';
 import { type ShellContext, shellCommand, treeOf } from './context.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, withGit } from './git/report-git.ts';
-import { commandReport, notKept } from './report.ts';
 
 const WHY = 'this tool keeps no change of the tree';
 

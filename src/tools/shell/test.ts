@@ -15,8 +15,8 @@ import { judgeRun } from '../test-report/verdict.ts';
 import { refusedBy, type Stop } from '../workspace/outcome.ts';
 import { changedCode } from './changed-code.ts';
 import { type FilledEnv, fillEnv } from './command-env.ts';
+import { commandReport } from './command-report.ts';
 import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './context.ts';
-import { commandReport } from './report.ts';
 import { readWritten } from './written-file.ts';
 
 /** How much of stdout is kept to read a test report from; the agent may see less. */

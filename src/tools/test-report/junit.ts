@@ -1,5 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
-import { type ReportProblem, Tally, type TestRunReport } from './report.ts';
+import { type ReportProblem, Tally, type TestRunReport } from './test-run-report.ts';
 
 /** With `preserveOrder` an element is `{ <name>: children, ':@': attributes }`, and a text `{ '#text': … }`. */
 type Node = { readonly [name: string]: readonly Node[] | string } & {

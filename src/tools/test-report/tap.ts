@@ -1,5 +1,5 @@
 import { Parser, type Result } from 'tap-parser';
-import { type ReportProblem, Tally, type TestRunReport } from './report.ts';
+import { type ReportProblem, Tally, type TestRunReport } from './test-run-report.ts';
 
 /**
  * Parses TAP in a command's output and ignores other lines. A test with subtests counts by its subtests, and once

@@ -1,8 +1,8 @@
 import type { TestReportFormat } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { parseJunit } from './junit.ts';
-import type { ReportProblem, TestRunReport } from './report.ts';
 import { parseTap } from './tap.ts';
+import type { ReportProblem, TestRunReport } from './test-run-report.ts';
 
 /** The outcome of a test run. `error` means that the run proves nothing. */
 export interface Verdict {

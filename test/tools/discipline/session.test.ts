@@ -5,7 +5,7 @@ import { learningCycles } from '../../../src/evidence/patterns/learning-cycles.t
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
-import { disciplineBackend } from '../../../src/tools/discipline/backend.ts';
+import { disciplineBackend } from '../../../src/tools/discipline/discipline-backend.ts';
 import { changed, denied, fixtureSpecs, must, stage, TestClock } from '../../session/sessions.ts';
 
 async function atWork() {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gitBackend } from '../../../src/tools/git/backend.ts';
+import { gitBackend } from '../../../src/tools/git/git-backend.ts';
 import { withTrailer } from '../../../src/tools/git/trailer.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { type CallOptions, git, gitCall, put, repository, resultOf } from './support.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import type { ToolCall, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../../src/spec/types.ts';
-import { gitBackend } from '../../../src/tools/git/backend.ts';
+import { gitBackend } from '../../../src/tools/git/git-backend.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { builtOnce } from '../../built-once.ts';
 

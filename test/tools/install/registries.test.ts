@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findProgram } from '../../../src/base/process.ts';
 import { DEFAULT_MASKS } from '../../../src/spec/policy/default-masks.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
-import { shellBackend } from '../../../src/tools/shell/backend.ts';
+import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { isDeep } from '../../depth.ts';
 import { sandbox, scratch, toolCall } from '../shell/support.ts';
 

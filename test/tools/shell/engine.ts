@@ -1,6 +1,6 @@
 /** A process of its own that makes one call and prints the report: `engine.ts <root> <tool> <command>`. */
 import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { shellBackend } from '../../../src/tools/shell/backend.ts';
+import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { toolCall } from './tool-call.ts';
 
 const [root, tool, command] = process.argv.slice(2) as [string, string, string];

@@ -12,7 +12,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { commandReport } from '../../../src/tools/shell/report.ts';
+import { commandReport } from '../../../src/tools/shell/command-report.ts';
 import { sample } from '../../depth.ts';
 import { ok, run, scratch, sleepers } from './support.ts';
 

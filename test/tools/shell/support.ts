@@ -6,7 +6,7 @@ import type { ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
-import { shellBackend } from '../../../src/tools/shell/backend.ts';
+import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { type CallChanges, toolCall } from './tool-call.ts';
 
 export { type CallChanges, toolCall } from './tool-call.ts';

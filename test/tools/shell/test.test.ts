@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFi
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { shellBackend } from '../../../src/tools/shell/backend.ts';
+import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { sample } from '../../depth.ts';
 import { type CallChanges, ok, run, sandbox, scratch, toolCall } from './support.ts';
 

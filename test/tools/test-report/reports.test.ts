@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseJunit } from '../../../src/tools/test-report/junit.ts';
-import type { TestRunReport } from '../../../src/tools/test-report/report.ts';
 import { parseTap } from '../../../src/tools/test-report/tap.ts';
+import type { TestRunReport } from '../../../src/tools/test-report/test-run-report.ts';
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, 'reports', name), 'utf8');
 const counts = ({ total, passed, failed, skipped }: TestRunReport) => ({ total, passed, failed, skipped });

@@ -8,7 +8,7 @@ import { isAlive } from '../../../src/base/process.ts';
 import type { Grant, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer } from '../../../src/spec/types.ts';
 import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
-import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
+import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
 import { GRANT, toolBackendContract } from '../../contracts/tool-backend.ts';
 import { sample } from '../../depth.ts';
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
 import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
-import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
+import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
 import { GRANT } from '../../contracts/tool-backend.ts';
 
 const TOOL: ToolSpec = {

@@ -2,7 +2,7 @@
 // stay whatever happens, and waits to be killed.
 import type { Grant } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
-import { upstreamBackend } from '../../../src/tools/upstream/backend.ts';
+import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
 
 const [what, root = '', fixture = ''] = process.argv.slice(2);
 const tool = (name: string): ToolSpec => ({

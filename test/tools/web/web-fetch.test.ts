@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { judgeUrl } from '../../../src/gate/scope/url.ts';
 import type { ToolCall } from '../../../src/ports/tool-backend.ts';
 import { isPublicAddress } from '../../../src/tools/web/address.ts';
-import { webBackend } from '../../../src/tools/web/backend.ts';
 import type { Network } from '../../../src/tools/web/fetch-once.ts';
+import { webBackend } from '../../../src/tools/web/web-backend.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 

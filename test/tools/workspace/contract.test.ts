@@ -1,4 +1,4 @@
-import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
+import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { type ContractCase, type LinkCases, toolBackendContract } from '../../contracts/tool-backend.ts';
 
 const cases: readonly ContractCase[] = [

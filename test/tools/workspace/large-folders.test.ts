@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
+import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { toolCall } from '../shell/tool-call.ts';
 
 vi.mock('node:fs', async (original) => {

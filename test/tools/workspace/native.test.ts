@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NativeWatch } from '../../../src/ports/tool-backend.ts';
 import { sha256Hex } from '../../../src/tools/effects.ts';
-import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
+import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { freshWorld } from './world.ts';
 
 const world = freshWorld();

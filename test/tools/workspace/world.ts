@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { Grant, ToolCall, ToolOutcome, ToolReport } from '../../../src/ports/tool-backend.ts';
-import { workspaceBackend } from '../../../src/tools/workspace/backend.ts';
+import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { namesBelow, picture, toolCall } from '../../contracts/tool-backend.ts';
 
 /** A root with a sentinel tree next to it; every text that must never be seen contains the word OUTSIDE. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { shellWord } from '../../../base/text.ts';
-import { locatePath } from '../../../gate/scope/paths.ts';
+import { locatePath } from '../../../gate/scope/locate-path.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { own } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';

@@ -1,6 +1,6 @@
 import { shorten } from '../../../base/text.ts';
 import { branchPatterns } from '../../../gate/scope/branches.ts';
-import { isExclusion } from '../../../spec/paths.ts';
+import { isExclusion } from '../../../spec/path-patterns.ts';
 import {
   ARGUMENT_ROLES,
   type ArgumentRole,

@@ -1,7 +1,7 @@
 import { BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
 import { SUB_COMMANDS, type SubCommand } from '../../../spec/policy/git-commands.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
-import { placeOf } from '../paths.ts';
+import { placeOf } from '../audited-path.ts';
 import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './branches.ts';
 import { auditedWords } from './command-words.ts';

@@ -16,7 +16,7 @@ import { DEFAULT_PROJECT_CONFIG, loadProjectConfig } from '../../../spec/load/lo
 import { loadScenario } from '../../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder, lintSpecs, loadSpecs } from '../../../spec/load/load-specs.ts';
 import { suggest } from '../../../spec/names.ts';
-import { isExclusion } from '../../../spec/paths.ts';
+import { isExclusion } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServed, lintTools } from '../../../tools/lint-tools.ts';

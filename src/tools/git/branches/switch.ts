@@ -3,8 +3,8 @@ import type { ParsedGit } from '../../../gate/commands/parse-git.ts';
 import type { ObservedEffect } from '../../../ports/effects.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
 import { failed, isStop, outOfScope, type Stop } from '../../workspace/outcome.ts';
+import { gitReport, refEffects } from '../git-report.ts';
 import type { GitSession } from '../git-session.ts';
-import { gitReport, refEffects } from '../report.ts';
 import { currentBranch } from './current.ts';
 
 /** Creates `$branch` at `$head` if `$create` is set, then names it in HEAD if `$switch` is set. No file is changed. */

@@ -6,9 +6,9 @@ import { exploreLayout } from '../../sandbox/mounts/layouts.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
 import { failed, invalid, isStop, type Stop } from '../../workspace/outcome.ts';
 import { discardedFiles } from '../changed-code.ts';
+import { commandReport, notKept } from '../command-report.ts';
 import { overlayRefusal, type ShellContext, shellCommand, treeOf } from '../context.ts';
 import { watchCovered } from '../late-masked-files.ts';
-import { commandReport, notKept } from '../report.ts';
 import { Job, type Jobs, MOST_JOBS, type RunJob } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';

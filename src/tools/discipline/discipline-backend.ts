@@ -5,7 +5,7 @@ import { withoutOutput } from '../../evidence/patterns/without-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';
-import { workspaceBackend } from '../workspace/backend.ts';
+import { workspaceBackend } from '../workspace/workspace-backend.ts';
 import { libraryOf } from './library.ts';
 import { markPivot } from './mark-pivot.ts';
 import type { PatternContext } from './outcomes.ts';

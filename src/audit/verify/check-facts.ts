@@ -2,7 +2,7 @@ import type { Json } from '../../spec/types.ts';
 import { type Fields, fieldsOf, sameJson, show } from '../rules/json.ts';
 import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from '../rules/judged-state.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
-import type { AuditReport } from './report.ts';
+import type { AuditReport } from './audit-report.ts';
 
 /** The conditions, rules, approval and summary of a decision, which the facts of its entry must contain. */
 interface Decided {

@@ -1,5 +1,5 @@
 import { compileGlob } from '../../base/glob.ts';
-import { isExclusion, relativePathProblem } from '../../spec/paths.ts';
+import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import { isMaskedPath } from './protected-paths.ts';
 

@@ -36,7 +36,7 @@ describe('the command line', () => {
     [['docter'], "unknown command 'docter' (Did you mean doctor?)"],
     [['check', '--rot', '.'], "unknown option '--rot' (Did you mean --root?)"],
     [['check', 'a', 'b'], "too many arguments for 'check'"],
-    [['log'], "missing required argument 'session'"],
+    [['seal'], "missing required argument 'session'"],
     [['graph', '--format', 'gif'], "argument 'gif' is invalid. Allowed choices are mermaid, dot, json, svg, stately."],
     [['check', '--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all'],
   ])('answers %j with exit code 2', async (argv, message) => {
@@ -75,7 +75,7 @@ describe('the command line', () => {
   });
 
   it('says how to find the session that a command needs', async () => {
-    for (const name of ['log', 'activity', 'seal', 'erase', 'resume']) {
+    for (const name of ['activity', 'seal', 'erase', 'resume']) {
       const { code, err } = await machine().run(name);
       expect({ code, err }).toEqual({
         code: 2,

@@ -34,12 +34,13 @@ export function splitCommand(text: string): SplitCommand {
   const script = parse(text);
   const error = script.errors?.[0];
   if (error !== undefined) return refuse(`it does not parse: ${error.message}`);
-  if (script.commands.length > 1) return refuse('it contains more than one command');
+  if (script.commands.length > 1) return refuse(SEVERAL);
   const statement = script.commands[0];
   if (statement === undefined) return refuse('it contains no command, only a comment');
   if (statement.background) return refuse('it contains the operator &');
   const command = statement.command;
-  if (command.type !== 'Command') return refuse(`it is not one simple command (${command.type})`);
+  if (command.type === 'AndOr') return refuse(SEVERAL);
+  if (command.type !== 'Command') return refuse('it is a pipe or another construct of a shell');
   if (command.prefix.length > 0) return refuse('it begins with an assignment or a redirection');
   const nodes = command.name === undefined ? command.suffix : [command.name, ...command.suffix];
   const words: string[] = [];
@@ -57,6 +58,8 @@ export function splitCommand(text: string): SplitCommand {
   if (text.slice(end).trim() !== '') return refuse(`it contains a comment or an operator after its words`);
   return words.length === 0 ? refuse('it contains no command') : { ok: true, words };
 }
+
+const SEVERAL = 'it joins several commands; run each in a call of its own';
 
 function refuse(reason: string): SplitCommand {
   return { ok: false, reason };

@@ -95,6 +95,10 @@ describe('splitCommand', () => {
     if (!split.ok) expect(split.reason).not.toBe('');
   });
 
+  test.each(['a && b', 'a || b', 'a; b'])('says how to run %j', (text) =>
+    expect(splitCommand(text)).toMatchObject({ reason: expect.stringContaining('run each in a call of its own') }),
+  );
+
   test('returns every quoted word', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, fc.boolean()), { minLength: 1 }), (words) => {

@@ -12,6 +12,7 @@ import type { Env } from '../../base/user-folders.ts';
 const BINARIES: { readonly [name: string]: string } = { 'volta-shim': 'volta', mise: 'mise', rustup: 'rustup' };
 /** Version managers that write a script for each program: pyenv, rbenv, nodenv, goenv, … and asdf. */
 const SCRIPT = /^\s*exec\s+"?([^\s"]+)"?\s+exec\s/m;
+const ROOT = /^export (\w+ENV_ROOT)="([^"$`\\]+)"$/m;
 
 /** Files that select versions, in the repository and in the folders above it. */
 const CHOICES = [
@@ -74,9 +75,11 @@ export function behindShim(program: string, root: string, env: Env): Behind | nu
   const key = JSON.stringify([manager, program, choicesFor(root), chosen, env['PATH']]);
   const known = answers.get(key);
   if (known && 'program' in known) return known;
+  // The script names the manager's folder, which need not be in the home folder.
+  const [, variable, folder] = ROOT.exec(headOf(program)) ?? [];
   const { status, stdout, stderr } = spawnSync(manager, ['which', basename(program)], {
     cwd: root,
-    env: { ...env },
+    env: { ...env, ...(variable === undefined ? {} : { [variable]: folder }) },
     encoding: 'utf8',
     timeout: 10_000,
     stdio: ['ignore', 'pipe', 'pipe'],

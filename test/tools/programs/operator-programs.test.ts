@@ -216,9 +216,10 @@ describe('a test command finds the operator’s programs', () => {
 
 describe('a version manager’s shim', () => {
   const goenv = {
-    '.goenv/shims/cat': '#!/usr/bin/env bash\nset -e\nexec "$HOME/.goenv/libexec/goenv" exec "cat" "$@"\n',
+    '.goenv/shims/cat':
+      '#!/usr/bin/env bash\nset -e\nexport GOENV_ROOT="$HOME/.goenv"\nexec "$HOME/.goenv/libexec/goenv" exec "cat" "$@"\n',
     '.goenv/libexec/goenv':
-      '#!/bin/sh\nversion=$(/bin/cat .go-version 2>/dev/null || echo 1.22)\ntest -d "$HOME/.goenv/versions/$version" || { echo "goenv: version $version is not installed" >&2; exit 1; }\necho "$HOME/.goenv/versions/$version/bin/$2"\n',
+      '#!/bin/sh\nversion=$(/bin/cat .go-version 2>/dev/null || echo 1.22)\ntest -d "$GOENV_ROOT/versions/$version" || { echo "goenv: version $version is not installed" >&2; exit 1; }\necho "$GOENV_ROOT/versions/$version/bin/$2"\n',
     '.goenv/versions/1.22/bin/cat': says('1.22'),
     '.goenv/versions/1.22/lib/x': '',
     '.goenv/versions/1.23/bin/cat': says('1.23'),

@@ -61,7 +61,7 @@ export interface Available {
 }
 
 /**
- * The data behind the code of a denial. Each code uses some of it. Texts of the request are shortened to 2000 characters.
+ * The data behind the code of a denial; each code uses some of it. Texts of the request are cut at 2000 characters.
  */
 export type DenialAbout = {
   readonly tool?: string | null;
@@ -80,8 +80,9 @@ export type DenialAbout = {
   readonly remedy?: string;
   /** Names that are nearest to an unknown one. */
   readonly suggestion?: string | null;
-  /** True if there is no mode or peripheral of this name, and if it is no name at all. */
+  /** True if no mode or peripheral has this name. */
   readonly unknown?: boolean;
+  /** True if it cannot be a name, such as a list. */
   readonly misformed?: boolean;
   /** True if no backend serves the tool, and the MCP server that would. */
   readonly unserved?: boolean;
@@ -91,7 +92,7 @@ export type DenialAbout = {
   readonly allowed?: readonly string[];
   readonly modes?: readonly Mode[];
   readonly needs?: readonly string[];
-  /** What the scope allows. */
+  /** The paths, hosts or agents that the scope allows. */
   readonly scope?: readonly string[];
   /** The limit that is reached: `steps` or `minutes`. */
   readonly limit?: string;

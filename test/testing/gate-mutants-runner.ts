@@ -47,7 +47,7 @@ const all: Cases = [
 const rules: Cases = FACTS.flatMap((files) => casesOf(specsOf(files))).sort(
   (a, b) => Number(b.planned.group === 'hops') - Number(a.planned.group === 'hops'),
 );
-const RULES = ['requirements/cel.ts', 'requirements/facts.ts'];
+const RULES = ['requirements/cel.ts', 'requirements/requirement-facts.ts'];
 
 interface Order {
   readonly file: string;

@@ -23,7 +23,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ['what is required is there', 'arguments.ts', 'if (parameter.required)', 'if (false)'],
   [
     'paths stay beneath the root',
-    'scope/paths.ts',
+    'scope/locate-path.ts',
     "path === '..' || path.startsWith('../') || posix.isAbsolute(path)",
     'false',
   ],
@@ -117,17 +117,17 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'an approval is for one session',
     'approvals/approval.ts',
-    'if (grant.sessionId !== wanted.sessionId)',
+    'if (approval.sessionId !== wanted.sessionId)',
     'if (false)',
   ],
   [
     'an approval is for one thing',
     'approvals/approval.ts',
-    'if (grant.requestHash !== wanted.requestHash)',
+    'if (approval.requestHash !== wanted.requestHash)',
     'if (false)',
   ],
-  ['an approval is over some day', 'approvals/approval.ts', 'if (now >= grant.expiresAt)', 'if (false)'],
-  ['an approval is valid once', 'approvals/approval.ts', 'if (usedNonces.includes(grant.nonce))', 'if (false)'],
+  ['an approval is over some day', 'approvals/approval.ts', 'if (now >= approval.expiresAt)', 'if (false)'],
+  ['an approval is valid once', 'approvals/approval.ts', 'if (usedNonces.includes(approval.nonce))', 'if (false)'],
   [
     'an approval is judged',
     'approvals/check-approval.ts',
@@ -156,13 +156,13 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     'Number.isSafeInteger(value) ? BigInt(value) : value',
     'value',
   ],
-  ['rules see the mode', 'requirements/facts.ts', 'mode: view.mode,', 'mode: null,'],
-  ['rules see refusals', 'requirements/facts.ts', 'denials: view.denials,', 'denials: 0,'],
-  ['rules see visits', 'requirements/facts.ts', 'visits: view.visits,', 'visits: {},'],
-  ['rules see the backpack', 'requirements/facts.ts', 'backpack: view.backpack,', 'backpack: {},'],
+  ['rules see the mode', 'requirements/requirement-facts.ts', 'mode: view.mode,', 'mode: null,'],
+  ['rules see refusals', 'requirements/requirement-facts.ts', 'denials: view.denials,', 'denials: 0,'],
+  ['rules see visits', 'requirements/requirement-facts.ts', 'visits: view.visits,', 'visits: {},'],
+  ['rules see the backpack', 'requirements/requirement-facts.ts', 'backpack: view.backpack,', 'backpack: {},'],
   [
     'rules see test runs',
-    'requirements/facts.ts',
+    'requirements/requirement-facts.ts',
     'tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },',
     'tests: {},',
   ],
@@ -290,7 +290,7 @@ it('every mutant changes code that the gate has', () => {
 });
 
 describe('the generated tests', () => {
-  it.each(depth(['decide-step.ts'], ['decide-step.ts', 'requirements/facts.ts']))(
+  it.each(depth(['decide-step.ts'], ['decide-step.ts', 'requirements/requirement-facts.ts']))(
     'pass with the unchanged gate, with %s unchanged',
     async (file) => {
       // The tests of the shipped specs use the same gate for all of them.

@@ -84,7 +84,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
   const deaths = deadly.map((planned, turn) =>
     test(planned, {
       group: 'deaths',
-      name: `killed in every call: ${planned.name}`,
+      name: `continues after a kill in every call: ${planned.name}`,
       run: () => runCaseWithDeaths(pinned, planned, run, turn),
     }),
   );

@@ -148,7 +148,7 @@ describe('the envelope of a driver', () => {
     ['codex', [true, false, false], ['fs']],
     ['http', [false, false, false], ['shell', 'http']],
     ['http', [true, true, true], []],
-  ] as const)('%s with fs, shell, http = %j cannot hold %j', (name, [fs, shell, http], open) =>
+  ] as const)('of %s with fs, shell, http = %j leaves open %j', (name, [fs, shell, http], open) =>
     expect(drivers[name]!.unenforceable({ fs, shell, http })).toEqual(open),
   );
 

@@ -63,7 +63,7 @@ async function stand(session: Session, call: 'mode' | 'hop', answer: (yes: boole
 }
 
 describe('R18: an agent’s words are no approval', () => {
-  it.each(ASKS)('$name', async ({ call, input, approved }) => {
+  it.each(ASKS)('a call is refused: $name', async ({ call, input, approved }) => {
     let yes = false;
     const session = await open({ via: 'approver', approve: async () => (yes ? { by: 'operator' } : null) });
     await stand(session, call, (answer) => {
@@ -84,7 +84,7 @@ describe('R18: an agent’s words are no approval', () => {
 });
 
 describe('R18: an answer in the state folder holds only if the operator gave it, to this, now', () => {
-  it.each(ANSWERS)('$kind: $name', async ({ kind, file }) => {
+  it.each(ANSWERS)('the file ($kind) holds $name', async ({ kind, file }) => {
     const session = await open(pendingApprover({ stateDir, root }));
     await stand(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
@@ -103,7 +103,7 @@ describe('R18: an answer in the state folder holds only if the operator gave it,
     await session.detach();
   });
 
-  it('attack: a used answer that was put back', async () => {
+  it('the file (attack) holds a used answer that was put back', async () => {
     const session = await open(pendingApprover({ stateDir, root }));
     await stand(session, 'mode', () => {});
     const ask = () => session.setMode({ to: 'execute', reason: 'to work', exitCriteria: 'done' });
@@ -121,7 +121,7 @@ describe('R18: an answer in the state folder holds only if the operator gave it,
 
 describe('R11: the operator sees what is approved', () => {
   const io = { ...processIo(), color: false };
-  it.each(VIEWS)('$name', async ({ text, shows }) => {
+  it.each(VIEWS)('also a request whose text has $name', async ({ text, shows }) => {
     const session = await open();
     await stand(session, 'mode', () => {});
     const request = await session.wants({ mode: { to: 'execute', reason: text, exitCriteria: text } });

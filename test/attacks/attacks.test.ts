@@ -41,7 +41,7 @@ const users: readonly (readonly [who: string, prefix: readonly string[], step: n
     : []),
 ];
 
-describe.each(users)('an agent in a session that runs %s', (_, prefix, step) => {
+describe.each(users)('an agent in a session of %s', (_, prefix, step) => {
   let outcome: Outcome;
   beforeAll(async () => {
     outcome = await playAll(prefix, step);

@@ -58,7 +58,7 @@ describe('a glob', () => {
     ['k{1..3}', 'k1 k2 k3 k{1..3}', 'k0 k4 k'],
     ['k{c..a}{08..10}', 'ka08 kb09 kc10', 'ka8 kd08'],
     ['a{1..b}', 'a{1..b}', 'a1'],
-  ])('%s', (pattern, hit, missed) => {
+  ])('matches exactly the expected names: %s', (pattern, hit, missed) => {
     for (const file of hit.split(' ')) expect([file, matches(pattern, file)]).toEqual([file, true]);
     for (const file of missed.split(' ')) expect([file, matches(pattern, file)]).toEqual([file, false]);
   });

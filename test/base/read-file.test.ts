@@ -23,7 +23,9 @@ it.each([
   ['plain', 'text\n'],
   ['empty', ''],
   ['link', 'text\n'],
-])('reads %s', (name, text) => expect(readRegularFile(join(root, name), 5, root).toString()).toBe(text));
+])('readRegularFile reads the file "%s"', (name, text) =>
+  expect(readRegularFile(join(root, name), 5, root).toString()).toBe(text),
+);
 
 it.each([
   ['folder', 'is a folder, not a file'],
@@ -31,7 +33,7 @@ it.each([
   ['zero', 'is a device, not a file'],
   ['huge', 'is larger than 5 bytes'],
   ['out', `is a link that leads out of ${root}`],
-])('refuses %s with its name', (name, problem) => {
+])('readRegularFile refuses the path "%s" with its name', (name, problem) => {
   const path = join(root, name);
   expect(() => readRegularFile(path, 5, root)).toThrow(UnreadableFile);
   expect(() => readRegularFile(path, 5, root)).toThrow(`${path} ${problem}`);

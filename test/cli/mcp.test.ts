@@ -268,7 +268,7 @@ describe('hopgate mcp --http', () => {
     ['192.168.0.1', 'can be reached from other machines'],
     ['127.0.0.1:99999', 'is not an address'],
     ['http://x', 'is not an address'],
-  ])('refuses to serve at %s', async (address, why) => {
+  ])('refuses to serve at the address %s', async (address, why) => {
     const here = await repository();
     const { code, err } = await here.run('mcp', '--http', address);
     expect(code).toBe(2);
@@ -288,7 +288,7 @@ describe('hopgate mcp --http', () => {
     ['[::1]:80', { address: '::1', port: 80 }],
     ['[::1]', { address: '::1', port: 0 }],
     ['example.org', { address: 'example.org', port: 0 }],
-  ] as const)('accepts %s', (text, address) => expect(addressOf(text)).toEqual(address));
+  ] as const)('accepts the address %s', (text, address) => expect(addressOf(text)).toEqual(address));
 });
 
 describe('the MCP Inspector', () => {

@@ -54,9 +54,10 @@ async function whileOpen<T>(file: string, then: () => T | Promise<T>): Promise<T
 }
 
 describe('a read-only state folder', () => {
-  it.each([['sessions'], ['log', 's-'], ['thread', 's-'], ['verify'], ['infer'], ['activity', 's-'], ['par']])(
-    'can be read by %s %s',
-    async (...argv) => {
+  it.each(['sessions', 'log s-', 'thread s-', 'verify', 'infer', 'activity s-', 'par'])(
+    'can be read by hopgate %s',
+    async (words) => {
+      const argv = words.split(' ');
       const { here, dir } = await withSession();
       const before = readdirSync(dir);
       const { code, out } = onReadOnlyState(here, ...argv);
@@ -93,9 +94,10 @@ describe('a read-only state folder', () => {
 });
 
 describe('a state folder that this user may not open', () => {
-  it.each([['sessions'], ['log', 's-'], ['verify'], ['status'], ['approve'], ['grants']])(
-    'is named by %s %s, and never passes for an empty one',
-    async (...argv) => {
+  it.each(['sessions', 'log s-', 'verify', 'status', 'approve', 'grants'])(
+    'is named by hopgate %s, and never passes for an empty one',
+    async (words) => {
+      const argv = words.split(' ');
       const { here } = await withSession();
       const { code, err, dir } = withoutRights(here, ...argv);
       expect(err).toContain(`no permission to open ${dir}`);

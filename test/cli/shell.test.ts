@@ -156,7 +156,7 @@ describe('the words of a typed line', () => {
     ['edit a.js --old=x new=y', { path: 'a.js', old: 'x', new: 'y' }],
     ['edit a.js "--old" --other', { path: 'a.js', old: '--old', new: '--other' }],
     ['edit a.js a b true more', ['a.js', 'a', 'b', 'true', 'more']],
-  ])('%s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
+  ])('become the arguments of the tool edit: %s', (line, expected) => expect(argumentsOf(line)).toEqual(expected));
 
   const migrate = {
     parameters: [parameter('tables', 'array'), parameter('filter', 'object'), parameter('rows', 'integer')],
@@ -166,7 +166,9 @@ describe('the words of a typed line', () => {
     [['rows=5', 'filter={"c":[1]}', 'tables=["a"]'], { tables: ['a'], filter: { c: [1] }, rows: 5 }],
     [['filter={}', 'a', 'b'], { tables: ['a', 'b'], filter: {} }],
     [['[a', 'b]'], { tables: ['[a', 'b]'] }],
-  ])('%j', (words, args) => expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args));
+  ])('become arguments of the declared types: %j', (words, args) =>
+    expect(parseArguments(migrate as unknown as ToolSpec, words)).toEqual(args),
+  );
 
   it('takes one word for a command as a line', () => {
     const run = { parameters: [parameter('command', 'array')] } as unknown as ToolSpec;
@@ -183,7 +185,7 @@ describe('the words of a typed line', () => {
     ['bash "ls"', ['"ls"']],
     ['bash "ls -la', ['"ls -la']],
     ['bash', []],
-  ])('%s', (line, words) => expect(parseLine(line).words).toEqual(words));
+  ])('are one word after bash: %s', (line, words) => expect(parseLine(line).words).toEqual(words));
 
   it('may be one JSON object, but not of a verb with options', () => {
     expect(parseLine(`edit {"path":"a","old":"x\\ny","new":""}`).given).toEqual({ path: 'a', old: 'x\ny', new: '' });

@@ -73,20 +73,23 @@ it('every view of a session shows an agent’s text without control characters',
   }
 });
 
-it.each(['constructor', 'toString', '__proto__'])('%s is a tool that does not exist', async (name) => {
-  const { run, feed } = machine();
-  const explained = await run('explain', '-p', 'explore', '-t', name, 'x');
-  expect([explained.code, explained.all]).toEqual([
-    1,
-    expect.stringContaining(`unknown-tool: there is no tool "${name}"`),
-  ]);
-  const shell = await feed(`mode diagnose\nstart explore\n${name} x`, 'shell');
-  expect(shell.all).toContain(`unknown-tool: there is no tool "${name}"`);
-  const [line] = (await run('sessions', '--json')).out.split('\n');
-  const { sessionId } = JSON.parse(line!) as { sessionId: string };
-  for (const command of ['thread', 'log', 'verify', 'replay']) {
-    const more = command === 'replay' ? ['--specs', 'specs'] : [];
-    const { all } = await run(command, sessionId, ...more);
-    expect(all, command).not.toContain('Cannot read');
-  }
-});
+it.each(['constructor', 'toString', '__proto__'])(
+  'the name %s, which every object has, is a tool that does not exist',
+  async (name) => {
+    const { run, feed } = machine();
+    const explained = await run('explain', '-p', 'explore', '-t', name, 'x');
+    expect([explained.code, explained.all]).toEqual([
+      1,
+      expect.stringContaining(`unknown-tool: there is no tool "${name}"`),
+    ]);
+    const shell = await feed(`mode diagnose\nstart explore\n${name} x`, 'shell');
+    expect(shell.all).toContain(`unknown-tool: there is no tool "${name}"`);
+    const [line] = (await run('sessions', '--json')).out.split('\n');
+    const { sessionId } = JSON.parse(line!) as { sessionId: string };
+    for (const command of ['thread', 'log', 'verify', 'replay']) {
+      const more = command === 'replay' ? ['--specs', 'specs'] : [];
+      const { all } = await run(command, sessionId, ...more);
+      expect(all, command).not.toContain('Cannot read');
+    }
+  },
+);

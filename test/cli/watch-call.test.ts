@@ -69,7 +69,7 @@ it.each([
     '\u001b[2J\u001b]0;t\u0007\u001b[3\u202e1m',
     ...Array<string>(2).fill('\\u{1b}[2J\\u{1b}]0;t\\u{7}\\u{1b}[3\\u{202e}1m'),
   ],
-])('%j is printed as %j in colour', (line, inColour, plain) => {
+])('the line %j is printed as %j in colour', (line, inColour, plain) => {
   expect(visibleOutput(line, true)).toBe(inColour);
   expect(visibleOutput(line, false)).toBe(plain);
 });
@@ -88,7 +88,7 @@ it.each([
   [{ exit: 1, stdout: '\u001b[1m\u001b[31mFAIL\u001b[39m\ta\u001b[22m\u001b[2J' }, ['FAIL    a\u001b[2J']],
   [{ path: 'a', text: 'b' }, []],
   ['text', []],
-])('%j has the last lines %j', (result, lines) => expect(lastLines(result)).toEqual(lines));
+])('the result %j has the last lines %j', (result, lines) => expect(lastLines(result)).toEqual(lines));
 
 it('a failed command shows its last lines in run and thread', async () => {
   const { root, run } = machine({

@@ -58,7 +58,7 @@ it.each([
   [['world', '--game', '/etc/hostname'], 'there is no (define (problem …))'],
   [['world', '--task', 'sleep'], 'Allowed choices are'],
   [['world', '--port', '70000'], 'a whole number from 0 to 65535'],
-])('%j is refused', async (args, message) => {
+])('the command line %j is refused', async (args, message) => {
   const { err, code } = await machine().run(...args);
   expect([err, code]).toEqual([expect.stringContaining(message), 2]);
 });

@@ -62,12 +62,12 @@ function everything(): SpecSet {
 
 // Look at them before you accept a change of one (vitest -u): they are what people see.
 describe('the committed picture', () => {
-  it.each(DRAWN_FORMATS)('of all elements, as %s', async (format) => {
+  it.each(DRAWN_FORMATS)('of all elements equals the drawing, as %s', async (format) => {
     const drawn = await drawGraph(everything(), format, { current: 'test' });
     await expect(drawn).toMatchFileSnapshot(`renderings/everything.${format}`);
   });
 
-  it('of a session outside of any peripheral', async () => {
+  it('of a session outside of any peripheral equals the drawing', async () => {
     const small = specSet({ a: { entry: ['default'], exits: { on: ['b'] } }, b: { entry: ['from-a'], exits: {} } });
     await expect(await drawGraph(small, 'svg', { current: null })).toMatchFileSnapshot('renderings/outside.svg');
   });

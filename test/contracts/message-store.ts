@@ -54,7 +54,7 @@ export function describeMessageStore(
       expect(await ids('session:b', { unread: true })).toEqual([]);
     });
 
-    it('has news exactly if the inbox or the receipts go on after the places', async () => {
+    it('reports news exactly if the inbox or the receipts have entries after the given positions', async () => {
       await messages.send(draft('m-1'));
       await messages.send(draft('m-2', { from: 'session:b', to: 'session:c' }));
       await messages.mark('m-2', 'delivered');

@@ -66,7 +66,7 @@ describe('an entry of a discipline tool', () => {
     ['pur-update', 'pattern-outcome', 'evidence', 'pur', 'a', 'selection', 'settles'],
     ['pur-mark-pivot', 'correction', 'correction', 'pivot', 'a', 'selection', 'settles'],
     ['par-punctuate', 'reflection', 'conclusion', 'par', null, 'visit', null],
-  ])('of %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
+  ])('is classified by its tool %s', (tool, type, claim, tag, pattern, repliesTo, does) =>
     expect(disciplineOf(step(tool, { pattern: 'a' }))).toEqual({
       type,
       claim,

@@ -182,7 +182,7 @@ describe('a mined review', () => {
   });
 });
 
-it.each(EFFECT_OPS)('an effect %s touches a file only if it is listed as a change of one', (op) => {
+it.each(EFFECT_OPS)('a file with the effect %s counts as touched only if the effect is a change of files', (op) => {
   expect(deriveReview(told(outcome('edit', {}, [[op, 'a']])), {}).files_touched).toEqual(
     FILE_CHANGES.includes(op) ? ['a'] : [],
   );
@@ -223,9 +223,9 @@ describe('the expectation of an exit', () => {
   });
 
   it.each([
-    ['another refusal', denial('wrong-mode', 'x', { exit: 'pass' })],
+    ['another reason', denial('wrong-mode', 'x', { exit: 'pass' })],
     ['another exit', denial('exit-not-met', 'x', { exit: 'fail' })],
-  ])('did not fail for %s', (_, refused) =>
+  ])('did not fail if the refusal was for %s', (_, refused) =>
     expect(deriveReview(told(step('bash-test', { verdict: 'fail' }), refused), {}).prediction_errors).toEqual([]),
   );
 

@@ -30,7 +30,7 @@ const FILES: { readonly [why: string]: string } = {
 const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').map((name) => [name, why] as const));
 
 describe('a file that runs later', () => {
-  it.each(rows)('%s is one: %s', (name, why) => {
+  it.each(rows)('may be %s: %s', (name, why) => {
     expect(runsLater(name, PLAIN)).toEqual({ path: name, why });
     expect(runsLater(`a/.b/${name}`, PLAIN)?.why).toBe(why);
     expect(runsLater(name.toUpperCase(), PLAIN)?.why).toBe(why);
@@ -124,11 +124,11 @@ describe('weakened tests', () => {
   );
 
   it.each(['test/a.ts', 'a/__tests__/b.js', 'a.test.ts', 'a_test.go', 'test_a.py', 'ATest.java', 'spec/a_spec.rb'])(
-    'concern the files of %s',
+    'can be in %s, which is a test file',
     (path) => expect(isTestFile(path)).toBe(true),
   );
   it.each(['src/a.ts', 'latest.ts', 'src/contest.py', 'docs/testing.md', 'docs/writing-tests.md', 'bats.spec'])(
-    'do not concern the files of %s',
+    'cannot be in %s, which is not a test file',
     (path) => expect(isTestFile(path)).toBe(false),
   );
 });

@@ -28,9 +28,9 @@ it.each<[string, Body[], object]>([
   ['another file', [look('b'), change('a')], {}],
   ['a file that was read afterwards', [change('a'), look('a')], {}],
   ['an effect that is no change', [look('a'), change('a', 'execute')], {}],
-  ['an effect that nobody watched', [look('a'), outcome('bash', {}, 'unobserved')], {}],
+  ['an unobserved effect', [look('a'), outcome('bash', {}, 'unobserved')], {}],
   ['a change that failed', [look('a'), failure('outcome', 'edit', 'x', [['modify', 'a']])], {}],
-])('a file read before its change is recognised: %s', (_, bodies, patterns) =>
+])('read-before-edit is found only for a file that was read or shown before its change: %s', (_, bodies, patterns) =>
   expect(seen(...bodies)).toEqual(patterns),
 );
 
@@ -40,20 +40,26 @@ it.each(FILE_CHANGES)('%s counts as a change', (op) =>
 
 it.each<[string, Body[], object]>([
   ['a failing test before the first change', [test('fail'), test('fail'), change('a')], { 'reproduce-first': 1 }],
-  ['a passing one', [test('pass'), change('a')], {}],
-  ['a failing one after it', [change('a'), test('fail'), change('a')], { 'test-after-change': 1 }],
-  ['one, and never a change', [test('fail')], {}],
-])('a fault that was reproduced first is recognised: %s', (_, bodies, patterns) =>
+  ['a passing test before the first change', [test('pass'), change('a')], {}],
+  ['a failing test after the first change', [change('a'), test('fail'), change('a')], { 'test-after-change': 1 }],
+  ['a failing test without any change', [test('fail')], {}],
+])('reproduce-first is found only if a test failed before the first change: %s', (_, bodies, patterns) =>
   expect(seen(...bodies)).toEqual(patterns),
 );
 
 it.each<[string, Body[], object]>([
-  ['each time', [change('a'), test('pass'), look('a'), change('b'), test('fail')], { 'test-after-change': 2 }],
-  ['once for two runs', [change('a'), test('pass'), test('pass')], { 'test-after-change': 1 }],
-  ['whatever was read in between', [change('a'), look('c'), test('pass')], { 'test-after-change': 1 }],
-  ['not for a run without a change', [test('pass')], {}],
-  ['not for a run that says nothing', [change('a'), test('flaky')], {}],
-])('a test after a change is recognised: %s', (_, bodies, patterns) => expect(seen(...bodies)).toEqual(patterns));
+  [
+    'two changes, each with a test',
+    [change('a'), test('pass'), look('a'), change('b'), test('fail')],
+    { 'test-after-change': 2 },
+  ],
+  ['two tests after one change', [change('a'), test('pass'), test('pass')], { 'test-after-change': 1 }],
+  ['a read between change and test', [change('a'), look('c'), test('pass')], { 'test-after-change': 1 }],
+  ['a test without a change', [test('pass')], {}],
+  ['a flaky result', [change('a'), test('flaky')], {}],
+])('test-after-change is found for each change with a test result after it: %s', (_, bodies, patterns) =>
+  expect(seen(...bodies)).toEqual(patterns),
+);
 
 it('a hop back after a failed expectation is recognised', () => {
   expect(seen(hop('test', 'edit', { expected: 'pass', actual: 'fail' }))).toEqual({ 'reframe-on-failure': 1 });

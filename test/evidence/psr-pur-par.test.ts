@@ -34,7 +34,7 @@ describe('a selection in its dialects', () => {
       { kind: 'psr', tool: 'psr-select', 'pattern-id': ':a', result: { 'pattern-id': 'a' } },
       { pattern: 'a' },
     ],
-  ])('%s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
+  ])('is read from the form: %s', (_, value, read) => expect(readPsr(value)).toMatchObject(read));
 
   it('is absent without a pattern or a gap', () => {
     const values: Json[] = [null, 1, 'a', [], {}, { query: 'q' }, { pattern: ' ' }];
@@ -55,7 +55,7 @@ describe('an outcome in its dialects', () => {
     [{ held: false }, 'failed'],
     [{ status: 'worked' }, 'success'],
     [{ kind: 'pur', result: { 'success?': false } }, 'failed'],
-  ])('%j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
+  ])('is read: %j is %s', (value, outcome) => expect(readPur(value)?.outcome).toBe(outcome));
 
   it('keeps the gate’s verdict', () => {
     expect(
@@ -133,7 +133,7 @@ describe('a review in its dialects', () => {
       { peripheral: 'reflect', par: { problem: 'p', approach: ['read'], result: 'r' } },
       { problem: 'p', approach: ['read'], result: 'r' },
     ],
-  ])('%s', (_, value, read) => expect(readPar(value)).toMatchObject(read));
+  ])('is read from the form: %s', (_, value, read) => expect(readPar(value)).toMatchObject(read));
 
   it('reads its own form back, and no other entry as a review', () => {
     const own = readPar({ 'what-worked': ['w'], suggestions: ['s'] })!;

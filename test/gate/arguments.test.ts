@@ -10,12 +10,17 @@ describe('the arguments of a call', () => {
     ['an object', 'read', { path: 'a', limit: 3 }, { path: 'a', limit: 3 }],
     ['a list in order', 'grep', ['x', 'src'], { pattern: 'x', path: 'src' }],
     ['a list with a gap', 'grep', ['x', null, '*.ts'], { pattern: 'x', glob: '*.ts' }],
-    ['nothing where all is optional', 'musn-log', undefined, {}],
+    ['missing, where all parameters are optional', 'musn-log', undefined, {}],
     ['an empty list', 'bash-test', [], {}],
-    ['null for what is optional', 'read', { path: 'a', offset: null }, { path: 'a' }],
-    ['one of several types', 'bash-test', { command: ['npm', 'test'] }, { command: ['npm', 'test'] }],
-    ['the other of several types', 'bash-test', ['npm test'], { command: 'npm test' }],
-  ])('are accepted: %s', (_name, tool, given, args) => {
+    ['an object with null for an optional parameter', 'read', { path: 'a', offset: null }, { path: 'a' }],
+    [
+      'an object with one of several allowed types',
+      'bash-test',
+      { command: ['npm', 'test'] },
+      { command: ['npm', 'test'] },
+    ],
+    ['a list with another of several allowed types', 'bash-test', ['npm test'], { command: 'npm test' }],
+  ])('are accepted if they are %s', (_name, tool, given, args) => {
     expect(bind(tool, given)).toEqual({ ok: true, args });
   });
 
@@ -23,9 +28,9 @@ describe('the arguments of a call', () => {
     ['a text that may be null', 'text', { type: ['string', 'null'] }, { ok: true, args: { v: null } }],
     ['a text that may be anything', 'text', {}, { ok: true, args: { v: null } }],
     ['a text of which null is one', 'text', { enum: ['a', null] }, { ok: true, args: { v: null } }],
-    ['a text that may not', 'text', { type: 'string' }, { ok: true, args: {} }],
+    ['a text that may not be null', 'text', { type: 'string' }, { ok: true, args: {} }],
     ['a path, which has to lie somewhere', 'path:read', { type: ['string', 'null'] }, { ok: true, args: {} }],
-  ])('keep or omit null for %s', (_name, role, schema, bound) => {
+  ])('keep null exactly if the parameter may be null: %s', (_name, role, schema, bound) => {
     const parameter = { name: 'v', role, schema, required: false, description: '' };
     const tool = { ...fixtureSpecs.tools['read']!, parameters: [parameter as never] };
     expect(bindArguments(tool, { v: null })).toEqual(bound);
@@ -47,16 +52,16 @@ describe('the arguments of a call', () => {
       '__proto__',
       'read has no parameter "__proto__" (it has: path, offset, limit)',
     ],
-    ['one too many', 'read', ['a', 1, 2, 3], null, 'read takes at most 3 arguments, not 4'],
-    ['a missing one', 'edit', { path: 'a', old: 'b' }, 'new', '"new" is missing'],
-    ['null for a required one', 'read', { path: null }, 'path', '"path" is missing'],
+    ['one value too many', 'read', ['a', 1, 2, 3], null, 'read takes at most 3 arguments, not 4'],
+    ['no value for a required parameter', 'edit', { path: 'a', old: 'b' }, 'new', '"new" is missing'],
+    ['null for a required parameter', 'read', { path: null }, 'path', '"path" is missing'],
     ['a wrong type', 'read', { path: 7 }, 'path', '"path" must be string'],
     ['a value below its least', 'read', { path: 'a', limit: 0 }, 'limit', '"limit" must be >= 1'],
-    ['a fraction of a line', 'read', ['a', 1.5], 'offset', '"offset" must be integer'],
+    ['a fraction as a line number', 'read', ['a', 1.5], 'offset', '"offset" must be integer'],
     ['a wrong type inside of a list', 'bash-test', { command: ['npm', 7] }, 'command', '"command"'],
     ['a text', 'read', 'a', null, 'args has to be an object by parameter name, or a list in order'],
     ['a number', 'read', 7, null, 'args has to be an object by parameter name, or a list in order'],
-  ])('are refused: %s', (_name, tool, given, argument, problem) => {
+  ])('are refused if they are or contain %s', (_name, tool, given, argument, problem) => {
     const bound = bind(tool, given);
     expect(bound).toMatchObject({ ok: false, argument });
     expect(!bound.ok && bound.problem).toContain(problem);

@@ -56,6 +56,9 @@ it.each<[approved: string, args: string[], verdict: string]>([
   ['a b', ['-m', 'a  b'], REFUSED],
   ['x', ['-m=x'], REFUSED],
   ['a', ['-a'], 'granted'],
-])('where %j was approved, commit %j is judged', (approved, args, verdict) => {
-  expect(judge('commit', args, approved)).toBe(verdict);
-});
+])(
+  'after an approval of the message %j, commit %j is judged by the message that git would store',
+  (approved, args, verdict) => {
+    expect(judge('commit', args, approved)).toBe(verdict);
+  },
+);

@@ -223,15 +223,15 @@ const ENTRIES: readonly Row[] = [
   },
 ];
 
-describe('an exit is open or closed as documented', () => {
-  it.each(EXITS)('$name', ({ holds, fails }) => {
+describe('an exit is open or closed as the table says', () => {
+  it.each(EXITS)('in the row: $name', ({ holds, fails }) => {
     expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
     expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
   });
 });
 
-describe('an entry admits or refuses as documented', () => {
-  it.each(ENTRIES)('$name', ({ holds, fails }) => {
+describe('an entry admits or refuses as the table says', () => {
+  it.each(ENTRIES)('in the row: $name', ({ holds, fails }) => {
     expect(answer(contextOf(holds[0]), holds[1])).toBe('ok');
     expect(answer(contextOf(fails[0]), fails[1])).toBe(fails[2]);
   });

@@ -23,7 +23,7 @@ test.each([
   ['a\0.b', ''],
   ['', ''],
   ['[', ''],
-])('the host %j is %j', (text, host) => {
+])('the host %j is read as %j', (text, host) => {
   expect(canonicalHost(text)).toBe(host);
 });
 
@@ -61,7 +61,7 @@ const PLACES: readonly (readonly [string, boolean])[] = [
   ['127.0.0.1:8080', false],
 ];
 
-test.each(PLACES)('%s is listed: %j', (text, listed) => {
+test.each(PLACES)('the address %s counts as listed: %j', (text, listed) => {
   const place = networkPlace(text);
   expect(place !== null && listsPlace(LIST, place)).toBe(listed);
 });
@@ -78,7 +78,7 @@ describe('a connection to a listed host', () => {
     ['a.example:443', ['10.0.0.7'], null],
     ['10.0.0.5:22', ['10.0.0.5'], null],
     ['evil.example:443', [], 'it is not a listed host'],
-  ])('%s at %j: %j', (text, addresses, expected) => {
+  ])('to %s at %j has the problem: %j', (text, addresses, expected) => {
     expect(problem(text, ...addresses)).toBe(expected);
   });
 });

@@ -129,7 +129,7 @@ describe('a mask', () => {
     ['/config/keys', 'config/keys', 'a/config/keys'],
     ['**/*.pem', 'a.pem a/b.pem a/b.PEM .x/b.pem', 'a.pem.txt pem'],
     ['*.{key,p12}', 'c/d.key .p12 a.P12', 'key a.keys'],
-  ])('%s', (mask, hit, missed) => {
+  ])('of the form %s hides exactly the paths that it names', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
   });
@@ -144,7 +144,7 @@ describe('a mask', () => {
     ['secrets/', 'SECRETS/a secrets./a secrets:x/a secrets~/a', 'secret/a'],
     ['ﬁ', 'fi FI', 'f'],
     ['a:b', 'a:b A:B', 'a a:c'],
-  ])('%s in any spelling', (mask, hit, missed) => {
+  ])('of the form %s hides its paths in any spelling', (mask, hit, missed) => {
     for (const path of hit.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, true]);
     for (const path of missed.split(' ')) expect([path, isMasked(path, [mask])]).toEqual([path, false]);
   });
@@ -160,10 +160,13 @@ describe('a mask', () => {
     [['secrets/', '!secrets/public'], 'secrets secrets/public secrets/public/a', 'public'],
     [['secrets/', '!secrets', '*.key'], 'secrets/a.key', 'secrets secrets/a'],
     [['!a', 'a'], 'a a/b', 'b'],
-  ])('%j: the last matching pattern decides, and nothing in a masked folder is excepted', (masks, hit, missed) => {
-    for (const path of hit.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, true]);
-    for (const path of missed.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, false]);
-  });
+  ])(
+    'in the list %j: the last matching pattern decides, and nothing in a masked folder is excepted',
+    (masks, hit, missed) => {
+      for (const path of hit.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, true]);
+      for (const path of missed.split(' ')) expect([path, isMasked(path, masks)]).toEqual([path, false]);
+    },
+  );
 
   it('hides secrets by default', () => {
     for (const path of HELD) expect([path, isMasked(path, DEFAULT_MASKS)]).toEqual([path, true]);

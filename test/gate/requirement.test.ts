@@ -61,7 +61,7 @@ const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<Re
 ];
 
 describe('a requirement', () => {
-  it.each(ROWS)('%s is met exactly if the facts say so', (_name, requirement, met, missed) => {
+  it.each(ROWS)('of the kind %s is met exactly if the facts say so', (_name, requirement, met, missed) => {
     expect(meets(requirement, facts(met))).toBe(true);
     expect(meets(requirement, facts(missed))).toBe(false);
   });

@@ -37,7 +37,7 @@ it.each([
   [7, 'invalid'],
   [null, 'invalid'],
   [{ table: 'users' }, 'invalid'],
-] as const)('%j: %s', (name, expected) => {
+] as const)('the scope’s judgement on the resource %j is: %s', (name, expected) => {
   expect(answer(name as Json)).toBe(expected);
 });
 

@@ -114,13 +114,24 @@ it.each<[string, { readonly [name: string]: Json }, ScopeRule['command'], string
   ['bash-deploy', { name: 'production' }, 'deploy', expect.stringMatching(/^out-of-scope: .* not a configured deploy/)],
   ['bash-git', { sub: 'push --force' }, 'deploy', expect.stringMatching(/^invalid-action: git push --force/)],
   ['bash-deploy', { name: 'staging' }, 'deploy', null],
-])('%s with %j is judged for %s also if its spec declares no command', (id, args, command, expected) => {
-  const tool = { ...toolWith({ name: Object.keys(args)[0]!, role: 'text' }), id };
-  const call = { tool, args, scope: { ...closed, command }, config, root: '/r', unsafeNoSandbox: false, message: null };
-  const found = scopeProblem({ ...call, files: [] });
-  expect(found && `${found.code}: ${found.about['why']}`).toEqual(expected);
-  expect(commandReason(call)?.code ?? null).toBe(found?.code ?? null);
-});
+])(
+  '%s with %j is judged by the command scope %s also if its spec declares no command',
+  (id, args, command, expected) => {
+    const tool = { ...toolWith({ name: Object.keys(args)[0]!, role: 'text' }), id };
+    const call = {
+      tool,
+      args,
+      scope: { ...closed, command },
+      config,
+      root: '/r',
+      unsafeNoSandbox: false,
+      message: null,
+    };
+    const found = scopeProblem({ ...call, files: [] });
+    expect(found && `${found.code}: ${found.about['why']}`).toEqual(expected);
+    expect(commandReason(call)?.code ?? null).toBe(found?.code ?? null);
+  },
+);
 
 it('a repository’s own paths replace the spec’s only if the spec grants paths', () => {
   const own = { ...DEFAULT_PROJECT_CONFIG, scopes: { edit: ['lib/'], explore: ['src/'] } };

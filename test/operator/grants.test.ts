@@ -18,7 +18,7 @@ describe('the limits of a grant', () => {
     ],
     [{ files: true }, { until: HOUR, files: ['src/a.ts', 'app/?id].tsx'] }],
     [{ files: ['.', '!dist/'] }, { until: HOUR, files: ['.', '!dist/'] }],
-  ])('%j', (terms, limits) => {
+  ])('are computed from the terms %j', (terms, limits) => {
     expect(grantLimits(terms, changed, 0)).toEqual(limits);
   });
 

@@ -152,7 +152,7 @@ describe("the operator's answer", () => {
   });
 });
 
-describe('an invalid answer is ignored', () => {
+describe('an answer to a request is ignored', () => {
   /** A request with a valid yes; after the given change, the request must stay unanswered. */
   async function answered() {
     const made = world();
@@ -163,18 +163,24 @@ describe('an invalid answer is ignored', () => {
   }
 
   it.each<[string, (text: string) => string]>([
-    ['nothing', () => ''],
-    ['no JSON', () => '{'],
-    ['another JSON', () => '[1, null]'],
+    ['an empty file', () => ''],
+    ['a text that is not JSON', () => '{'],
+    ['JSON of another form', () => '[1, null]'],
     ['an object without a signature', () => '{"verdict":"yes"}'],
-    ['a file of binary', () => '\u0000\u0001'],
-    ['a signature of nothing', (text) => text.replace(/"mac": "[0-9a-f]+"/, '"mac": ""')],
-    ['a signature of zeros', (text) => text.replace(/"mac": "[0-9a-f]+"/, `"mac": "${'0'.repeat(64)}"`)],
-    ['a longer life', (text) => text.replace(/"expiresAt": (\d+)/, (_, at) => `"expiresAt": ${Number(at) + 1}`)],
-    ['another name', (text) => text.replace('mary', 'max')],
-    ['a field more', (text) => text.replace('{', '{ "note": "",')],
-    ['more than a person writes', (text) => text + ' '.repeat(4 << 20)],
-  ])('%s', async (_what, spoil) => {
+    ['binary data', () => '\u0000\u0001'],
+    ['the answer with an empty signature', (text) => text.replace(/"mac": "[0-9a-f]+"/, '"mac": ""')],
+    [
+      'the answer with a signature of zeros',
+      (text) => text.replace(/"mac": "[0-9a-f]+"/, `"mac": "${'0'.repeat(64)}"`),
+    ],
+    [
+      'the answer with a later expiry',
+      (text) => text.replace(/"expiresAt": (\d+)/, (_, at) => `"expiresAt": ${Number(at) + 1}`),
+    ],
+    ['the answer with another name', (text) => text.replace('mary', 'max')],
+    ['the answer with one more field', (text) => text.replace('{', '{ "note": "",')],
+    ['the answer and 4 MiB of blanks', (text) => text + ' '.repeat(4 << 20)],
+  ])('if its file has been changed to %s', async (_what, spoil) => {
     const { stateDir, ask, request, id } = await answered();
     writeAnswerFile(stateDir, request.hash, spoil(readAnswerFile(stateDir, request.hash)));
     expect(await pendingId(ask())).toBe(id);

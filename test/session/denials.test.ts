@@ -274,41 +274,44 @@ it('the table has a case for every denial code', () => {
   expect([...Object.keys(CASES), ...OUTSIDE_THE_CHAIN].toSorted()).toEqual([...DENIAL_CODES].toSorted());
 });
 
-describe.each(Object.entries(CASES))('%s', (code, { on, before, provoke, asked, message, remedy, follow }) => {
-  const provoked = async () => {
-    const on_stage = await stage(on?.());
-    await before?.(on_stage);
-    const ran = on_stage.backend.calls.length;
-    const result = await provoke(on_stage.session, on_stage);
-    return {
-      on_stage,
-      ran,
-      refused: (await denied(Promise.resolve(result as never))) as Awaited<ReturnType<typeof denied>>,
+describe.each(Object.entries(CASES))(
+  'a refusal with the code %s',
+  (code, { on, before, provoke, asked, message, remedy, follow }) => {
+    const provoked = async () => {
+      const on_stage = await stage(on?.());
+      await before?.(on_stage);
+      const ran = on_stage.backend.calls.length;
+      const result = await provoke(on_stage.session, on_stage);
+      return {
+        on_stage,
+        ran,
+        refused: (await denied(Promise.resolve(result as never))) as Awaited<ReturnType<typeof denied>>,
+      };
     };
-  };
 
-  it('names the problem and a remedy that works', async () => {
-    const { on_stage, refused } = await provoked();
-    const { denial } = refused as never as { denial: { code: string; message: string; remedy: string } };
-    expect(denial.code).toBe(code);
-    expect(denial.message).toContain(message);
-    expect(denial.remedy).toContain(remedy);
-    for (const act of follow(on_stage.session, on_stage)) expect(await act()).toMatchObject({ ok: true });
-  });
-
-  it('is recorded with the original request', async () => {
-    const { on_stage, refused } = await provoked();
-    const { denial, evidence } = refused as never as { denial: Record<string, Json>; evidence: unknown[] };
-    const entry = (await on_stage.session.evidence()).at(-1);
-    expect(entry).toMatchObject({
-      claim: 'observation',
-      author: 'tester',
-      body: { event: 'denial', request: asked, code, message: denial['message'], remedy: denial['remedy'] },
+    it('names the problem and a remedy that works', async () => {
+      const { on_stage, refused } = await provoked();
+      const { denial } = refused as never as { denial: { code: string; message: string; remedy: string } };
+      expect(denial.code).toBe(code);
+      expect(denial.message).toContain(message);
+      expect(denial.remedy).toContain(remedy);
+      for (const act of follow(on_stage.session, on_stage)) expect(await act()).toMatchObject({ ok: true });
     });
-    expect(evidence.at(-1)).toEqual(entry);
-    expect(on_stage.session.state.denials).toBe(1);
-  });
-});
+
+    it('is recorded with the original request', async () => {
+      const { on_stage, refused } = await provoked();
+      const { denial, evidence } = refused as never as { denial: Record<string, Json>; evidence: unknown[] };
+      const entry = (await on_stage.session.evidence()).at(-1);
+      expect(entry).toMatchObject({
+        claim: 'observation',
+        author: 'tester',
+        body: { event: 'denial', request: asked, code, message: denial['message'], remedy: denial['remedy'] },
+      });
+      expect(evidence.at(-1)).toEqual(entry);
+      expect(on_stage.session.state.denials).toBe(1);
+    });
+  },
+);
 
 describe('a refusal outside the chain', () => {
   const notes = async ({ store }: Stage) => (await store.notes()).map(({ code, sessionId }) => ({ code, sessionId }));

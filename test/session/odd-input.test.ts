@@ -24,12 +24,12 @@ const ODD: readonly [string, unknown][] = [
   ['a text of 5 MB', 'x'.repeat(5_000_000)],
   ['control characters', '\u0000\u001b[2J\u202e'],
   ['nesting beyond measure', deep],
-  ['__proto__', JSON.parse('{"__proto__": {"tools": []}, "constructor": 1}')],
+  ['an object with the member __proto__', JSON.parse('{"__proto__": {"tools": []}, "constructor": 1}')],
   ['null', null],
   ['a number', 7],
   ['a list', ['src/a.ts', { a: 1 }]],
   ['an instance', new Date(0)],
-  ['nothing', undefined],
+  ['undefined', undefined],
   ['a member named toJSON', JSON.parse('{"toJSON": "x"}')],
   ['a function named toJSON', { toJSON: () => 'src/a.ts' }],
   ['a list with a hole', Object.assign([], { 1: 'src/a.ts' })],
@@ -59,8 +59,8 @@ const CALLS: Calls = {
 const sound = async (session: Session, store: Awaited<ReturnType<typeof stage>>['store']) =>
   expect(await verifyChain(store.entries(session.id))).toMatchObject({ ok: true });
 
-describe.each(Object.entries(CALLS))('%s', (_name, call) => {
-  it.each(ODD)('is answered and recorded with %s', async (_odd, value) => {
+describe.each(Object.entries(CALLS))('a call with an odd value as %s', (_name, call) => {
+  it.each(ODD)('is answered and recorded if the value is %s', async (_odd, value) => {
     const { session, store } = await stage();
     await lead(session, 'edit');
     const before = (await session.evidence()).length;

@@ -26,7 +26,7 @@ async function inside(specs: string, peripheral: 'explore' | 'edit' | 'test', ve
 }
 
 describe.each([['the shipped specs', 'default'] as const, ...EDN_SETS])(
-  'the short form of a hop under %s',
+  'the short form of a hop with the spec set %s',
   (_, specs) => {
     it('takes the exit that the reason names', async () => {
       const session = await inside(specs, 'explore');

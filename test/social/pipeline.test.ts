@@ -82,18 +82,21 @@ describe('a message to a session', () => {
     ),
   );
 
-  it.each(table)('in $mode: $talk of the $by → $code', async ({ mode, talk, by, code }) => {
-    await reach(mode);
-    const result = await sent(talk === 'action' ? 'Fix the login page.' : 'Who owns the deploy?', connectionOf(by));
-    const inbox = await store.messages!.inbox(`session:${recipient.id}`);
-    if (code === null) {
-      expect(result).toMatchObject({ ok: true, talk, mode, outcome: { valid: true, state: 'sent' } });
-      expect(inbox).toHaveLength(1);
-    } else {
-      expect(result).toMatchObject({ ok: false, stage: 'dispatch', code });
-      expect(inbox).toEqual([]);
-    }
-  });
+  it.each(table)(
+    'in $mode, which is $talk by the $by, gets the code $code (null: it is delivered)',
+    async ({ mode, talk, by, code }) => {
+      await reach(mode);
+      const result = await sent(talk === 'action' ? 'Fix the login page.' : 'Who owns the deploy?', connectionOf(by));
+      const inbox = await store.messages!.inbox(`session:${recipient.id}`);
+      if (code === null) {
+        expect(result).toMatchObject({ ok: true, talk, mode, outcome: { valid: true, state: 'sent' } });
+        expect(inbox).toHaveLength(1);
+      } else {
+        expect(result).toMatchObject({ ok: false, stage: 'dispatch', code });
+        expect(inbox).toEqual([]);
+      }
+    },
+  );
 
   it('may ask to look at something in diagnose', async () => {
     await reach('diagnose');

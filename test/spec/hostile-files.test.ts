@@ -45,12 +45,12 @@ it.each([
     `a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c]`,
   ],
   ['two documents', 'id: a\n---\nid: b\n'],
-  ['an own tag', 'id: !!js/function a\n'],
-  ['a number', '7'],
-  ['nothing', ''],
-  ['a list', '[a, b]'],
+  ['a tag of another program', 'id: !!js/function a\n'],
+  ['a number as the whole content', '7'],
+  ['no content', ''],
+  ['a list as the whole content', '[a, b]'],
   ['__proto__ as a key', 'id: a\n__proto__: { purpose: x }\n'],
-])('%s is refused with an issue', (_, text) => {
+])('a spec file with %s is refused with an issue', (_, text) => {
   const parsed = parseSpecSet([{ file: 'peripherals/a.yaml', text }], catalogue);
   expect(parsed.ok).toBe(false);
 });
@@ -82,7 +82,7 @@ it('a folder instead of a file is reported as an issue', async () => {
 it.each([
   ['of 300 lists, which the parser reads', 300],
   ['of 5,000 lists, which overflow its stack', 5000],
-])('a nesting %s is reported in words', (_, levels) => {
+])('a spec file with a nesting %s is reported in words', (_, levels) => {
   const text = `title: x\nsteps: ${'['.repeat(levels)}${']'.repeat(levels)}\n`;
   const { issues } = parseScenario({ file: 's.yaml', text }) as { readonly issues: readonly SpecIssue[] };
   expect(issues.map(({ message }) => message)).toEqual(['nested deeper than 200 levels']);

@@ -194,7 +194,7 @@ it.each([
   await store.close();
 });
 
-it.each(FORGERIES)('$what: found by $found', async ({ what, found, sql, drafts, bytes }) => {
+it.each(FORGERIES)('the forgery "$what" is found by $found', async ({ what, found, sql, drafts, bytes }) => {
   const file = forged(what, (db, path) => {
     if (sql !== undefined) db.exec(sql.replaceAll('$session', `'${id}'`).replaceAll('$address', `'session:${id}'`));
     if (drafts) recompute(db, drafts);

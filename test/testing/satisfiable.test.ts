@@ -26,7 +26,7 @@ describe('a rule that can hold is never called dead', () => {
     'visit.steps > 2 && visit.steps % 7 == 5',
     'fruit.n > 3 ? fruit.t == "x" : session.mode == "none"',
     'session["agent"] == "ann"',
-  ])('%s', (cel) => expect(canHold(specs, cel, NOW)).toBe(true));
+  ])('such as %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(true));
 
   it.each([
     'fruit.n > 2 && fruit.n < 3',
@@ -39,7 +39,7 @@ describe('a rule that can hold is never called dead', () => {
     'session.mode == "discuss" || !tests.passed',
     'session["agent"] == "bob"',
     'session.agent == fruit.t && session.agent != "ann"',
-  ])('and one that cannot is: %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(false));
+  ])('and a rule that cannot hold is: %s', (cel) => expect(canHold(specs, cel, NOW)).toBe(false));
 
   it('an agent that no rule names, before the first name in the alphabet', () => {
     const other = { ...NOW, agent: null };

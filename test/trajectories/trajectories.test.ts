@@ -55,7 +55,7 @@ describe('a foreign trajectory', () => {
     [],
     [{ conversations: [] }],
     { messages: [{ type: 'user', content: 'hi' }] },
-  ])('is not %j', (value) => {
+  ])('cannot be %j', (value) => {
     expect(readTrajectory('d', value)).toBeNull();
   });
 });
@@ -86,7 +86,7 @@ describe('the calls of an act', () => {
     ['str_replace_editor view /repo/src/a.py', ['read src/a.py']],
     ['str_replace_editor str_replace "/repo/src/a.py" --old_str x', ['write src/a.py']],
     ['echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', 'submit'],
-  ])('%j are %j', (command, expected) => expect(at(command)).toEqual(expected));
+  ])('for %j are %j', (command, expected) => expect(at(command)).toEqual(expected));
 });
 
 describe('a replayed trajectory', () => {
@@ -120,14 +120,14 @@ describe('a replayed trajectory', () => {
     ['without a test', [['sed -i s/a/b/ a.py'], ['submit']]],
     ['after a failed test', [['sed -i s/a/b/ a.py'], ['pytest', 1], ['submit']]],
     ['after a change since the test', [['sed -i s/a/b/ a.py'], ['pytest'], ['sed -i s/b/c/ a.py'], ['submit']]],
-  ] as const)('that submits %s is refused to', async (_, acts) => {
+  ] as const)('is refused a submission %s', async (_, acts) => {
     const { refused } = await run(acts);
     expect(refused.map(({ act, request, code }) => [act, request, code])).toEqual([
       [acts.length - 1, 'submit', 'exit-not-met'],
     ]);
   });
 
-  it('that leaves its folder or the configured hosts is refused to', async () => {
+  it('is refused leaving its folder or the configured hosts', async () => {
     const { refused } = await run([
       ['echo x > /etc/cron.d/x'],
       ['curl https://example.com/'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { homeWorld } from '../../src/world/home-world.ts';
 
-describe('a request in words', () => {
+describe('the search for a house with the requested task', () => {
   it.each([
     ['put an apple in the fridge', 'seed:1,task:pick_and_place_simple,object:Apple,receptacle:Fridge'],
     [
@@ -21,7 +21,7 @@ describe('a request in words', () => {
     ['put two pillows on the sofa', 'seed:1,task:pick_two_obj_and_place,object:Pillow,receptacle:Sofa'],
     ['put the soap bar in the sink', 'seed:1,task:pick_and_place_simple,object:SoapBar,receptacle:SinkBasin'],
     ['put something on a shelf', 'seed:1,task:pick_and_place_simple,receptacle:Shelf'],
-  ])('%s: finds a house', (words, id) => expect(homeWorld.gameFor(words, 1)).toBe(id));
+  ])('finds one for "%s"', (words, id) => expect(homeWorld.gameFor(words, 1)).toBe(id));
 
   it.each([
     'put an elephant in the fridge',
@@ -29,5 +29,5 @@ describe('a request in words', () => {
     'put an apple on the sofa',
     'tell me a joke',
     '',
-  ])('%s: there is no such house', (words) => expect(homeWorld.gameFor(words, 1)).toBeNull());
+  ])('finds none for "%s"', (words) => expect(homeWorld.gameFor(words, 1)).toBeNull());
 });

@@ -155,11 +155,11 @@ describe('a household', () => {
     ['', 'Nothing happens.'],
   ];
   it.each(CASES.map(([commands, answer]) => [rowOf(commands), commands, answer] as const))(
-    '%s: answers %j',
+    'plays the row "%s" of the table: %j',
     (_, commands, answer) => expect(answerTo(commands.split('; '))).toBe(answer),
   );
 
-  it('help: lists the commands', () => expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
+  it('lists the commands after "help"', () => expect(answerTo(['help'])).toMatch(/^\n?Available commands:\n/));
 
   it('has cases for every row of the table, answered and refused', () => {
     const rows = (refused: boolean) => [

@@ -36,7 +36,7 @@ it.each<readonly [method: string, path: string, body: string | undefined, status
   ['POST', '/openenv/step', '{"action":{"command":"look"}}', 200, { done: false, reward: 0 }],
   ['POST', '/openenv/step', '{"action":{"comand":"look"}}', 422, { detail: { code: 'VALIDATION_ERROR' } }],
   ['POST', '/openenv/reset', '{"seed":4}', 200, { reward: null, observation: { gamefile: 'seed:4' } }],
-])('answers %s %s %s', async (method, path, body, status, answer) => {
+])('the server of games answers %s %s with the body %s', async (method, path, body, status, answer) => {
   const [given, content] = await call(method, path, body);
   expect([given, content]).toEqual([status, expect.objectContaining(nested(answer))]);
 });

@@ -56,8 +56,8 @@ export function visitCases(
 
 function ends(stop: Move): VisitCase[] {
   return [
-    { name: 'stop, and what is possible afterwards', moves: [stop], provoke: 'end' },
-    { name: 'stop, close, and nothing after', moves: [stop, CLOSE], provoke: 'end' },
+    { name: 'the possible moves after a stop', moves: [stop], provoke: 'end' },
+    { name: 'nothing is possible after stop and close', moves: [stop, CLOSE], provoke: 'end' },
   ];
 }
 
@@ -69,7 +69,7 @@ function identity({ moves }: Route<AuditState, Move>): VisitCase[] {
   const asked: AuditRequest = { ...start, context };
   return [
     {
-      name: 'stop, and a start with another identity',
+      name: 'a start with another identity after a stop',
       moves: [],
       tries: [
         { name: 'stop', asked: { kind: 'stop', fruit: {} } },
@@ -104,8 +104,8 @@ function steps({ step, act, stop }: Visit): VisitCase[] {
       tries: end,
     });
     return [
-      { name: `${tool}, and again`, moves: [move, move] },
-      { name: `${tool} twice at once`, moves: [], both: [move, move] },
+      { name: `${tool} runs twice`, moves: [move, move] },
+      { name: `${tool} runs twice at once`, moves: [], both: [move, move] },
       may('fails', { report: failed }),
       may('breaks', { breaks: true }),
       may('is not observed', { report: { ...outcome({ status: 'ok', result: null }), effects: 'unobserved' } }),
@@ -138,14 +138,14 @@ function limits({ pinned, spec, step }: Visit): VisitCase[] {
             tries: [{ ...step, wait: -minutes - 1 }],
             provoke: 'end' as const,
           },
-          { name: `just before ${minutes} minutes`, moves: [{ ...step, wait: minutes - SECOND }] },
+          { name: `a step is allowed just before ${minutes} minutes`, moves: [{ ...step, wait: minutes - SECOND }] },
         ]),
-    { name: 'the clock is set back', moves: [step, { ...step, wait: -10 }, step] },
+    { name: 'steps are allowed after the clock was set back', moves: [step, { ...step, wait: -10 }, step] },
     ...(idle === null
       ? []
       : [
           { name: `after ${idle} idle minutes the mode is reset`, moves: [{ ...step, wait: idle }] },
-          { name: `just before ${idle} idle minutes`, moves: [{ ...step, wait: idle - SECOND }] },
+          { name: `just before ${idle} idle minutes the mode is kept`, moves: [{ ...step, wait: idle - SECOND }] },
         ]),
   ];
 }

@@ -304,10 +304,10 @@ describe('missing hooks', () => {
     });
 
     it.each([
-      ['a No, or Esc', (id: string) => results([id, true]), 'UserPromptSubmit'],
-      ['an end of the program in the middle', () => results(), 'SessionEnd'],
+      ['the person’s No, or Esc', (id: string) => results([id, true]), 'UserPromptSubmit'],
+      ['the end of the client in the middle of a turn', () => results(), 'SessionEnd'],
       ['a turn that was interrupted', () => results(), 'Stop'],
-    ])('%s', async (_, said, event) => {
+    ])('shows that a call did not run after %s, so no hook is missing', async (_, said, event) => {
       const { id } = await writing();
       expect((await world.hear(event, { prompt: 'x', ...said(id) })).notice).toBeNull();
       expect((await world.record()).notes['silent']).toBeUndefined();

@@ -133,10 +133,10 @@ describe('the hooks that Codex is about to run', () => {
   });
 
   test.each([
-    ['that is missing', listed.slice(1)],
-    ['that is switched off', listed.map((hook, index) => ({ ...hook, enabled: index > 0 }))],
-    ['at all', []],
-  ])('stop Codex from starting if one is %s', (_, hooks) => {
+    ['one is missing', listed.slice(1)],
+    ['one is switched off', listed.map((hook, index) => ({ ...hook, enabled: index > 0 }))],
+    ['none is listed', []],
+  ])('stop Codex from starting if %s', (_, hooks) => {
     expect(() => hashesOf({ ...answer, hooks }, ours)).toThrow(
       expect.objectContaining({ code: 'hooks-off', message: expect.stringContaining('a policy') }),
     );

@@ -121,7 +121,7 @@ describe('a patch', () => {
       'out-of-scope',
     ],
     [
-      'to two files',
+      'of two files',
       toEdit,
       patchOf('*** Add File: src/b.ts', '+x', '*** Add File: src/c.ts', '+x'),
       `mcp__${SERVER}__write`,
@@ -129,7 +129,7 @@ describe('a patch', () => {
     ['that deletes', toEdit, patchOf('*** Delete File: src/a.ts'), `mcp__${SERVER}__bash`],
     ['that deletes out of scope', toEdit, patchOf('*** Delete File: README.md'), 'out-of-scope'],
     [
-      'that deletes where nothing is written',
+      'that deletes in a peripheral without writing',
       async (session: Session) => {
         await must(session.setMode({ to: 'diagnose' }));
         await must(session.start('explore'));
@@ -149,7 +149,7 @@ describe('a patch', () => {
       { command: '*** Begin Patch\n *** Delete File: x\n*** End Patch' },
       'cannot be read',
     ],
-  ])('with %s does not run', async (_, prepare, input, reason) => {
+  ])('%s does not run', async (_, prepare, input, reason) => {
     const { session, call } = await world();
     await prepare(session);
     const { exit, stderr } = await call('apply_patch', input);
@@ -367,7 +367,7 @@ describe('an error of hopgate', () => {
     ['an unknown event', { hook_event_name: 'PreCoffee', session_id: 's', cwd: '/' }],
     ['a call without a tool', { hook_event_name: 'PreToolUse', session_id: 's', cwd: '/' }],
     ['a folder that is not there', { hook_event_name: 'SessionStart', session_id: 's', cwd: '/no/such/folder' }],
-  ])('refuses the call: %s', async (_, event) => {
+  ])('refuses the call if the event is %s', async (_, event) => {
     const { host } = await world();
     const { exit, stdout, stderr } = await handleCodexEvent(event, host, {});
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });

@@ -71,4 +71,4 @@ it.each([
   ['{"done": true}', false],
   ['I would send {"hop": "edit"} now.', false],
   ['Ready.', false],
-])('%j looks like a call, with the problem %s', (text, yes) => expect(looksLikeJsonMove(text)).toBe(yes));
+])('%j counts as an attempted call: %s', (text, yes) => expect(looksLikeJsonMove(text)).toBe(yes));

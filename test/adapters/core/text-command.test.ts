@@ -33,7 +33,7 @@ describe('a line of an agent', () => {
     ['', null],
   ])('%j is read', (line, read) => expect(readTextCommand(line)).toEqual(read));
 
-  it('says the same after it was written', () => {
+  it('is read back with the message that was quoted into it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('bell', 'whistle'), (message, kind) => {
         fc.pre(message.trim() !== '' && !/\r/.test(message));

@@ -395,7 +395,7 @@ describe('the table knows every tool of the real clients', () => {
       .split(' ')
       .map((name): [Provider, string] => ['codex', name]),
   ];
-  it.each(offered)('%s: %s', (provider, name) => {
+  it.each(offered)('of %s: %s has an entry', (provider, name) => {
     const action = act(provider, name, {});
     if (action.kind === 'unmapped') expect(action.why).not.toBeNull();
   });

@@ -144,7 +144,7 @@ const whistling = async ({ session, client }: Awaited<ReturnType<typeof pair>>, 
 };
 
 describe.each(ERAS)('a whistle as a task (%s)', (era) => {
-  it('is the job: its client gets the answer by polling, later than a call may wait', async () => {
+  it('has the answer for its client by polling, later than a call may wait', async () => {
     const world = await pair(era);
     const execution = await whistling(world, { to: 'agent:bob', text: 'Which port?', seconds: 600 });
     const { id } = await world.asked();

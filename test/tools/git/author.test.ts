@@ -124,4 +124,4 @@ test.each([
   ['fix: x\n\nwhy\n\nSigned-off-by: me\n', 'fix: x\n\nwhy\n\nSigned-off-by: me\nA: b'],
   ['Note: this is a subject', 'Note: this is a subject\n\nA: b'],
   ['fix: x\n\na: B\n', 'fix: x\n\na: B\n'],
-])('%j gets a trailer', (message, expected) => expect(withTrailer(message, 'A: b')).toBe(expected));
+])('the commit message %j gets a trailer', (message, expected) => expect(withTrailer(message, 'A: b')).toBe(expected));

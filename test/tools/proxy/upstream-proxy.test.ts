@@ -138,7 +138,7 @@ test.each([
   [{ HTTPS_PROXY: 'p.example:8080' }, 'p.example:8080'],
   [{ http_proxy: 'http://p.example' }, undefined],
   [{ https_proxy: '' }, undefined],
-])('the environment %j leads to %s', (env, host) => {
+])('the environment %j names the proxy: %s', (env, host) => {
   const found = upstreamProxy(env, 'https', { host: 'b.example', port: 443 });
   expect(found && 'url' in found ? found.url.host : undefined).toBe(host);
 });

@@ -98,7 +98,7 @@ describe.each([
     ['socketpair', [1, 0x80802, 0], 'errno 13'],
     ['socketpair', [1, 3, 0], 'errno 13'],
     ['socketpair', [30, 1, 0], 'errno 13'],
-  ])('%s %j: %s', (name, args, verdict) => {
+  ])('answers the call %s with the arguments %j by: %s', (name, args, verdict) => {
     expect(call(name, ...args)).toBe(verdict);
   });
 

@@ -18,16 +18,16 @@ const isHidden = (folder: string) => (statSync(folder).mode & 0o777) === 0o711;
 const remove = (folder: string) => rmSync(folder, { recursive: true, maxRetries: 10, retryDelay: 20 });
 
 const CLEARED: { readonly [what: string]: (folders: readonly string[]) => void } = {
-  'what covers masked files': (folders) => folders.filter(isHidden).forEach(remove),
-  'the files in what covers masked files': (folders) =>
+  'the folders that cover masked files': (folders) => folders.filter(isHidden).forEach(remove),
+  'the files in the folders that cover masked files': (folders) =>
     void execFileSync('find', [...folders.filter(isHidden), '-type', 'f', '-delete']),
-  'what a sandbox is furnished with': (folders) => folders.filter((folder) => !isHidden(folder)).forEach(remove),
-  'the pipes of what waits for the next command': (folders) =>
+  'the files of a sandbox': (folders) => folders.filter((folder) => !isHidden(folder)).forEach(remove),
+  'the pipes of the launcher that waits for the next command': (folders) =>
     void execFileSync('find', [...folders, '-type', 'p', '-delete']),
-  everything: (folders) => folders.forEach(remove),
+  'all temporary folders': (folders) => folders.forEach(remove),
 };
 
-it.each(Object.entries(CLEARED))('the next command works if %s was removed meanwhile', async (_, clear) => {
+it.each(Object.entries(CLEARED))('the next command works after the removal of %s', async (_, clear) => {
   const root = scratch({ '.env': 'SECRET', 'src/.env': 'SECRET', 'src/a': 'a' });
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=o', '-c', 'user.email=o@x', ...args], { cwd: root });

@@ -339,7 +339,7 @@ describe('git in a submodule of the root', () => {
   it.each([
     ['cd src/sub && echo x > src/b.txt && git stash', /it left changes in a stash/],
     ['cd src/sub && echo x > src/b.txt && git commit -qam x', /the commits on \S+ of the submodule src\/sub/],
-  ])('says of %s that it is not kept', async (command, message) => {
+  ])('warns that the result is not kept after: %s', async (command, message) => {
     const { root, sub } = withSubmodule();
     const before = state(sub);
     const { outcome } = await run(root, 'bash', { command });

@@ -157,7 +157,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
       git(root, 'reflog', 'expire', '--expire=now', '--all');
       git(root, 'repack', '-q', '-d', '--cruft');
     },
-    'in what was fetched': (root) => {
+    'in fetched commits': (root) => {
       git(root, 'clone', '-q', '.', '../other');
       writeFileSync(join(root, '../other/.env'), 'SECRET-other\n');
       git(join(root, '../other'), 'commit', '-q', '-am', 'other');
@@ -169,21 +169,21 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
       git(root, 'clone', '-q', '--bare', '.', '../sub.git');
       git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', '../sub.git', 'sub');
     },
-    'in what git remembers of a conflict': (root) => {
+    'in the recorded resolution of a conflict': (root) => {
       mkdirSync(join(root, '.git/rr-cache/rr-1'), { recursive: true });
       writeFileSync(join(root, '.git/rr-cache/rr-1/one'), 'SECRET\n');
     },
-    'in what git let somebody edit': (root) => writeFileSync(join(root, '.git/COMMIT_EDITMSG'), 'x\n+SECRET\n'),
-    'under a name of its own': (root) => {
+    'in the draft of a commit message': (root) => writeFileSync(join(root, '.git/COMMIT_EDITMSG'), 'x\n+SECRET\n'),
+    'under a tag of the blob': (root) => {
       git(root, 'tag', 'blob', 'HEAD:.env');
       git(root, 'update-ref', 'refs/replace/'.concat(git(root, 'rev-parse', 'HEAD').trim()), 'HEAD~1');
     },
-    'under a name of its own, and at no path': (root) => {
+    'under a tag of the blob, and at no path': (root) => {
       writeFileSync(join(root, 'other'), 'SECRET-other\n');
       git(root, 'tag', 'blob', git(root, 'hash-object', '-w', 'other').trim());
       rmSync(join(root, 'other'));
     },
-    'in a folder with a name of its own': (root) => void git(root, 'tag', 'tree', 'HEAD~1:.npmrc'),
+    'in a folder under a tag': (root) => void git(root, 'tag', 'tree', 'HEAD~1:.npmrc'),
     'in a path with a newline': (root) => {
       for (const path of ['two\nlines/.env', 'two\nlines.pem']) {
         mkdirSync(join(root, path, '..'), { recursive: true });
@@ -209,14 +209,15 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
         writeFileSync(join(root, path), 'SECRET');
       }
     },
-    'in what another work tree is about to apply': (root) => {
+    'in a rebase of another work tree': (root) => {
       git(root, 'worktree', 'add', '-q', '-b', 'side', '../linked');
       for (const path of ['rebase-apply/0001', 'rebase-merge/patch', 'COMMIT_EDITMSG']) {
         mkdirSync(join(root, '.git/worktrees/linked', path, '..'), { recursive: true });
         writeFileSync(join(root, '.git/worktrees/linked', path), 'SECRET');
       }
     },
-    'where a name leads nowhere': (root) => writeFileSync(join(root, '.git/refs/heads/gone'), `${'1'.repeat(40)}\n`),
+    'in a repository with a broken ref': (root) =>
+      writeFileSync(join(root, '.git/refs/heads/gone'), `${'1'.repeat(40)}\n`),
     'half written': (root) => {
       const name = git(root, 'rev-parse', 'HEAD:.env').trim();
       const object = join(root, '.git/objects', name.slice(0, 2), name.slice(2));
@@ -226,7 +227,7 @@ for at in re.finditer(b"x", data := open(sys.argv[1], "rb").read()):
     },
   };
 
-  it.each(sample(Object.entries(STATES), 10))('for %s', async (_, change) => {
+  it.each(sample(Object.entries(STATES), 10))('wherever git has its content: %s', async (_, change) => {
     const root = tracking();
     change(root);
     const here = git(root, 'rev-parse', 'HEAD:src/open.txt');

@@ -45,7 +45,7 @@ const LATE: { readonly [how: string]: (root: string) => void } = {
 };
 
 describe('a masked file that appears while a command runs', () => {
-  it.each(Object.entries(LATE))('is noticed by %s, however short the command', async (_, appear) => {
+  it.each(Object.entries(LATE))('is noticed %s, however short the command', async (_, appear) => {
     const { root, check } = await watched();
     appear(root);
     expect(check).toThrow(/appeared while the command ran/);

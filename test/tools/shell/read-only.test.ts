@@ -18,7 +18,7 @@ import { ok, run, scratch, sleepers } from './support.ts';
 
 const shell = (root: string, command: string) => ok(root, 'bash-readonly', { command });
 
-describe('bash-readonly runs an ordinary command', () => {
+describe('bash-readonly runs ordinary commands', () => {
   const COMMANDS = [
     ['pipes', 'printf "b\\na\\n" | sort | head -1', 'a\n'],
     ['2>&1', 'cat missing 2>&1 | grep -c No', '1\n'],
@@ -27,7 +27,7 @@ describe('bash-readonly runs an ordinary command', () => {
     ['spaces and unicode in names', 'cat "dir with space/ünïcode.txt"', 'grüße\n'],
     ['here documents', 'cat <<EOF\nx\nEOF', 'x\n'],
     ['process substitution', 'diff <(echo 1) <(echo 1) && echo same', 'same\n'],
-    ['its own temporary files', 'f=$(mktemp) && echo t > "$f" && cat "$f"', 't\n'],
+    ['temporary files', 'f=$(mktemp) && echo t > "$f" && cat "$f"', 't\n'],
     ['a home folder', 'echo x > ~/x && cat ~/x', 'x\n'],
     [
       'node with a child process',
@@ -41,14 +41,14 @@ describe('bash-readonly runs an ordinary command', () => {
     ],
   ] as const;
 
-  test.each(sample(COMMANDS, 2))('%s', async (_name, command, stdout) => {
+  test.each(sample(COMMANDS, 2))('with %s', async (_name, command, stdout) => {
     const root = scratch({ 'src/ä.txt': '1', 'src/b.txt': '2', 'dir with space/ünïcode.txt': 'grüße\n' });
     const { result, effects } = await shell(root, command);
     expect(result).toMatchObject({ exit: 0, stdout, truncated: false, timedOut: false });
     expect(effects).toEqual([]);
   });
 
-  test('a program that only the operator has is named, with the way to it', async () => {
+  test('and names a program that only the operator has, with the way to it', async () => {
     const [root, bin] = [scratch(), scratch({ 'mine-only': '#!/bin/sh\n' })];
     chmodSync(join(bin, 'mine-only'), 0o755);
     vi.stubEnv('PATH', `${process.env['PATH']}:${bin}`);
@@ -60,7 +60,7 @@ describe('bash-readonly runs an ordinary command', () => {
     expect((await shell(root, 'nobodys-program')).result).not.toHaveProperty('notShown');
   });
 
-  test('pnpm without its store is told the way to install', async () => {
+  test('and explains how to install if pnpm lacks its store', async () => {
     const said = 'echo "ERR_PNPM_UNEXPECTED_STORE  Unexpected store location"; exit 1';
     expect((await shell(scratch(), said)).result).toMatchObject({
       notShown: expect.stringMatching(/^pnpm's store.*not shown here\. .*install: in hopgate\.yaml/),
@@ -68,7 +68,7 @@ describe('bash-readonly runs an ordinary command', () => {
     expect((await shell(scratch(), 'echo pnpm; exit 1')).result).not.toHaveProperty('notShown');
   });
 
-  test('a package that is a link out of the repository is named, with the way to it', async () => {
+  test('and names a package that is a link out of the repository, with the way to it', async () => {
     const [root, outside] = [scratch({ 'a.mjs': 'import "@my/lib";' }), scratch({ 'index.js': '' })];
     mkdirSync(join(root, 'node_modules/@my'), { recursive: true });
     symlinkSync(outside, join(root, 'node_modules/@my/lib'));
@@ -79,7 +79,7 @@ describe('bash-readonly runs an ordinary command', () => {
     expect((await shell(root, 'echo other; exit 1')).result).not.toHaveProperty('linkedOutside');
   });
 
-  test('git log and other reads of the history', async () => {
+  test('such as git log and other reads of the history', async () => {
     const root = scratch({ 'a.txt': 'a' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: root });
@@ -93,7 +93,7 @@ describe('bash-readonly runs an ordinary command', () => {
     expect(result.stdout).toContain(' M a.txt');
   });
 
-  test('a program that prints that it has no network, and exits with 0, gets the remedy', async () => {
+  test('and adds the remedy if a program prints that it has no network, and exits with 0', async () => {
     expect((await shell(scratch(), 'curl -sS http://example.com/ || true')).result).toMatchObject({
       exit: 0,
       noNetwork: expect.stringContaining('no network'),
@@ -103,18 +103,18 @@ describe('bash-readonly runs an ordinary command', () => {
     );
   });
 
-  test('npm fails at once without a network, also where pnpm hands its settings on', async () => {
+  test('and npm fails at once without a network, also where pnpm hands its settings on', async () => {
     const line = 'npm_config_fetch_retries= npm config ls -l | grep -E "^fetch-retry-m(in|ax)timeout"';
     const { result } = await shell(scratch(), line);
     expect(result.stdout).toMatch(/fetch-retry-maxtimeout = 1\b[\s\S]*fetch-retry-mintimeout = 1\b/);
   });
 
-  test('pnpm runs without a network as it is, whatever version package.json names', async () => {
+  test('and pnpm runs without a network as it is, whatever version package.json names', async () => {
     const { result } = await shell(scratch(), 'cat ~/.config/pnpm/rc; echo "$pnpm_config_pm_on_fail"');
     expect(result.stdout).toBe('manage-package-manager-versions=false\nignore\n');
   });
 
-  test('a home folder in which Java finds its preferences', async () => {
+  test('in a home folder in which Java finds its preferences', async () => {
     const { result } = await shell(scratch(), 'stat -c %a ~/.java/.userPrefs && touch ~/.java/.userPrefs/x');
     expect(result).toMatchObject({ exit: 0, stdout: '700\n' });
   });
@@ -132,21 +132,21 @@ describe('bash-readonly discards changes of the tree', () => {
   const CHANGES = [
     ['a new file', 'echo x > new && cat new', ['new']],
     ['a changed file', 'echo x > src/a', ['src/a']],
-    ['sort -o', 'sort -ro src/a src/a', ['src/a']],
-    ['sed -i', 'sed -i s/b/c/ src/a', ['src/a']],
-    ['sed w', `sed -n 'w src/new' src/a`, ['src/new']],
+    ['a file changed by sort -o', 'sort -ro src/a src/a', ['src/a']],
+    ['a file changed by sed -i', 'sed -i s/b/c/ src/a', ['src/a']],
+    ['a file written by sed w', `sed -n 'w src/new' src/a`, ['src/new']],
     ['a deleted folder', 'rm -rf src', ['src']],
     ['a link', 'ln -s src/a link', ['link']],
     ['a new folder, once', 'mkdir -p new/deep && touch new/deep/x new/y', ['new']],
-    ['permissions', 'chmod 700 src', ['src']],
-    ['the executable bit', 'chmod +x src/a', ['src/a']],
+    ['changed permissions', 'chmod 700 src', ['src']],
+    ['a changed executable bit', 'chmod +x src/a', ['src/a']],
     ['nothing of what git ignores', 'mkdir -p dist out && echo x > dist/a', []],
     ['nothing of caches', 'mkdir -p .mypy_cache src/__pycache__ && touch .eslintcache a.tsbuildinfo', []],
-    ['nothing that is written as it was', 'cp src/a b && mv b src/a', []],
+    ['nothing of a file that was rewritten unchanged', 'cp src/a b && mv b src/a', []],
     ['nothing of the home folder', 'mkdir ~/.cache && touch ~/.cache/x /tmp/y', []],
   ] as const;
 
-  test.each(sample(CHANGES, 2))('%s', async (_name, command, dropped) => {
+  test.each(sample(CHANGES, 2))('and reports what it discarded: %s', async (_name, command, dropped) => {
     const root = scratch({ 'src/a': 'a\nb\n', '.gitignore': 'dist\nout/\n' });
     git(root, 'init', '-q');
     git(root, 'add', '.');
@@ -177,17 +177,17 @@ describe('a command of bash-readonly', () => {
   const FORBIDDEN = [
     ['writing git hooks', 'echo x > .git/hooks/pre-commit || rm -rf .git'],
     ['remounting', 'mount -o remount,rw,bind / || mount -t tmpfs x src'],
-    ['a nested user namespace', 'unshare -Urm mount -t tmpfs x src'],
-    ['links out of the tree', 'cat outside'],
-    ['the host’s secrets', 'cat /etc/shadow || ls /root/.ssh || cat /root/.bashrc'],
-    ['kernel settings', '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'],
-    ['setuid bits', 'cp /usr/bin/id /tmp/id && chmod 4755 /tmp/id'],
-    ['setuid through install', 'install -m 4755 /usr/bin/id /tmp/id'],
-    ['device nodes', 'mknod /tmp/d b 254 0'],
+    ['making a nested user namespace', 'unshare -Urm mount -t tmpfs x src'],
+    ['following links out of the tree', 'cat outside'],
+    ['reading the host’s secrets', 'cat /etc/shadow || ls /root/.ssh || cat /root/.bashrc'],
+    ['writing kernel settings', '(: >> /proc/sys/kernel/core_pattern) || (: >> /proc/sysrq-trigger)'],
+    ['setting setuid bits', 'cp /usr/bin/id /tmp/id && chmod 4755 /tmp/id'],
+    ['setting setuid bits through install', 'install -m 4755 /usr/bin/id /tmp/id'],
+    ['making device nodes', 'mknod /tmp/d b 254 0'],
     ['tracing', `python3 -c 'import ctypes,sys; sys.exit(0 if ctypes.CDLL(None).ptrace(0,0,0,0)==0 else 1)'`],
   ] as const;
 
-  test.each(sample(FORBIDDEN, 2))('%s', async (_name, command) => {
+  test.each(sample(FORBIDDEN, 2))('is prevented from %s', async (_name, command) => {
     const root = scratch({ 'src/a': 'a\n', '.git/hooks/.keep': '' });
     symlinkSync('/etc/shadow', join(root, 'outside'));
     const before = tree(root);
@@ -282,14 +282,17 @@ describe('bash-readonly ends or limits', () => {
     ['[12:00:00 AM] Found 0 errors. Watching for file changes.\n', true, /CI=1/],
     ['PASS  Waiting for file changes...\n', false, null],
     ['compiling\n', true, null],
-  ])('a command that watches files, and names the way: %j, at the time limit: %s', (stdout, timedOut, remedy) => {
-    const context = { contained: false, emptyFiles: new Set(), call: { grant: { config: {} } } };
-    const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
-    const { outcome } = commandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
-    const result = (outcome as { readonly result: { readonly [key: string]: unknown } }).result;
-    if (remedy) expect(result['remedy']).toMatch(remedy);
-    else expect(result).not.toHaveProperty('remedy');
-  });
+  ])(
+    'a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
+    (stdout, timedOut, remedy) => {
+      const context = { contained: false, emptyFiles: new Set(), call: { grant: { config: {} } } };
+      const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
+      const { outcome } = commandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
+      const result = (outcome as { readonly result: { readonly [key: string]: unknown } }).result;
+      if (remedy) expect(result['remedy']).toMatch(remedy);
+      else expect(result).not.toHaveProperty('remedy');
+    },
+  );
 
   test('background processes at the end of the command', async () => {
     const mark = `8${Date.now()}`.slice(0, 12);
@@ -406,7 +409,7 @@ describe('a change of the tree during a command', () => {
   test.each([
     ['bash', 'src/new.pem', 'SECRET-NEW\n'],
     ['bash-readonly', 'src/new.pem', 'SECRET-NEW'],
-  ])('of %s: if %s is replaced or made, the command’s output and changes are dropped', async (tool, path, text) => {
+  ])('of %s discards the command’s output and changes if %s is replaced or made', async (tool, path, text) => {
     const { root, outcome, effects } = await replacing(tool, path, text);
     expect(outcome).toMatchObject({ status: 'failed', code: 'masked-file-uncovered' });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');
@@ -422,7 +425,7 @@ describe('a change of the tree during a command', () => {
     ['bash', '.git/config', CONFIG],
     ['bash', '../main/.git/config', CONFIG],
     ['bash-readonly', '../main/.git/config', CONFIG],
-  ])('of %s: new content of %s, or a replacement, stays covered', async (tool, path, text) => {
+  ])('of %s cannot uncover new content of %s, or a replacement', async (tool, path, text) => {
     const { outcome } = await replacing(tool, path, text);
     expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: false } });
     expect(JSON.stringify(outcome)).not.toContain('SECRET');

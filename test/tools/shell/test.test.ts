@@ -117,7 +117,7 @@ describe('bash-test without a command', () => {
   test.each([
     ['a failure', ['true', 'exit 3', 'no-such-program'], 'fail', 3],
     ['an error', ['true', 'no-such-program'], 'error', 127],
-  ])('passes only if all pass: %s', async (_, texts, expected, exit) => {
+  ])('passes only if all pass, with %s of one', async (_, texts, expected, exit) => {
     expect(await verdict(scratch(), all(...texts))).toMatchObject({ verdict: expected, exit });
   });
 
@@ -137,16 +137,24 @@ describe('bash-test without a command', () => {
 describe('the verdict of a test run', () => {
   const OLD = '<testsuites><testcase name="old"/></testsuites>';
   test.each<[string, Tests, object]>([
-    ['exit 0, no report promised', script('echo 3 failures, Error'), { verdict: 'pass', report: null }],
-    ['exit 1, words of success', script('echo 0 failures, all passed; exit 1'), { verdict: 'fail', report: null }],
-    ['exit 0 with a failing test', script('printf "1..1\\nnot ok 1 - x\\n"', 'tap'), { verdict: 'fail' }],
+    ['exit code 0, and no report was configured', script('echo 3 failures, Error'), { verdict: 'pass', report: null }],
     [
-      'exit 1 with passing tests',
+      'exit code 1, although the output says success',
+      script('echo 0 failures, all passed; exit 1'),
+      { verdict: 'fail', report: null },
+    ],
+    ['exit code 0 with a failing test', script('printf "1..1\\nnot ok 1 - x\\n"', 'tap'), { verdict: 'fail' }],
+    [
+      'exit code 1 with passing tests',
       script('printf "1..1\\nok 1\\n"; exit 1', 'tap'),
       { verdict: 'fail', report: { passed: 1 } },
     ],
     ['no test ran', script('echo 1..0', 'tap'), { verdict: 'error', report: { total: 0 } }],
-    ['all were skipped', script('printf "1..1\\nok 1 # SKIP\\n"', 'tap'), { verdict: 'error', report: { skipped: 1 } }],
+    [
+      'all tests were skipped',
+      script('printf "1..1\\nok 1 # SKIP\\n"', 'tap'),
+      { verdict: 'error', report: { skipped: 1 } },
+    ],
     [
       'the TAP is missing',
       script('echo OK 12 tests', 'tap'),
@@ -157,7 +165,11 @@ describe('the verdict of a test run', () => {
       script('true', { junit: 'r.xml' }),
       { verdict: 'error', reportProblem: expect.any(String) },
     ],
-    ['the JUnit file is an old one', script('cat old.xml', { junit: 'old.xml' }), { verdict: 'error', report: null }],
+    [
+      'the JUnit file is from before the run',
+      script('cat old.xml', { junit: 'old.xml' }),
+      { verdict: 'error', report: null },
+    ],
     ['the JUnit file is a link', script('ln -s old.xml r.xml', { junit: 'r.xml' }), { verdict: 'error', report: null }],
     [
       'the JUnit file lies behind a link',
@@ -170,23 +182,31 @@ describe('the verdict of a test run', () => {
       script('head -c 30 old.xml > r.xml', { junit: 'r.xml' }),
       { verdict: 'error', report: null },
     ],
-    ['a JUnit file from elsewhere', script('true', { junit: '../../etc/passwd' }), { verdict: 'error', report: null }],
+    [
+      'the JUnit file lies outside the tree',
+      script('true', { junit: '../../etc/passwd' }),
+      { verdict: 'error', report: null },
+    ],
     ['no test ran, and the runner says so', script('echo 1..0; exit 5', 'tap'), { verdict: 'error', exit: 5 }],
     ['a program of the script is missing', script('no-such-program'), { verdict: 'error', exit: 127 }],
     ['a program cannot be executed', script('touch x; ./x'), { verdict: 'error', exit: 126 }],
     [
-      'as many failures as a shell has for a missing program',
+      'exit code 127 because of a failing test, not of a missing program',
       script('echo 1..1; echo not ok 1 - x; exit 127', 'tap'),
       { verdict: 'fail' },
     ],
-    ['too much output', script('yes'), { verdict: 'error', flooded: true }],
+    ['there is too much output', script('yes'), { verdict: 'error', flooded: true }],
     [
-      'a suite that failed outside of its tests',
+      'a suite failed outside of its tests',
       script(`echo '<testsuite errors="1"><testcase name="a"/></testsuite>' > r.xml`, { junit: 'r.xml' }),
       { verdict: 'fail', report: { total: 2, passed: 1, failed: 1 } },
     ],
-    ['a good JUnit file', script('cp old.xml r.xml', { junit: './r.xml' }), { verdict: 'pass', report: { total: 1 } }],
-  ])('%s', async (_name, tests, expected) => {
+    [
+      'the JUnit file is valid',
+      script('cp old.xml r.xml', { junit: './r.xml' }),
+      { verdict: 'pass', report: { total: 1 } },
+    ],
+  ])('is right for the case: %s', async (_name, tests, expected) => {
     expect(await verdict(scratch({ 'old.xml': OLD }), tests)).toMatchObject(expected);
   });
 
@@ -206,13 +226,17 @@ describe('the verdict of a test run', () => {
 
     test.each([
       ['a word', ['sh', '-c', `echo "$0" >&2; echo '${FAKE}' > "$0"`, 'out/all.xml'], {}],
-      ['a variable', ['sh', '-c', `echo "$OUT" >&2; echo '${FAKE}' > "$OUT"`], { env: { OUT: 'out/all.xml' } }],
       [
-        'a program that joins it to its folder',
+        'an environment variable',
+        ['sh', '-c', `echo "$OUT" >&2; echo '${FAKE}' > "$OUT"`],
+        { env: { OUT: 'out/all.xml' } },
+      ],
+      [
+        'a word that it joins to its own folder',
         ['sh', '-c', `echo "$0" >&2; mkdir -p ".\${0%/*}"; echo '${FAKE}' > ".$0"`, 'out/all.xml'],
         {},
       ],
-    ])('%s', async (_, run, more) => {
+    ])('if the command gets the path as %s', async (_, run, more) => {
       const result = await verdict(scratch(), [{ run, report: junit, ...more }]);
       expect(result).toMatchObject({ verdict: 'pass', report: { total: 1 } });
       expect(result.stderr).toMatch(/^\/var\/report-[-\w]{36}\/all\.xml$/m);
@@ -449,7 +473,7 @@ describe('bash-test accepts only configured commands', () => {
     [['node', '-e', '0', '']],
     ['echo a'],
     ['{args}'],
-  ])('not, by scope: %j', async (command) => {
+  ])('and refuses %j by scope', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'out-of-scope', argument: 'command' });
     expect(outcome).toHaveProperty('remedy', expect.stringContaining('node --test -- {args}'));
@@ -469,7 +493,7 @@ describe('bash-test accepts only configured commands', () => {
     [[]],
     [[1]],
     [7],
-  ])('not, as invalid: %j', async (command) => {
+  ])('and refuses %j as invalid', async (command) => {
     const { outcome } = await attempt(command);
     expect(outcome).toMatchObject({ status: 'refused', code: 'invalid-action', argument: 'command' });
   });

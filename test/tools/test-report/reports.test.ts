@@ -11,31 +11,39 @@ const counts = ({ total, passed, failed, skipped }: TestRunReport) => ({ total, 
 const tap = (text: string) => parseTap(text) as TestRunReport;
 const junit = (text: string) => parseJunit(text) as TestRunReport;
 
-describe('parseJunit counts a failure outside of test cases', () => {
+describe('parseJunit counts failures outside of test cases', () => {
   test.each([
     [
-      'an element of the suite',
+      'an error element of the suite as one',
       '<testsuite name="s"><testcase name="a"/><error message="hook"/></testsuite>',
       [2, 1, 1],
     ],
-    ['a count that no case accounts for', '<testsuite name="s" errors="1"><testcase name="a"/></testsuite>', [2, 1, 1]],
     [
-      'a count of all suites',
+      'a count that no case accounts for as one',
+      '<testsuite name="s" errors="1"><testcase name="a"/></testsuite>',
+      [2, 1, 1],
+    ],
+    [
+      'a count of all suites as one',
       '<testsuites failures="2"><testsuite failures="1"><testcase name="a"><failure/></testcase></testsuite></testsuites>',
       [2, 0, 2],
     ],
     [
-      'a count that its own element accounts for',
+      'a count that its own element accounts for once',
       '<testsuites errors="1"><testsuite errors="1"><error/><testcase name="a"/></testsuite></testsuites>',
       [2, 1, 1],
     ],
     [
-      'no count that its cases account for',
+      'a count that its cases account for as no further failure',
       '<testsuites failures="1" errors="1"><testsuite failures="1" errors="1"><testcase name="a"><failure/></testcase><testcase name="b"><error/></testcase></testsuite></testsuites>',
       [2, 0, 2],
     ],
-    ['no count that is no number', '<testsuite failures="NaN" errors="-1"><testcase name="a"/></testsuite>', [1, 1, 0]],
-  ])('%s', (_name, text, [total, passed, failed]) => {
+    [
+      'a count that is not a number as no failure',
+      '<testsuite failures="NaN" errors="-1"><testcase name="a"/></testsuite>',
+      [1, 1, 0],
+    ],
+  ])('and reads %s', (_name, text, [total, passed, failed]) => {
     expect(counts(junit(text))).toEqual({ total, passed, failed, skipped: 0 });
   });
 });
@@ -66,18 +74,22 @@ describe('parseTap reads real reports', () => {
   });
 
   test.each([
-    ['npm’s preface', '\n> p@1.0.0 test\n> node --test\n\nTAP version 14\n1..1\nok 1 - a\n', [1, 1, 0, 0]],
-    ['nothing to run', '1..0 # skip all\n', [0, 0, 0, 0]],
+    [
+      'the lines that npm prints before them',
+      '\n> p@1.0.0 test\n> node --test\n\nTAP version 14\n1..1\nok 1 - a\n',
+      [1, 1, 0, 0],
+    ],
+    ['no test to run', '1..0 # skip all\n', [0, 0, 0, 0]],
     ['words that only look like failures', '1..1\nok 1 - 3 failures and an Error # not a directive\n', [1, 1, 0, 0]],
-    ['a test that passed although it is to do', '1..1\nok 1 - a # TODO\n', [1, 0, 0, 1]],
+    ['a passing test marked as to do', '1..1\nok 1 - a # TODO\n', [1, 0, 0, 1]],
     ['a plan that was not kept', '1..3\nok 1\nok 2\n', [3, 2, 1, 0]],
     ['no plan', 'ok 1\n', [2, 1, 1, 0]],
     ['a bail-out', '1..3\nok 1\nBail out! database down\n', [2, 1, 1, 0]],
-  ])('%s', (_name, text, [total, passed, failed, skipped]) => {
+  ])('with %s', (_name, text, [total, passed, failed, skipped]) => {
     expect(counts(tap(text))).toEqual({ total, passed, failed, skipped });
   });
 
-  test.each([[''], ['all 12 tests passed\n'], ['OK (3 tests)\n']])('and finds no TAP in %j', (text) => {
+  test.each([[''], ['all 12 tests passed\n'], ['OK (3 tests)\n']])('and finds none in %j', (text) => {
     expect(parseTap(text)).toHaveProperty('problem');
   });
 
@@ -136,7 +148,7 @@ describe('parseJunit reads real reports', () => {
       'example.com/m/pkg > TestTable/two',
       'table_test.go:11: got <nil>',
     ],
-  ])('%s', (name, expected, failure, message) => {
+  ])('of the runner in %s', (name, expected, failure, message) => {
     const report = junit(fixture(name));
     expect(counts(report)).toEqual(expected);
     expect(report.failures[0]!.name).toBe(failure);
@@ -150,10 +162,13 @@ describe('parseJunit reads real reports', () => {
   test.each([
     ['not XML', 'ok 1 - a'],
     ['cut off', fixture('pytest.xml').slice(0, 600)],
-    ['something else', '<html><body/></html>'],
-    ['a document type', '<!DOCTYPE x [<!ENTITY a "b">]><testsuites><testcase name="&a;"/></testsuites>'],
-    ['too deep', `${'<testsuite>'.repeat(500)}${'</testsuite>'.repeat(500)}`],
-  ])('but not %s', (_name, xml) => {
+    ['HTML', '<html><body/></html>'],
+    [
+      'a document with its own entities',
+      '<!DOCTYPE x [<!ENTITY a "b">]><testsuites><testcase name="&a;"/></testsuites>',
+    ],
+    ['nested too deeply', `${'<testsuite>'.repeat(500)}${'</testsuite>'.repeat(500)}`],
+  ])('and refuses a file that is %s', (_name, xml) => {
     expect(parseJunit(xml)).toHaveProperty('problem');
   });
 });

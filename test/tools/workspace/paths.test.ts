@@ -9,7 +9,7 @@ const WHOLE = { scope: { read: 'root', write: ['.'], command: 'none', url: 'none
 describe.each([
   ['by descriptor', {}],
   ['by real path', { containment: 'real-path' }],
-] as const)('the path check of %s', (_, options) => {
+] as const)('the path check %s', (_, options) => {
   const world = freshWorld(options);
   const refusedEverywhere = async (argument: string, code: string) => {
     const before = world().outside();

@@ -23,3 +23,21 @@ it.each<[string | string[], string | null]>([
   if (way === null) expect([remedy, legs]).toEqual([expect.not.stringContaining('runs it'), null]);
   else expect(remedy).toContain(way);
 });
+
+it.each([
+  ['install', {}],
+  ['install', { command: 'npm install x' }],
+  ['bash-test', {}],
+])('the refusal of %s with %j names no other tool', (tool, args) => {
+  const place = tool === 'install' ? 'edit' : 'test';
+  const context = contextOf(viewOf({ visit: visitTo(place), visits: { [place]: 1 } }));
+  const install = [
+    ['npm', 'ci'],
+    ['pip', 'install'],
+  ].map((run) => ({ run, hosts: [], scripts: false, approval: false }));
+  const decision = decide(
+    { ...context, config: { ...context.config, test: [], install } },
+    { kind: 'step', tool, args },
+  );
+  expect(decision).toMatchObject({ ok: false, denial: { remedy: expect.not.stringContaining('runs it') } });
+});

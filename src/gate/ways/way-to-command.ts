@@ -17,7 +17,8 @@ export interface WayToCommand {
 /**
  * Finds the tool and the path for a command that a tool for configured commands refused: a command of git that ships is
  * run by bash-git, any other by a shell. A line of several commands gets the path of git only. null if there is no
- * path. The text is read for this advice only.
+ * path, if the call names no command, or if it is to install something, for which a shell has no network. The text is
+ * read for this advice only.
  */
 export function wayToCommand(
   specs: SpecSet,
@@ -25,7 +26,8 @@ export function wayToCommand(
   refused: { readonly tool: string; readonly given: Json | undefined; readonly code: DenialCode },
 ): WayToCommand | null {
   const runs = own(COMMAND_TOOLS, refused.tool)?.runs;
-  if (runs === undefined || runs === 'a shell' || runs === 'git') return null;
+  if (runs === undefined || runs === 'a shell' || runs === 'git' || runs === 'installs') return null;
+  if (refused.given === undefined || refused.given === null) return null;
   const [program, sub = ''] = [refused.given].flat().join(' ').trim().split(/\s+/);
   if (program === 'git' && isShipping(sub)) return wayTo(specs, view, 'git');
   return refused.code === 'out-of-scope' ? wayTo(specs, view, 'a shell') : null;

@@ -506,6 +506,15 @@ describe('the proposed hopgate.yaml', () => {
     expect(proposedPrograms(memoryTree({}), path, [shown])).toEqual({ certain: [], possible: [] });
   });
 
+  it('reads no cache of modules that the repository replaces', () => {
+    const { home } = machineWith([], ['go/pkg/mod', '.cargo/registry']);
+    const files = { 'go.sum': 'x', 'Cargo.lock': 'source = "registry"\n' };
+    const read = (more: object) => proposedCaches(memoryTree({ ...files, ...more }), home);
+    expect(read({})).toEqual([{ read: '~/go/pkg/mod' }, { read: '~/.cargo/registry' }]);
+    const config = '[source.crates-io]\nreplace-with = "vendored-sources"\n';
+    expect(read({ 'vendor/modules.txt': '# x', '.cargo/config.toml': config })).toEqual([]);
+  });
+
   it('says what to fill in if nothing was found', () => {
     const empty = renderConfig({ edit: [], test: [], deploy: [], git: null });
     expect(parse(empty)).toEqual({

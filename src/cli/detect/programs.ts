@@ -77,10 +77,19 @@ function scriptsOf(manifest: string): { readonly [name: string]: string } {
 /** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
 export type ProposedCache = string | { readonly read: string };
 
-const EXTERNAL: readonly { readonly file: string; readonly sign: RegExp; readonly folders: readonly string[] }[] = [
-  { file: 'go.sum', sign: /\S/, folders: ['go/pkg/mod'] },
-  { file: 'Cargo.lock', sign: /^source = /m, folders: ['.cargo/registry', '.cargo/git'] },
-  { file: 'pom.xml', sign: /<(?:dependency|plugin|parent|project)\b/, folders: ['.m2/repository', '.m2/wrapper'] },
+/** Files that name modules from elsewhere, the folders that hold them, and a file that shows that they are not used. */
+const EXTERNAL: readonly {
+  readonly sign: readonly [file: string, RegExp];
+  readonly unless?: readonly [file: string, RegExp];
+  readonly folders: readonly string[];
+}[] = [
+  { sign: ['go.sum', /\S/], unless: ['vendor/modules.txt', /\S/], folders: ['go/pkg/mod'] },
+  {
+    sign: ['Cargo.lock', /^source = /m],
+    unless: ['.cargo/config.toml', /^\s*replace-with\b/m],
+    folders: ['.cargo/registry', '.cargo/git'],
+  },
+  { sign: ['pom.xml', /<(?:dependency|plugin|parent|project)\b/], folders: ['.m2/repository', '.m2/wrapper'] },
 ];
 
 /**
@@ -89,7 +98,8 @@ const EXTERNAL: readonly { readonly file: string; readonly sign: RegExp; readonl
  */
 export function proposedCaches(tree: Tree, home: string | undefined): readonly ProposedCache[] {
   const build: readonly ProposedCache[] = tree.read('go.mod') === null ? [] : ['~/.cache/go-build'];
-  const modules = EXTERNAL.filter(({ file, sign }) => sign.test(tree.read(file) ?? ''))
+  const has = ([file, text]: readonly [string, RegExp]) => text.test(tree.read(file) ?? '');
+  const modules = EXTERNAL.filter(({ sign, unless }) => has(sign) && !(unless && has(unless)))
     .flatMap(({ folders }) => folders)
     .filter((folder) => home !== undefined && existsSync(join(home, folder)))
     .map((folder) => ({ read: `~/${folder}` }));

@@ -82,6 +82,15 @@ describe('check', () => {
     expect(out).not.toContain('a.txt');
   });
 
+  it('warns of globs that match nothing in specs that are named by their path, only in their own repository', async () => {
+    const peripheral = 'id: a\npurpose: p\ntools: [read]\nscope: { paths: ["*.go"] }\nentry: default\nexit: []\n';
+    const here = machine({ 'specs/peripherals/a.yaml': peripheral });
+    const other = machine({ 'b.txt': '' });
+    for (const { root } of [here, other]) commitAll(root);
+    expect((await here.run('check', 'specs')).out).toContain('"*.go" matches no file');
+    expect((await other.run('check', join(here.root, 'specs'))).out).not.toContain('matches no file');
+  });
+
   it('warns of globs that match nothing, of masks that hide nothing, and of programs, toolchains and remotes that are missing', async () => {
     const config = (rest: string) => `scopes: { edit: [src/, "*.go", "src/**/*.js", "*.md", "!*.lock"] }\n${rest}`;
     const here = machine({

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { examineSpecs, type Proof } from '../../../audit/properties/prove.ts';
+import { isWithin } from '../../../base/paths.ts';
 import { plural, shellWord, visible } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
@@ -62,7 +63,9 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   ];
   const files = await filesOf(root, io);
   const tracked = files.tracked.filter(maskMatcher(config.mask));
-  if (path === undefined) warnings.push(...idleGlobs(specs, config, files.all), ...openMasks(config));
+  // Specs elsewhere are meant for other repositories.
+  if (path === undefined || isWithin(root, folder)) warnings.push(...idleGlobs(specs, config, files.all));
+  if (path === undefined) warnings.push(...openMasks(config));
   const machine = path === undefined ? await missingHere(root, config, io) : [];
   const { proofs, notes } = examineSpecs(specs);
   warnings.push(...notes);

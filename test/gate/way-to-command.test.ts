@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
+import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { contextOf, viewOf, visitTo } from './views.ts';
 
 const DEPLOY = 'bash-git runs it: hop to deploy with exit pass (needs: ';
@@ -24,20 +25,15 @@ it.each<[string | string[], string | null]>([
   else expect(remedy).toContain(way);
 });
 
-it.each([
-  ['install', {}],
-  ['install', { command: 'npm install x' }],
-  ['bash-test', {}],
-])('the refusal of %s with %j names no other tool', (tool, args) => {
-  const place = tool === 'install' ? 'edit' : 'test';
-  const context = contextOf(viewOf({ visit: visitTo(place), visits: { [place]: 1 } }));
-  const install = [
+it.each([{}, { command: 'npm install x' }])('the refusal of an install with %j names no shell', async (args) => {
+  const context = contextOf(viewOf({ visit: visitTo('edit'), visits: { edit: 1 } }), await loadSpecs('default'));
+  const commands = [
     ['npm', 'ci'],
     ['pip', 'install'],
-  ].map((run) => ({ run, hosts: [], scripts: false, approval: false }));
-  const decision = decide(
-    { ...context, config: { ...context.config, test: [], install } },
-    { kind: 'step', tool, args },
-  );
-  expect(decision).toMatchObject({ ok: false, denial: { remedy: expect.not.stringContaining('runs it') } });
+  ];
+  const install = commands.map((run) => ({ run, hosts: [], scripts: false, approval: false }));
+  const config = { ...context.config, install };
+  const decision = decide({ ...context, config }, { kind: 'step', tool: 'install', args });
+  const remedy = /^Run one of: npm ci \| pip install\.(?!.* runs it)/;
+  expect(decision).toMatchObject({ ok: false, denial: { remedy: expect.stringMatching(remedy) } });
 });

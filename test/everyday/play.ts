@@ -68,7 +68,7 @@ async function judge(
   const key = `${place === 'test'} ${command}`;
   if (!known.has(key)) {
     repository.restore();
-    known.set(key, repository.run(command, place === 'test' ? { CI: '1', NO_COLOR: '1' } : {}));
+    known.set(key, repository.run(command, place === 'test' ? { CI: '1' } : {}));
   }
   repository.restore();
   const step = await session.step({ tool: TOOLS[place], args: { command } });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { basename, join, normalize, parse } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { type ChosenTest, chooseTests } from '../../gate/commands/configured.ts';
 import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
@@ -119,7 +120,8 @@ export async function runTest(
   ]);
   const result = await context.run(tree, layout, named?.argv ?? argv, {
     ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
-    env: { CI: '1', NO_COLOR: '1', ...(named?.env ?? filled.env) },
+    // Tests of colours fail with NO_COLOR, so colours are taken out of the output instead.
+    env: { CI: '1', ...(named?.env ?? filled.env) },
     onOutput: filled.isOpen ? context.call.onOutput : undefined,
     outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
     // The upper folder contains only files of this run, so an old report cannot count as a new one.
@@ -132,7 +134,9 @@ export async function runTest(
   });
   if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)
     junit = readWritten(grant.root, path);
-  return { result: filled.cleanResult(result), junit: junit && filled.clean(junit), changed };
+  const { stdout, stderr } = result;
+  const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
+  return { result: filled.cleanResult({ ...result, ...plain }), junit: junit && filled.clean(junit), changed };
 }
 
 function memoryLimit(memory: number | 'unlimited' | undefined): Partial<LayoutLimits> {

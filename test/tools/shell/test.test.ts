@@ -41,6 +41,11 @@ describe('bash-test with a configured command', () => {
     expect(readdirSync(root)).toEqual(before);
   });
 
+  test('lets tests decide about colours, and takes these out of the output', async () => {
+    const result = await verdict(scratch({}), script('test -z "$NO_COLOR" && printf "\\033[31mred\\033[0m $CI"'));
+    expect(result).toMatchObject({ verdict: 'pass', stdout: 'red 1' });
+  });
+
   test('names packages that were never installed, if a program or package is missing', async () => {
     const files = { 'package.json': '{"devDependencies":{"ava":"1"},"scripts":{"test":"exit 127"}}' };
     const notFound = script('echo "sh: ava: not found"; exit 127');

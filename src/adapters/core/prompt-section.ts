@@ -102,11 +102,7 @@ function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Nam
 
 /** Lists the exits; those to the same peripheral with the same needs share one line. */
 function waysOut({ exits, ships, toState, location }: SessionSituation, name: Naming): readonly string[] {
-  const groups = new Map<string, WayOut[]>();
-  for (const way of exits) {
-    const key = JSON.stringify([way.to, way.needs]);
-    groups.set(key, [...(groups.get(key) ?? []), way]);
-  }
+  const groups = Map.groupBy(exits, ({ to, needs }) => JSON.stringify([to, needs]));
   const ways = [...groups.values()].flatMap((group) => {
     const [{ to, needs } = { to: '', needs: [] }] = group;
     const by = group.flatMap(({ exit }) => (exit === null ? [] : [exit]));

@@ -1,4 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
+import { textUpTo } from '../../base/response-text.ts';
 import { type Envelope, SWITCHES, type Switch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../driver.ts';
 
@@ -46,13 +47,5 @@ export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
 }
 
 /** The body as text. @throws AgentFailed if it is too large */
-export async function limitedText({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of body ?? []) {
-    size += part.length;
-    if (size > MOST_BYTES) throw new AgentFailed('the answer is too large');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
-}
+export const limitedText = (answer: Response): Promise<string> =>
+  textUpTo(MOST_BYTES, answer, () => new AgentFailed('the answer is too large'));

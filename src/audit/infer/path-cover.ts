@@ -31,13 +31,11 @@ const bare = (place: string): string => place.replace(/\/$/, '');
 export function globs(paths: Iterable<string>, most = MOST): readonly string[] {
   const all = [...new Set(paths)];
   if (all.length <= most) return all.sort();
-  const groups = new Map<string, string[]>();
-  for (const path of all) {
+  const groups = Map.groupBy(all, (path) => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     const ending = name.lastIndexOf('.') > 0 ? name.slice(name.lastIndexOf('.')) : '';
-    const key = `${path.includes('/') ? `${path.split('/')[0]}/**/` : ''}*${ending}`;
-    groups.set(key, [...(groups.get(key) ?? []), path]);
-  }
+    return `${path.includes('/') ? `${path.split('/')[0]}/**/` : ''}*${ending}`;
+  });
   const found = [...groups].flatMap(([glob, members]) => (members.length === 1 ? members : [glob]));
   return found.length <= most * 2 ? found.sort() : pathCover(all, most);
 }

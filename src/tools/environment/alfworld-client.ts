@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
+import { textUpTo } from '../../base/response-text.ts';
 import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/environment.ts';
 
 const MOST_BYTES = 1 << 20;
@@ -93,16 +94,8 @@ export class AlfworldClient implements WorldEnvironment {
   }
 }
 
-async function textOf(response: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of response.body ?? []) {
-    size += part.length;
-    if (size > MOST_BYTES) throw new WorldError('invalid-answer', `the answer has more than ${MOST_BYTES} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
-}
+const textOf = (answer: Response): Promise<string> =>
+  textUpTo(MOST_BYTES, answer, () => new WorldError('invalid-answer', `the answer has more than ${MOST_BYTES} bytes`));
 
 /** The server has no codes; its sentences are part of the contract. */
 function codeOf(sentence: string, path: string) {

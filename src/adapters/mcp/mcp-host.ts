@@ -8,7 +8,7 @@ import { INBOX, THAT_MOVE } from './resources.ts';
 import { type McpTask, Tasks } from './tasks/tasks.ts';
 import { type ToolNames, upstreamNames } from './tool-names.ts';
 
-/** Interval between looks into the inbox, in milliseconds. Any process can send. */
+/** Interval between looks for what other processes did, in milliseconds. */
 const LOOK_MS = 250;
 
 /** Maximum size of an answer in bytes, about 8,000 tokens: Codex cuts out the middle of answers of more than 10,000. */
@@ -51,23 +51,24 @@ export class McpHost {
       for (const told of this.#told) told.taskChanged?.(task);
     });
     this.#listed = options.session.tools().then(sameness, () => '');
-    this.#look = options.reading ? this.#lookIntoInbox(options.reading) : null;
+    this.#look = options.reading ? this.#lookForOthers(options.reading) : null;
   }
 
-  /** Notifies the observers each time that the unread messages have changed. */
-  #lookIntoInbox(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
-    let known = '';
+  /** Notifies the observers of new unread messages, and of tools that another process changed, such as the operator. */
+  #lookForOthers(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
+    let [unread, last]: [string, number | null] = ['', null];
     let looking = false;
     const look = async (): Promise<void> => {
       if (looking || this.#told.size === 0) return;
       looking = true;
-      const now = await reading.inbox().then(
-        (messages) => messages.map(({ id }) => id).join(' '),
-        () => known,
-      );
+      const messages = await reading.inbox().catch(() => null);
+      const now = messages?.map(({ id }) => id).join(' ') ?? unread;
+      const entry = (await reading.last?.().catch(() => null)) ?? last;
       looking = false;
-      if (now !== known) for (const told of this.#told) told.resourceUpdated(INBOX);
-      known = now;
+      if (now !== unread) for (const told of this.#told) told.resourceUpdated(INBOX);
+      // In order, because a running call notifies of its own changes.
+      if (entry !== last) this.inOrder(() => this.tellChanges()).catch((error) => this.report(error));
+      [unread, last] = [now, entry];
     };
     return setInterval(() => void look(), LOOK_MS).unref();
   }
@@ -86,7 +87,7 @@ export class McpHost {
   }
 
   /**
-   * Notifies the observers after a call: of the resources, and of the tools if they have changed since the last
+   * Notifies the observers after new entries: of the resources, and of the tools if they have changed since the last
    * notification. Returns the names of the tools available now; null if they have not changed.
    */
   async tellChanges(): Promise<readonly string[] | null> {

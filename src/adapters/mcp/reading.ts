@@ -11,6 +11,11 @@ export interface McpReading {
   constraints(peripheral: string): Promise<Json>;
   /** The messages of the session that no request of its agent has contained, in the order of the inbox. */
   inbox(): Promise<readonly Message[]>;
+  /**
+   * The number of the session's last entry. The host reads it four times a second, and compares the tools if it moved:
+   * the operator may have hopped. Left out: such a change is noticed at the next call.
+   */
+  last?(): Promise<number | null>;
   /** A message with its first answer; null if there is none by this id. */
   message(id: string): Promise<{ readonly message: Message; readonly answer: Message | null } | null>;
 }

@@ -20,26 +20,26 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
   const pin = () => pinOfSession(io, root, session);
   // Kept open, because it is read four times a second.
-  let inboxes: EvidenceStore | null = null;
-  const messages = () => {
-    inboxes ??= openEvidence(root, io.env, 'read', { readOnly: true });
-    return inboxes.messages;
-  };
+  let open: EvidenceStore | null = null;
+  const store = (): EvidenceStore => (open ??= openEvidence(root, io.env, 'read', { readOnly: true }));
+  const { id } = session;
   const spec = async (): Promise<SpecSet> => (await pin()).specs;
   return {
     spec,
     async thread() {
       const specs = await spec();
-      const entries = await reading((store) => Array.fromAsync(store.entries(session.id), ({ entry }) => entry));
-      const subject = { type: 'session' as const, id: session.id };
+      const entries = await reading((store) => Array.fromAsync(store.entries(id), ({ entry }) => entry));
+      const subject = { type: 'session' as const, id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => own(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
       return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
     },
-    inbox: async () => (await messages()?.inbox(`session:${session.id}`, { unread: true })) ?? [],
+    inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],
+    last: async () => (await store().head(id)).seq,
     async message(id) {
-      const message = await messages()?.find(id);
-      return message ? { message, answer: (await messages()?.answerTo(id)) ?? null } : null;
+      const { messages } = store();
+      const message = await messages?.find(id);
+      return message ? { message, answer: (await messages?.answerTo(id)) ?? null } : null;
     },
     async constraints(peripheral) {
       const { specs, config } = await pin();

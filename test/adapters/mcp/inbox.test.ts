@@ -26,6 +26,7 @@ async function pair(era: Era, waitSeconds = 45) {
     thread: async () => '',
     constraints: async () => ({}),
     inbox: () => messages.inbox(`session:${ann.id}`, { unread: true }),
+    last: async () => (await store.head(ann.id)).seq,
     message: async () => null,
   };
   const client = await connected(hostOf(agentSession(ann), { reading, relistMs: 0, waitSeconds }), { era });
@@ -65,6 +66,20 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect((await call(client, 'status')).text).not.toContain('[bell 1');
     while (told < 2) await sleep(10);
     expect(await read()).toEqual([]);
+  });
+
+  it('a client is notified of tools that another program’s change of mode opened, without a call', async () => {
+    const { ann, client } = await pair(era);
+    let told = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      told += 1;
+    });
+    if (era !== 'legacy') await client.listen({ toolsListChanged: true });
+    const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await names()).not.toContain('read');
+    await ann.setMode({ to: 'diagnose' });
+    while (told < 1) await sleep(10);
+    expect(await names()).toContain('read');
   });
 
   it('of a whistle: the client gets the job before its own limit, then the answer as a message', async () => {

@@ -11,7 +11,7 @@ import { ensureDaemon } from '../../src/daemon/start.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { Approver } from '../../src/ports/approver.ts';
-import { depth, sample } from '../depth.ts';
+import { depth, isDeep, sample } from '../depth.ts';
 import { postToolUse, preToolUse, runProgram, spawnDaemon, startDaemon } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -187,3 +187,26 @@ describe('a command that hopgate runs instead of the agent', () => {
     });
   });
 });
+
+it.runIf(isDeep)(
+  'the memory of the daemon does not grow with the number of hooks',
+  { timeout: 1_800_000 },
+  async () => {
+    const world = makeWorld();
+    await ensureDaemon(world.env);
+    world.later(() => askDaemon('/stop', { env: world.env, body: '' }));
+    const { pid } = await statusOf(world);
+    const body = preToolUse(world, 'Read', { file_path: join(world.root, 'src/a.ts') });
+    const ask = () => askDaemon('/hook/claude-code', { env: world.env, body });
+    /** Asks so many more times. Returns the resident memory of the daemon, in MiB. */
+    const after = async (count: number): Promise<number> => {
+      for (let n = 0; n < count; n += 4) await Promise.all([ask(), ask(), ask(), ask()]);
+      return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+    };
+    const early = await after(2_000);
+    const half = await after(18_000);
+    const last = await after(20_000);
+    expect(last - half).toBeLessThan(20);
+    expect(last - early).toBeLessThan(40);
+  },
+);

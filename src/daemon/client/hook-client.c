@@ -133,7 +133,7 @@ static void start_daemon(char **argv) {
   for (int fd = 0; fd < 256; fd++)
     if (fd != null) close(fd);
   for (int fd = 0; fd < 3; fd++) dup2(null, fd);
-  char *daemon[] = {argv[5], argv[3], "daemon", NULL};
+  char *daemon[] = {argv[5], "--max-semi-space-size=4", argv[3], "daemon", NULL};
   unsetenv("NODE_OPTIONS");
   execv(argv[5], daemon);
   _exit(0);

@@ -474,7 +474,7 @@ describe('a commit in deploy', () => {
     await test(session);
     await must(toDeploy(session));
     await must(bashGit(session, 'add', 'src/a.txt'));
-    expect(await refused(bashGit(session, 'commit'))).toContain('src/new.txt was approved and is not staged');
+    expect(await refused(bashGit(session, 'commit'))).toContain('Approved and not staged: src/new.txt');
     await must(bashGit(session, 'restore', '--staged', '.'));
     expect(await must(bashGit(session, 'commit'))).toMatchObject({
       result: { committed: true, paths: ['src/a.txt', 'src/new.txt'] },

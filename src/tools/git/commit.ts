@@ -130,10 +130,10 @@ function explainMismatch(
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
   if (missing.length > 0)
-    return `${namesOf(missing)} was approved and is not staged. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+    return `Approved and not staged: ${namesOf(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
-    return `${namesOf(others)} is staged and was not approved. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+    return `Staged and not approved: ${namesOf(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
   const differ = [...staged.values()].filter(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );

@@ -15,13 +15,14 @@ interface Options {
 export function register(command: Command, io: Io): void {
   command
     .description(
-      'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without --session, it is the newest session that a program works in.',
+      'Shows where a session is: its peripheral, its mode, the state of its tests, and how many requests of the repository wait for the operator. Without an id, it is the newest session that a program works in.',
     )
+    .argument('[session]', 'its id, its name, or the first characters of its id')
     .addOption(rootOption())
-    .option('--session <id>', 'this session: its id, its name, or the first characters of its id')
+    .option('--session <id>', 'the same as the argument')
     .option('--line', 'print one line, for a prompt or a status bar')
-    .addHelpText('after', examples('hopgate status', 'hopgate status --line', 'hopgate status --session s-4f1c --json'))
-    .action((options: Options) => show(io, options));
+    .addHelpText('after', examples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
+    .action((session: string | undefined, options: Options) => show(io, { ...options, ...(session && { session }) }));
 }
 
 async function show(io: Io, options: Options): Promise<void> {

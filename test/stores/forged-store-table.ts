@@ -359,6 +359,7 @@ it. A test makes each of these changes to a real store and compares; it also fai
 Some changes are consistent in themselves: entries cut off at the end, or a chain whose hashes were all computed again.
 Only a seal that is kept elsewhere shows them (\`hopgate seal\`, then \`hopgate verify ID --seal FILE --key FILE\`).
 The rows below also remove the kept state, which would show a chain that was cut off or computed again.
+Without the write-ahead log (\`evidence.db-wal\`) the newest entries are missing, as if they were cut off.
 A kept state, from which a session is resumed faster, and a writer's lease are authenticated with a key outside of the
 store (\`$XDG_STATE_HOME/hopgate/kept-states.key\`); agent, root, sandbox and pin always come from the first entry.
 A lease that has ended is not judged, because it gives nobody a right. A session whose chain was changed is not resumed.

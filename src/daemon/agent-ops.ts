@@ -37,10 +37,13 @@ export interface OperatorHop {
   readonly token: string;
 }
 
-/** The answer to a call. An internal error of hopgate is reported as such; the result for the agent is in `value`. */
+/**
+ * The answer to a call. An internal error of hopgate is reported as such, with what its remedy depends on; the result
+ * for the agent is in `value`.
+ */
 export type AgentOpAnswer =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly why: string; readonly cause: { readonly code?: unknown; readonly path?: unknown } };
 
 /** How long a call waits for a busy session, in milliseconds. */
 const WAIT_MS = 60_000;
@@ -76,7 +79,8 @@ export async function carryOutAgentOp(
     });
     return { ok: true, value };
   } catch (error) {
-    return { ok: false, why: errorText(error) };
+    const { code, path } = error as { readonly code?: unknown; readonly path?: unknown };
+    return { ok: false, why: errorText(error), cause: { code, path } };
   }
 }
 

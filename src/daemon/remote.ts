@@ -114,5 +114,5 @@ async function inProcess({ env, pid = process.pid }: RemoteOptions): Promise<Per
 
 function outcomeOf(answer: AgentOpAnswer): unknown {
   if (answer.ok) return answer.value;
-  throw new Error(answer.why);
+  throw Object.assign(new Error(answer.why), answer.cause);
 }

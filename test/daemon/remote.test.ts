@@ -65,7 +65,10 @@ describe.each(['over the daemon', 'in this process'])('a session %s', (where) =>
     const world = await world_();
     const one = await open(world);
     expect((await open(world, { HOPGATE_SESSION: one.id })).id).toBe(one.id);
-    await expect(open(world, { HOPGATE_SESSION: 's-none' })).rejects.toThrow(/s-none/);
+    await expect(open(world, { HOPGATE_SESSION: 's-none' })).rejects.toMatchObject({
+      message: expect.stringContaining('s-none'),
+      code: 'session-not-found',
+    });
   });
 });
 

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { text } from 'node:stream/consumers';
 import { installHint } from '../../base/install-hint.ts';
+import { exitOf, start } from './child.ts';
 import type { HostIdentity, SandboxHost } from './command-message.ts';
 import { type CommandShells, makeCommandShells } from './command-shells.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
@@ -72,7 +72,7 @@ export async function sharedSandbox(unsafe = false): Promise<Sandbox> {
 }
 
 async function tryOut(bwrap: string): Promise<Sandbox> {
-  const version = (await promisify(execFile)(bwrap, ['--version'])).stdout.replace(/^bubblewrap\s*/, '').trim();
+  const version = await versionOf(bwrap);
   const self = { uid: process.getuid!(), gid: process.getgid!() };
   const cgroups = self.uid === 0 ? probeCgroups() : null;
   const limitsMemory = cgroups?.memory === true;
@@ -107,6 +107,15 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
       return runSandboxed(host, shells, await identityFor(layout.root), layout, argv, options);
     },
   };
+}
+
+/** Asks in a process group of its own, because Ctrl-C in a terminal ends every program of hopgate's group. */
+async function versionOf(bwrap: string): Promise<string> {
+  const env = { PATH: process.env['PATH'] ?? '' };
+  const child = start([bwrap, '--version'], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const [stdout, { code }] = await Promise.all([text(child.stdout!), exitOf(child)]);
+  if (code !== 0) throw new SandboxError(`${bwrap} --version ended with status ${code}`);
+  return stdout.replace(/^bubblewrap\s*/, '').trim();
 }
 
 function findBwrap(): string | null {

@@ -1,6 +1,6 @@
-import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname } from 'node:path';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox, sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
 import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
@@ -124,4 +124,17 @@ test('nothing is attempted without a sandbox', async () => {
 test('a replacement of bubblewrap that does not isolate is recognised by its error', async () => {
   const { availability } = await detectSandbox({ bwrap: '/usr/bin/true' });
   expect(availability).toMatchObject({ ok: false, reason: expect.stringMatching(/^the sandbox /) });
+});
+
+test('bubblewrap is asked for its version outside of the group that Ctrl-C ends', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hopgate-probe-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const bwrap = join(folder, 'bwrap');
+  writeFileSync(bwrap, `#!/bin/sh\ncat /proc/self/stat > ${folder}/stat\nexit 1\n`, { mode: 0o755 });
+  const groupIn = (file: string) => readFileSync(file, 'utf8').split(') ').at(-1)!.split(' ')[2];
+  expect((await detectSandbox({ bwrap })).availability).toMatchObject({
+    ok: false,
+    reason: `${bwrap} --version ended with status 1`,
+  });
+  expect(groupIn(join(folder, 'stat'))).not.toBe(groupIn('/proc/self/stat'));
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readlinkSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { probeCgroups } from '../../../src/tools/sandbox/limits/cgroup.ts';
 import { DEFAULT_LIMITS } from '../../../src/tools/sandbox/mounts/layout.ts';
@@ -52,4 +53,13 @@ test('a control group of an earlier process with the same pid is no obstacle', {
   } finally {
     for (const path of made) rmdirSync(path);
   }
+});
+
+test('at the exit of a process the newest task runs first, and one that fails stops no other', () => {
+  const module = pathToFileURL(join(import.meta.dirname, '../../../src/tools/sandbox/at-exit.ts'));
+  const script = `const { atExit } = await import(${JSON.stringify(module.href)});
+    for (const task of ['folder', 'shells'])
+      atExit(() => { console.log(task); throw new Error(task); });`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  expect(stdout).toBe('shells\nfolder\n');
 });

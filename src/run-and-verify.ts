@@ -1,7 +1,7 @@
+import { type AuditState, beginState } from './audit/rules/audit-state.ts';
 import { firstProblem } from './audit/rules/problems.ts';
-import { type AuditState, beginState } from './audit/rules/state.ts';
+import type { AuditVerdict } from './audit/verify/audit-verdict.ts';
 import { SessionAudit } from './audit/verify/session-audit.ts';
-import type { AuditVerdict } from './audit/verify/verdict.ts';
 import type { Fields } from './base/json.ts';
 import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';

@@ -13,13 +13,13 @@ import {
   wrapLanguageModel,
 } from 'ai';
 import { parseJson } from '../base/json.ts';
-import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approvals.ts';
+import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approval-messages.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 import { askedAlone } from './core/approval-collection.ts';
 import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
-export { agentSession } from './core/local.ts';
+export { agentSession } from './core/local-agent-session.ts';
 
 /** Settings for `ToolLoopAgent`, `generateText` and `streamText`, as {@link aiSdk} returns them. */
 export interface AiSdkSettings {

@@ -13,7 +13,7 @@ import { McpHost } from './mcp/mcp-host.ts';
 import { serveOverTransport } from './mcp/serve-stdio.ts';
 
 export type { AgentSession } from './core/agent-session.ts';
-export { agentSession } from './core/local.ts';
+export { agentSession } from './core/local-agent-session.ts';
 
 export interface ClaudeAgentOptions {
   /** Answers an approval request: true or a name approves it. Default: the session's own approver. */

@@ -6,7 +6,7 @@ import { askedAlone } from './core/approval-collection.ts';
 import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
-export { agentSession } from './core/local.ts';
+export { agentSession } from './core/local-agent-session.ts';
 
 export interface LangChainOptions {
   /** The name recorded for approvals through interrupts. Default: operator. */

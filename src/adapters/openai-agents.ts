@@ -10,7 +10,7 @@ import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
-export { agentSession } from './core/local.ts';
+export { agentSession } from './core/local-agent-session.ts';
 
 export interface OpenAiAgentsOptions {
   /** The name recorded for approvals through interruptions. Default: operator. */

@@ -13,7 +13,7 @@ import { looksLikeJsonMove, readJsonMove } from './core/language/read-json-move.
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
 export type { ChatMessage, ChatShape, ChatTool } from './core/calls/chat-shapes.ts';
-export { agentSession } from './core/local.ts';
+export { agentSession } from './core/local-agent-session.ts';
 
 /** Answers an approval request for a person: true or a name approves it, anything else refuses it. */
 export type Ask = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { fieldsOf, parseJson } from '../base/json.ts';
-import type { RunReply } from './reply.ts';
-import { RunRequest } from './request.ts';
-import { asReply, CANCELLED, cancelled, type Passage, type SendRun, unreachable } from './transport.ts';
+import type { RunReply } from './run-reply.ts';
+import { RunRequest } from './run-request.ts';
+import { asReply, CANCELLED, cancelled, type Passage, type SendRun, unreachable } from './send-run.ts';
 
 /** A run that a server sends to a node that connected to it. */
 interface RunFrame {

@@ -1,4 +1,4 @@
-import type { RunReply } from './reply.ts';
+import type { RunReply } from './run-reply.ts';
 
 export interface FanOut {
   /** `partial`: some failed. */

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
 import { holderRuns, processHolder } from '../base/process-holder.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
+import type { AgencyNode } from './agency-node.ts';
 import { DialIns } from './dial-in.ts';
-import type { AgencyNode } from './node.ts';
 import { openNode, secretIn } from './open-node.ts';
-import { type RunReply, replyOf } from './reply.ts';
-import { CANCELLED, cancelled, httpNode, type SendRun } from './transport.ts';
+import { type RunReply, replyOf } from './run-reply.ts';
+import { CANCELLED, cancelled, httpNode, type SendRun } from './send-run.ts';
 
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');

@@ -4,16 +4,16 @@ import { pathToFileURL } from 'node:url';
 import { type Env, stateHome, xdgFolder } from '../base/user-folders.ts';
 import type { AgencyAgent, LocalAgent } from '../spec/agency/agency-types.ts';
 import { loadAgency } from '../spec/agency/load-agency.ts';
+import { AgencyNode } from './agency-node.ts';
+import type { AgentDriver } from './agent-driver.ts';
 import type { DialIns } from './dial-in.ts';
-import type { AgentDriver } from './driver.ts';
-import { claudeCodeDriver } from './drivers/claude-code.ts';
-import { codexDriver } from './drivers/codex.ts';
-import { httpDriver } from './drivers/http.ts';
-import { scriptedDriver } from './drivers/scripted.ts';
-import { AgencyNode } from './node.ts';
-import { RunFailure } from './reply.ts';
+import { claudeCodeDriver } from './drivers/claude-code-driver.ts';
+import { codexDriver } from './drivers/codex-driver.ts';
+import { httpDriver } from './drivers/http-driver.ts';
+import { scriptedDriver } from './drivers/scripted-driver.ts';
 import { openRunJournal } from './run-journal.ts';
-import { httpNode, type SendRun } from './transport.ts';
+import { RunFailure } from './run-reply.ts';
+import { httpNode, type SendRun } from './send-run.ts';
 
 /** The agency folder of this user: `$XDG_CONFIG_HOME/hopgate/agency`. */
 export function agencyFolder(env: Env): string {
@@ -74,7 +74,7 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
       return known;
     }
     case 'ai-sdk': {
-      const { aiSdkDriver } = await import('./drivers/ai-sdk.ts');
+      const { aiSdkDriver } = await import('./drivers/ai-sdk-driver.ts');
       type Model = Parameters<typeof aiSdkDriver>[0] | undefined;
       const loaded = await import(pathToFileURL(module!).href).catch((error: Error) => error);
       const found: Model = loaded instanceof Error ? undefined : loaded.default;

@@ -2,9 +2,9 @@ import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
 import { answerCheck } from '../spec/agency/answer-schema.ts';
 import type { Json } from '../spec/types.ts';
-import { type AgentDriver, AgentFailed, type AgentTask } from './driver.ts';
-import { RunFailure } from './reply.ts';
-import { cancelled } from './transport.ts';
+import { type AgentDriver, AgentFailed, type AgentTask } from './agent-driver.ts';
+import { RunFailure } from './run-reply.ts';
+import { cancelled } from './send-run.ts';
 
 /** Time limit of an agent's work in milliseconds if its peripheral names none. */
 const DEFAULT_TIMEOUT_MS = 600_000;

@@ -1,6 +1,6 @@
 import { holderRuns, processHolder } from '../base/process-holder.ts';
 import { nodeSqlite } from '../stores/node-sqlite.ts';
-import { RunFailure, type RunReply } from './reply.ts';
+import { RunFailure, type RunReply } from './run-reply.ts';
 
 /** How long the reply of a finished run is kept, in milliseconds. */
 const KEEP_MS = 7 * 86_400_000;

@@ -1,4 +1,4 @@
-import { needsInWords } from './guarded.ts';
+import { needsInWords } from './guarded-transition.ts';
 import type { MachineJson } from './machine-json.ts';
 
 /** One transition: the event's short name (`pass`, `stop`) and its needs in words. */

@@ -3,7 +3,7 @@ import { requirementsOf, startRequirements } from '../gate/requirements/requirem
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
-import { guarded, tagged } from './guarded.ts';
+import { guardedTransition, stateTags } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 import { CLOSED, OUTSIDE } from './special-states.ts';
 
@@ -26,7 +26,7 @@ export function compileHopGraph(specs: SpecSet): MachineJson {
       throw new Error(`a peripheral cannot be called "${peripheral.id}"`);
     states[peripheral.id] = {
       description: peripheral.purpose,
-      ...tagged(peripheral.tools),
+      ...stateTags(peripheral.tools),
       meta: envelopeOf(specs, peripheral),
       on: { ...hops(specs, peripheral), stop: { target: OUTSIDE } },
     };
@@ -38,7 +38,10 @@ export function compileHopGraph(specs: SpecSet): MachineJson {
 function starts(specs: SpecSet, peripherals: readonly PeripheralSpec[]): { [event: string]: TransitionJson } {
   const startable = peripherals.filter(({ entry }) => entry.sources.some(({ kind }) => APPLIES_OUTSIDE.includes(kind)));
   return Object.fromEntries(
-    startable.map(({ id }) => [`start.${id}`, guarded(OUTSIDE, id, startRequirements(specs, id).map(seenFromOutside))]),
+    startable.map(({ id }) => [
+      `start.${id}`,
+      guardedTransition(OUTSIDE, id, startRequirements(specs, id).map(seenFromOutside)),
+    ]),
   );
 }
 
@@ -53,7 +56,7 @@ function hops(specs: SpecSet, { id }: PeripheralSpec): { [event: string]: Transi
   for (const edge of edgesFrom(specs, id)) {
     const event = `${edge.exit}.${edge.to}`;
     if (Object.hasOwn(on, event)) throw new Error(`${id} has two edges "${event}"`);
-    on[event] = guarded(id, edge.to, requirementsOf(specs, edge));
+    on[event] = guardedTransition(id, edge.to, requirementsOf(specs, edge));
   }
   return on;
 }

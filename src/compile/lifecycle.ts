@@ -3,7 +3,7 @@ import { edgesFrom } from '../spec/edges-from.ts';
 import { hasIntent } from '../spec/policy/tool-effects.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';
 import { envelopeOf } from './envelope.ts';
-import { guarded, tagged } from './guarded.ts';
+import { guardedTransition, stateTags } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
 /**
@@ -19,7 +19,10 @@ export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, periph
     ...Object.fromEntries(
       exits
         .filter(({ name }) => opened.has(name))
-        .map((exit) => [`exit.${exit.name}`, guarded(id, 'stopped', exitRequirements(exit.name, exit.implies))]),
+        .map((exit) => [
+          `exit.${exit.name}`,
+          guardedTransition(id, 'stopped', exitRequirements(exit.name, exit.implies)),
+        ]),
     ),
     stop: { target: 'stopped' },
   };
@@ -33,7 +36,7 @@ export function compileLifecycle(specs: Pick<SpecSet, 'tools' | 'edges'>, periph
   };
   const states: { [state: string]: StateJson } = {
     idle: { on: { start: { target: 'active' } } },
-    active: { ...tagged(tools), on: active },
+    active: { ...stateTags(tools), on: active },
     ...(expires ? { expired: { description: limitsInWords(limits), on: ends } } : {}),
     ...(acts ? { interrupted: { on: { resume: { target: 'active' }, ...ends } } } : {}),
     stopped: { type: 'final' },

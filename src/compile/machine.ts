@@ -2,7 +2,7 @@ import { type EventObject, initialTransition, type SnapshotFrom, setup } from 'x
 import type { EnvelopeMeta } from './envelope.ts';
 import { guards, type MachineEvent } from './guards.ts';
 import { type MachineJson, machineNames } from './machine-json.ts';
-import { checkedConfig } from './tables.ts';
+import { checkedConfig } from './spec-tables.ts';
 
 const parts = (names: readonly string[]) =>
   setup({

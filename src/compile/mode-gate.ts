@@ -2,7 +2,7 @@ import type { Requirement } from '../gate/requirements/requirement.ts';
 import { transitionRequirements } from '../gate/requirements/requirements.ts';
 import { effectsIn, modesOf } from '../spec/mode-way.ts';
 import type { GateSpec } from '../spec/types.ts';
-import { guarded, tagged } from './guarded.ts';
+import { guardedTransition, stateTags } from './guarded-transition.ts';
 import type { MachineJson, StateJson, TransitionJson } from './machine-json.ts';
 
 const BY_OPERATOR: Requirement = { kind: 'principal', is: 'operator' };
@@ -17,12 +17,13 @@ export function compileModeGate(gate: GateSpec): MachineJson {
   for (const mode of modesOf(gate)) {
     const on: { [event: string]: TransitionJson } = {};
     for (const transition of gate.transitions.filter(({ from }) => from === mode)) {
-      on[`to.${transition.to}`] = guarded(mode, transition.to, transitionRequirements(transition));
+      on[`to.${transition.to}`] = guardedTransition(mode, transition.to, transitionRequirements(transition));
     }
-    on.reset = guarded(mode, gate.reset, [BY_OPERATOR]);
-    if (gate.timeoutMinutes !== null) on.timeout = guarded(mode, gate.reset, [{ kind: 'principal', is: 'clock' }]);
+    on.reset = guardedTransition(mode, gate.reset, [BY_OPERATOR]);
+    if (gate.timeoutMinutes !== null)
+      on.timeout = guardedTransition(mode, gate.reset, [{ kind: 'principal', is: 'clock' }]);
     const effects = effectsIn(gate, mode);
-    states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...tagged(effects), on };
+    states[mode] = { description: `allows: ${effects.join(', ') || 'nothing'}`, ...stateTags(effects), on };
   }
   return { id: 'mode-gate', initial: gate.initial, states };
 }

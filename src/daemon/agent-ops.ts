@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentTool } from '../adapters/core/agent-session.ts';
-import { agentSession, describeDenialFor } from '../adapters/core/local.ts';
-import { toolsOfSubAgents } from '../adapters/core/tools.ts';
+import { toolsOfSubAgents } from '../adapters/core/agent-tools.ts';
+import { agentSession, describeDenialFor } from '../adapters/core/local-agent-session.ts';
 import {
   delivered,
   reportsSituation,

@@ -7,14 +7,14 @@ import { ensureStateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';
 import type { LineStatus } from '../view/status-line.ts';
+import type { StatusQuery, StatusReader } from './answer-status-line.ts';
 import { Conversations } from './conversations/conversations.ts';
 import { OwnedSessions } from './conversations/owned-sessions.ts';
 import type { Caller, HostOptions } from './conversations/session-host-options.ts';
 import { StoredRuns } from './conversations/stored-runs.ts';
+import { serverName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
-import { serverName } from './server-name.ts';
-import type { StatusQuery, StatusReader } from './status-line.ts';
-import { type SessionTranscript, Transcripts } from './transcripts.ts';
+import { type SessionTranscript, Transcripts } from './session-transcripts.ts';
 
 /** The sessions of client programs and their conversations, in the daemon or in a hook process without it. */
 export class SessionHost {
@@ -131,7 +131,7 @@ export class SessionHost {
 
   async status(query: StatusQuery): Promise<LineStatus | null> {
     const { env } = this.#options;
-    const { hasEvidence, StatusReader } = await import('./status-line.ts');
+    const { hasEvidence, StatusReader } = await import('./answer-status-line.ts');
     if (!hasEvidence(query.root, env)) return null;
     this.#statuses ??= new StatusReader(env);
     return this.#statuses.read(this.#open.store(query.root), query);

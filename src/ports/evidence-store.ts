@@ -1,5 +1,5 @@
 import type { ChainHead, EntryDraft, StoredEntry } from '../evidence/entry.ts';
-import type { EphemeralEntry, EvidenceQuery, FoundEntry, QueryPage } from '../evidence/query.ts';
+import type { EphemeralEntry, EvidenceQuery, FoundEntry, QueryPage } from '../evidence/evidence-query.ts';
 import type { MessageStore } from './message-store.ts';
 
 export type StoreErrorCode =

@@ -1,4 +1,4 @@
-import { compileTables } from '../compile/tables.ts';
+import { compileTables } from '../compile/spec-tables.ts';
 import { applyEntry } from '../session/state/fold.ts';
 import { keptState } from '../session/state/kept-state.ts';
 import type { SpecSet } from '../spec/types.ts';

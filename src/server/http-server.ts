@@ -8,7 +8,7 @@ import { WebSocketServer } from 'ws';
 import manifest from '../../package.json' with { type: 'json' };
 import { announceNode } from '../agency/nearest-node.ts';
 import type { Env } from '../base/user-folders.ts';
-import type { Endpoint } from '../daemon/serve.ts';
+import type { Endpoint } from '../daemon/serve-daemon.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { createApp, MAX_BODY } from './app.ts';
 import { keepExchanges } from './messages/keep-exchanges.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../evidence/entry.ts';
-import { MAX_LIMIT } from '../evidence/query.ts';
+import { MAX_LIMIT } from '../evidence/evidence-query.ts';
 import { DENIAL_CODES } from '../gate/denial.ts';
 import type { Json as JsonValue } from '../spec/types.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { AgencyNode } from '../agency/agency-node.ts';
 import { DialIns } from '../agency/dial-in.ts';
-import type { AgencyNode } from '../agency/node.ts';
 import { agencyFolder, openNode } from '../agency/open-node.ts';
 import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';

@@ -1,6 +1,6 @@
-import type { AddContext } from '../agency/node.ts';
-import { RunFailure } from '../agency/reply.ts';
-import { type ContextRequest, MOST_CONTEXT, type RunRequest } from '../agency/request.ts';
+import type { AddContext } from '../agency/agency-node.ts';
+import { RunFailure } from '../agency/run-reply.ts';
+import { type ContextRequest, MOST_CONTEXT, type RunRequest } from '../agency/run-request.ts';
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';

@@ -1,4 +1,4 @@
-import { compileTables, type SpecTables } from '../compile/tables.ts';
+import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
 import { defaultBackends } from '../default-backends.ts';
 import { available } from '../gate/available.ts';
 import { decide } from '../gate/decide.ts';

@@ -1,4 +1,4 @@
-import { compileTables } from '../compile/tables.ts';
+import { compileTables } from '../compile/spec-tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';

@@ -1,4 +1,4 @@
-import { compileTables } from '../compile/tables.ts';
+import { compileTables } from '../compile/spec-tables.ts';
 import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
 import { isIntact } from '../evidence/chain.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';

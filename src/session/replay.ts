@@ -1,9 +1,9 @@
 import { fieldsOf, type Json } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
-import { compileTables, type SpecTables } from '../compile/tables.ts';
+import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
+import { argumentsApart, isElsewhere } from '../evidence/blob-values.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
-import { argumentsApart, isElsewhere } from '../evidence/stored-apart.ts';
 import type { Approval } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';

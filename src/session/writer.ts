@@ -1,4 +1,4 @@
-import type { SpecTables } from '../compile/tables.ts';
+import type { SpecTables } from '../compile/spec-tables.ts';
 import type { Body } from '../evidence/bodies.ts';
 import { isNext } from '../evidence/chain.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';

@@ -1,5 +1,5 @@
 import type { StoredEntry } from '../evidence/entry.ts';
-import type { EphemeralEntry } from '../evidence/query.ts';
+import type { EphemeralEntry } from '../evidence/evidence-query.ts';
 import { blobsIn, mayHoldBlobs } from '../evidence/redaction.ts';
 import type { Json } from '../spec/types.ts';
 import { facetsOf, subjectKey } from './facets.ts';

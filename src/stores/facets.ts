@@ -1,5 +1,5 @@
 import type { EntryDraft, Subject } from '../evidence/entry.ts';
-import type { ResolvedQuery } from '../evidence/query.ts';
+import type { ResolvedQuery } from '../evidence/evidence-query.ts';
 
 // One line per value; its first letter is the kind. Names contain no control characters, so no value can imitate a
 // line.

@@ -1,6 +1,6 @@
 import type { StoredBytes } from '../evidence/chain.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
-import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../evidence/query.ts';
+import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../evidence/evidence-query.ts';
 import type { KeptFold } from '../ports/evidence-store.ts';
 import type { LeaseRow } from './rules/append-rules.ts';
 import type { Placed } from './rules/query-rules.ts';

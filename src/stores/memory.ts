@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { isGone } from '../base/process-holder.ts';
 import type { StoredBytes } from '../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type StoredEntry } from '../evidence/entry.ts';
-import type { FoundEntry } from '../evidence/query.ts';
+import type { FoundEntry } from '../evidence/evidence-query.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type KeptFold, type OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';

@@ -1,4 +1,4 @@
-import type { FoundEntry } from '../evidence/query.ts';
+import type { FoundEntry } from '../evidence/evidence-query.ts';
 import { storeError } from './rules/append-rules.ts';
 
 /** Returns an entry and all its ancestors, the oldest first. Replies point backwards only, so this terminates. */

@@ -1,6 +1,6 @@
 import { parseStored, type StoredBytes } from '../evidence/chain.ts';
 import type { Subject } from '../evidence/entry.ts';
-import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } from '../evidence/query.ts';
+import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } from '../evidence/evidence-query.ts';
 import { subjectKey, wantedFacets } from './facets.ts';
 import type { Database, Statement } from './node-sqlite.ts';
 import type { Placed } from './rules/query-rules.ts';

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import type { StoredBytes } from '../evidence/chain.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
-import type { FoundEntry } from '../evidence/query.ts';
+import type { FoundEntry } from '../evidence/evidence-query.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';

@@ -1,4 +1,4 @@
-import { type AuditState, beginState, type Pinned } from '../audit/rules/state.ts';
+import { type AuditState, beginState, type Pinned } from '../audit/rules/audit-state.ts';
 import type { Mode } from '../spec/types.ts';
 import { type Model, type Route, shortestRoutes } from './model/model.ts';
 import { rulesOf } from './model/rules-of.ts';

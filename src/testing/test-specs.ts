@@ -1,4 +1,4 @@
-import type { Pinned } from '../audit/rules/state.ts';
+import type { Pinned } from '../audit/rules/audit-state.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';

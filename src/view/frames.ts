@@ -1,6 +1,6 @@
 import { fieldsOf } from '../base/json.ts';
 import { excerpt } from '../base/text.ts';
-import { compileTables, type SpecTables } from '../compile/tables.ts';
+import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import { available } from '../gate/available.ts';

@@ -1,7 +1,7 @@
-import { layOut } from '../compile/svg/layout.ts';
+import { layOut } from '../compile/svg/graph-layout.ts';
 import { pictureOf } from '../compile/svg/picture.ts';
 import { readingOrder } from '../compile/svg/reading-order.ts';
-import { widthOf } from '../compile/svg/text.ts';
+import { widthOf } from '../compile/svg/svg-text.ts';
 import type { SpecSet } from '../spec/types.ts';
 import type { ViewGraph } from './state.ts';
 

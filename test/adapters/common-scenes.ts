@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { AgentSession } from '../../src/adapters/core/agent-session.ts';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import type { ScriptedTurn } from '../contracts/agent-adapter.ts';
 import { agentWorld } from '../contracts/agent-world.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import type { ChatShape } from '../../src/adapters/plain-loop.ts';
 import { plainLoop } from '../../src/adapters/plain-loop.ts';
 import type { Json } from '../../src/spec/types.ts';

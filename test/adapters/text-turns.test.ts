@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { quote, readTextCommand, textTurns } from '../../src/adapters/text-turns.ts';
 import { attributed } from '../../src/base/attributed.ts';
 import { openSession } from '../../src/open-session.ts';

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { MockLanguageModelV4 } from 'ai/test';
 import { onTestFinished } from 'vitest';
-import { AgentFailed } from '../../src/agency/driver.ts';
-import { aiSdkDriver } from '../../src/agency/drivers/ai-sdk.ts';
-import { claudeCodeDriver } from '../../src/agency/drivers/claude-code.ts';
-import { codexDriver } from '../../src/agency/drivers/codex.ts';
-import { httpDriver } from '../../src/agency/drivers/http.ts';
-import { scriptedDriver } from '../../src/agency/drivers/scripted.ts';
+import { AgentFailed } from '../../src/agency/agent-driver.ts';
+import { aiSdkDriver } from '../../src/agency/drivers/ai-sdk-driver.ts';
+import { claudeCodeDriver } from '../../src/agency/drivers/claude-code-driver.ts';
+import { codexDriver } from '../../src/agency/drivers/codex-driver.ts';
+import { httpDriver } from '../../src/agency/drivers/http-driver.ts';
+import { scriptedDriver } from '../../src/agency/drivers/scripted-driver.ts';
 import { type AgentDouble, describeAgencyDriver } from '../contracts/agency-driver.ts';
 import { folder } from './kit.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { promptOf } from '../../src/agency/request.ts';
+import { promptOf } from '../../src/agency/run-request.ts';
 import { loadAgency } from '../../src/spec/agency/load-agency.ts';
 import type { SpecError } from '../../src/spec/check/issues.ts';
 import { agencyWith, INPUTS, run } from './kit.ts';

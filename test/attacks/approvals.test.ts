@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { describeRequest } from '../../src/cli/approve/describe-request.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { openSession } from '../../src/open-session.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inferSpecs } from '../../src/audit/infer/infer.ts';
+import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
 import { globs, pathCover } from '../../src/audit/infer/path-cover.ts';
 import { authored } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';

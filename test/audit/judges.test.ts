@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { addressReason } from '../../src/audit/rules/audited-hosts.ts';
 import { liesIn, placeOf } from '../../src/audit/rules/audited-path.ts';
-import { auditedWords } from '../../src/audit/rules/commands/command-words.ts';
-import { commandReason, configuredTest } from '../../src/audit/rules/commands/judge-command.ts';
-import { addressReason } from '../../src/audit/rules/host-names.ts';
+import { commandReason, configuredTest } from '../../src/audit/rules/commands/audited-command.ts';
+import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../src/spec/types.ts';

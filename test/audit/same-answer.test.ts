@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apply } from '../../src/audit/rules/apply.ts';
+import { beginState } from '../../src/audit/rules/audit-state.ts';
 import { firstProblem } from '../../src/audit/rules/problems.ts';
-import { beginState } from '../../src/audit/rules/state.ts';
 import { imagine } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Examined, examine } from '../../src/cli/doctor/doctor.ts';
+import { type Examined, examine } from '../../src/cli/doctor/examine.ts';
 import { type Io, processIo } from '../../src/cli/io.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
 import { stateDir } from '../../src/project/state-dir.ts';

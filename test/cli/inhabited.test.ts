@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../src/adapters/core/transcript/transcript.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
+import { recordTranscript } from '../../src/adapters/core/transcript/record-transcript.ts';
 import { transcriptPath, transcriptTo } from '../../src/adapters/core/transcript/transcript-file.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';

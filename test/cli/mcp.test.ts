@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
-import { addressOf } from '../../src/cli/mcp/address.ts';
+import { addressOf } from '../../src/cli/mcp/http-address.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { evidenceFile } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';

@@ -1,4 +1,4 @@
-import type { Tree } from '../../src/cli/detect/tree.ts';
+import type { Tree } from '../../src/cli/detect/disk-tree.ts';
 
 /** Files held in memory, by path. */
 export function memoryTree(files: { readonly [path: string]: string }): Tree {

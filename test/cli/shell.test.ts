@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { shellWord } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { complete } from '../../src/cli/shell/complete.ts';
+import { complete } from '../../src/cli/shell/complete-line.ts';
 import { parseArguments, parseLine } from '../../src/cli/shell/parse-line.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';

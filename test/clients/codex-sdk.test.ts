@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Codex } from '@openai/codex-sdk';
 import { afterEach, describe, expect, test } from 'vitest';
 import { codexThread, mcpOverrides, withoutShell } from '../../src/adapters/codex/index.ts';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { McpHost, serveOverHttp } from '../../src/adapters/mcp/index.ts';
 import { openSession } from '../../src/open-session.ts';
 import { blocksOf } from '../docs/blocks.ts';

@@ -5,7 +5,7 @@ import { compileConfigs, compileSpecs } from '../../src/compile/compile-specs.ts
 import { guards, needs } from '../../src/compile/guards.ts';
 import { buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
 import { type MachineJson, machineProblems } from '../../src/compile/machine-json.ts';
-import { compileTables, stateAfter } from '../../src/compile/tables.ts';
+import { compileTables, stateAfter } from '../../src/compile/spec-tables.ts';
 import { guardName, type Requirement } from '../../src/gate/requirements/requirement.ts';
 import { advance, inState } from './advance.ts';
 import { facts } from './facts.ts';

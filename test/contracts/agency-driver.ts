@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type AgentDriver, AgentFailed, type AgentTask, leaking } from '../../src/agency/driver.ts';
+import { type AgentDriver, AgentFailed, type AgentTask, leaking } from '../../src/agency/agent-driver.ts';
 import type { Envelope } from '../../src/spec/agency/agency-types.ts';
 
 /** The behaviour of an agent's double. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
-import type { EvidenceQuery, FoundEntry } from '../../src/evidence/query.ts';
+import type { EvidenceQuery, FoundEntry } from '../../src/evidence/evidence-query.ts';
 import type { EvidenceStore, StoreErrorCode } from '../../src/ports/evidence-store.ts';
 import { closing, conversation, draft, opening } from '../evidence/drafts.ts';
 

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'tsdown';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { askDaemon, NoDaemon } from '../../src/daemon/hook/ask.ts';
+import { askDaemon, NoDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { openSession } from '../../src/open-session.ts';
 import configs from '../../tsdown.config.ts';
 import { postToolUse, preToolUse, runProgram } from './processes.ts';

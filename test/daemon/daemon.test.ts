@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import type { HookAnswer } from '../../src/adapters/core/hook-context.ts';
 import { daemonFolder } from '../../src/daemon/daemon-folder.ts';
 import { unframe } from '../../src/daemon/hook/answer-frame.ts';
-import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask.ts';
-import { type ServeOptions, serve } from '../../src/daemon/serve.ts';
+import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
+import { type ServeOptions, serve } from '../../src/daemon/serve-daemon.ts';
 import { makeWorld, type World } from './world.ts';
 
 type Handle = () => Promise<HookAnswer>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteShell } from '../../src/base/text.ts';
-import { decoded, encoded } from '../../src/daemon/own-files.ts';
+import { decoded, encoded } from '../../src/daemon/package-files.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 

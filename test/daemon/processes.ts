@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askDaemon } from '../../src/daemon/hook/ask.ts';
-import { entryFile } from '../../src/daemon/own-files.ts';
+import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
+import { entryFile } from '../../src/daemon/package-files.ts';
 import type { World } from './world.ts';
 
 export interface Ended {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { askDaemon } from '../../src/daemon/hook/ask.ts';
-import { remoteAgentSession } from '../../src/daemon/remote.ts';
+import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
+import { remoteAgentSession } from '../../src/daemon/remote-agent-session.ts';
 import { startDaemon } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 

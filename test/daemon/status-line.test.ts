@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { answerStatusLine } from '../../src/daemon/answer-status-line.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { serve } from '../../src/daemon/serve.ts';
+import { serve } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
-import { answerStatusLine } from '../../src/daemon/status-line.ts';
 import { runProgram } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
 

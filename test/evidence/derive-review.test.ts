@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
-import { withoutOutput } from '../../src/evidence/patterns/without-output.ts';
+import { withoutOutput } from '../../src/evidence/patterns/remove-output.ts';
 import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/observed-effects.ts';
 import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
 

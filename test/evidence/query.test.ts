@@ -10,7 +10,7 @@ import {
   QueryError,
   type QueryPosition,
   resolveQuery,
-} from '../../src/evidence/query.ts';
+} from '../../src/evidence/evidence-query.ts';
 import { draft } from './drafts.ts';
 
 const problems = (query: unknown): readonly string[] => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { placeAllowed } from '../../src/audit/rules/host-names.ts';
+import { placeAllowed } from '../../src/audit/rules/audited-hosts.ts';
 import {
   canonicalHost,
   connectionProblem,

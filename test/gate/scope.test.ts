@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandReason } from '../../src/audit/rules/commands/judge-command.ts';
+import { commandReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { effectiveScope } from '../../src/gate/decide-step.ts';
 import { scopeProblem } from '../../src/gate/scope/scope.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';

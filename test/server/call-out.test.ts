@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { ownProgram } from '../../src/cli/client/programs.ts';
+import { ownProgram } from '../../src/cli/client/client-program.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import type { Served } from './kit.ts';
 import { midGame } from './mid-game.ts';

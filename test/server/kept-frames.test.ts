@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/tables.ts';
+import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import { KeptFrames } from '../../src/server/kept-frames.ts';
 import { applyEntry } from '../../src/session/state/fold.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { ownProgram } from '../../src/cli/client/programs.ts';
+import { ownProgram } from '../../src/cli/client/client-program.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { acceptConfig } from '../../src/project/trust.ts';
 import { serveWorld as serveHouse } from '../../src/world/serve/server.ts';

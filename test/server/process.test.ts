@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askDaemon } from '../../src/daemon/hook/ask.ts';
+import { askDaemon } from '../../src/daemon/hook/ask-daemon.ts';
 import { isIntact } from '../../src/evidence/chain.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';

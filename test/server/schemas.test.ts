@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { RUN_STATUS } from '../../src/agency/reply.ts';
+import { RUN_STATUS } from '../../src/agency/run-reply.ts';
 import { STATUS } from '../../src/server/api-error.ts';
 import { openApi } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import type { Approver } from '../../src/ports/approver.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/tables.ts';
+import { compileTables } from '../../src/compile/spec-tables.ts';
 import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
 import { draftEntry } from '../../src/session/state/drafts.ts';

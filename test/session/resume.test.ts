@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/tables.ts';
+import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { Session } from '../../src/session/session.ts';

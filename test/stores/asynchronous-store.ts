@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
-import type { EphemeralEntry } from '../../src/evidence/query.ts';
+import type { EphemeralEntry } from '../../src/evidence/evidence-query.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
 import { blobReferences, collectBlobs, eraseBodies } from '../../src/stores/memory-removal.ts';

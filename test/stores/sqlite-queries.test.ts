@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN } from '../../src/evidence/entry.ts';
-import { type EvidenceQuery, resolveQuery } from '../../src/evidence/query.ts';
+import { type EvidenceQuery, resolveQuery } from '../../src/evidence/evidence-query.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';

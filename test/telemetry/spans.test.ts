@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { trace } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
-import { agentSession } from '../../src/adapters/core/local.ts';
+import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { carryOutAgentOp } from '../../src/daemon/agent-ops.ts';
 import { openSession } from '../../src/open-session.ts';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';

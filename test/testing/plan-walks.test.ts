@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
+import { beginState } from '../../src/audit/rules/audit-state.ts';
 import * as lawfulness from '../../src/audit/rules/problems.ts';
-import { beginState } from '../../src/audit/rules/state.ts';
-import { compileTables } from '../../src/compile/tables.ts';
+import { compileTables } from '../../src/compile/spec-tables.ts';
 import { putPin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compileTables } from '../../src/compile/tables.ts';
+import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import type { Pin } from '../../src/session/pin.ts';
 import { applyEntry } from '../../src/session/state/fold.ts';

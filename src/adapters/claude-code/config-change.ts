@@ -1,6 +1,6 @@
 import { textOf } from '../../base/json.ts';
 import { type HookCall, recordHookEvent } from './hook-call.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from './hook-reply.ts';
 
 /** Refuses changes of Claude Code's settings until the next conversation: they could disable the hooks. */
 export async function configChange(at: HookCall): Promise<Reply> {

@@ -2,7 +2,7 @@ import { textOf } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { assistantMessage } from '../core/transcript/transcript-items.ts';
-import type { ClaudeHookEvent } from './event.ts';
+import type { ClaudeHookEvent } from './claude-event.ts';
 import { readOwnTranscript } from './own-transcript.ts';
 
 /** The arguments of a handler: the event, the record of its conversation, and the services. */

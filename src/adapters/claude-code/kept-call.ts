@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NativeTicket } from '../../session/native/native-ticket.ts';
 import type { Json } from '../../spec/types.ts';
-import type { ClaudeToolEvent } from './event.ts';
+import type { ClaudeToolEvent } from './claude-event.ts';
 import type { HookCall } from './hook-call.ts';
 
 /** An allowed call, stored until it has ended. */

@@ -1,6 +1,6 @@
 import { plural } from '../../base/text.ts';
 import type { ConversationRecord } from '../core/hook-context.ts';
-import type { ClaudeHookEvent } from './event.ts';
+import type { ClaudeHookEvent } from './claude-event.ts';
 import { HOOK_EVENT } from './hook-call.ts';
 
 type Heard = ConversationRecord['events'][number];

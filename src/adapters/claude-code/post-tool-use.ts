@@ -2,13 +2,13 @@ import type { NativeOutcome } from '../../session/native/native-ticket.ts';
 import { describeFindings } from '../core/describe-findings.ts';
 import { idsOf, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import { turnMessages } from '../core/turn-messages.ts';
-import type { ClaudeToolEvent } from './event.ts';
+import type { ClaudeToolEvent } from './claude-event.ts';
+import { claudeToolName } from './claude-tool-name.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
+import { NOTHING, type Reply } from './hook-reply.ts';
 import { takeCall, wasChanged } from './kept-call.ts';
 import { addWarning } from './missing-hooks.ts';
-import { claudeToolName } from './names.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
-import { NOTHING, type Reply } from './reply.ts';
 
 /** PostToolUse and PostToolUseFailure: records the result of a native call in the evidence, and names its findings. */
 export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
@@ -30,7 +30,7 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
   if (!changed) {
     const record = await recordHookEvent(at, heard);
     if (event.name === 'PostToolUse' && SHOWS.some((tool) => event.tool === claudeToolName(host)(tool)))
-      await (await import('./context.ts')).noteAnswered({ ...at, record });
+      await (await import('./describe-situation.ts')).noteAnswered({ ...at, record });
     const messages = await host.withSession(record, turnMessages);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
     return text === '' ? NOTHING : { kind: 'tell', event: event.name, text };

@@ -7,10 +7,7 @@ import { inClaudeCode } from '../core/calls/mcp-name.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import { actionOf } from './action-of.ts';
-import type { ClaudeToolEvent } from './event.ts';
-import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
-import { keepCall } from './kept-call.ts';
+import type { ClaudeToolEvent } from './claude-event.ts';
 import {
   callNativeInstead,
   callOursInstead,
@@ -20,10 +17,13 @@ import {
   inTheBackground,
   outsideText,
   skillStays,
-} from './messages.ts';
-import { claudeToolName } from './names.ts';
+} from './claude-texts.ts';
+import { claudeToolName } from './claude-tool-name.ts';
+import { actionOf } from './client-action.ts';
+import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
+import type { Reply } from './hook-reply.ts';
+import { keepCall } from './kept-call.ts';
 import { nativeCall } from './native-call.ts';
-import type { Reply } from './reply.ts';
 import { hasRules } from './user-rules.ts';
 
 /** The client's time limit for a foreground command, in seconds. */

@@ -3,9 +3,9 @@ import type { ConversationRecord } from '../core/hook-context.ts';
 import { userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
+import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
-import { type ClaudeToolName, claudeToolName } from './names.ts';
-import { NOTHING, type Reply } from './reply.ts';
+import { NOTHING, type Reply } from './hook-reply.ts';
 
 /** Stop: asks an agent whose turn leaves work unreviewed, once per conversation, to take the exit or to review it. */
 export async function stop(at: HookCall): Promise<Reply> {

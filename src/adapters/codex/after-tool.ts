@@ -3,7 +3,7 @@ import { describeFindings } from '../core/describe-findings.ts';
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { idsOf, toolResult } from '../core/transcript/transcript-items.ts';
 import { ticketKey } from './before-tool.ts';
-import type { CodexHookEvent } from './event.ts';
+import type { CodexHookEvent } from './codex-event.ts';
 
 type AfterTool = Extract<CodexHookEvent, { hook_event_name: 'PostToolUse' }>;
 

@@ -14,8 +14,7 @@ import {
 import type { ConversationRecord, HookContext } from '../core/hook-context.ts';
 import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
-import type { CodexToolEvent } from './event.ts';
-import { codexTool } from './tool-name.ts';
+import type { CodexToolEvent } from './codex-event.ts';
 import {
   callOurs,
   codexSubAgentStays,
@@ -24,7 +23,8 @@ import {
   oneAtATime,
   readOnlyHere,
   unknownHere,
-} from './wording.ts';
+} from './codex-texts.ts';
+import { codexTool } from './codex-tool.ts';
 
 /** null if the call may run; otherwise the text for the model. */
 export type HookVerdict = string | null;

@@ -1,6 +1,15 @@
 export { askCodex, type CodexAnswer, type ListedHook } from './ask-codex.ts';
+export {
+  type CodexLike,
+  type CodexThreadLike,
+  codexThread,
+  type PeripheralThread,
+  type RemoteSession,
+  type SdkThreadOptions,
+  type ThreadSettings,
+} from './codex-thread.ts';
+export { handleCodexEvent } from './handle-codex-event.ts';
 export { CODEX_EVENTS, type CodexEvent, type CodexHooks, codexHooks } from './hook-config.ts';
-export { handleCodexEvent } from './hooks.ts';
 export {
   hookOverrides,
   type McpEntry,
@@ -11,13 +20,4 @@ export {
   trustOverride,
   withoutShell,
 } from './overrides.ts';
-export {
-  type CodexLike,
-  type CodexThreadLike,
-  codexThread,
-  type PeripheralThread,
-  type RemoteSession,
-  type SdkThreadOptions,
-  type ThreadSettings,
-} from './thread.ts';
 export { type CodexThreadOptions, threadOptions } from './thread-options.ts';

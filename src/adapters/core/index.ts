@@ -18,9 +18,9 @@ export { type Constraints, describeConstraints } from './describe-constraints.ts
 export { describeRefusal } from './describe-refusal.ts';
 export { type DetectedExit, detectExit } from './language/detect-exit.ts';
 export { type JsonMove, readJsonMove } from './language/read-json-move.ts';
-export { agentSession } from './local.ts';
+export { agentSession } from './local-agent-session.ts';
 export { type PromptOptions, promptSection } from './prompt-section.ts';
 export { renderResult } from './render-result.ts';
 export { type SessionSituation as Situation, situation } from './situation.ts';
-export { type RecordedSession, type RecordOptions, recordTranscript } from './transcript/transcript.ts';
+export { type RecordedSession, type RecordOptions, recordTranscript } from './transcript/record-transcript.ts';
 export { transcriptPath, transcriptTo } from './transcript/transcript-file.ts';

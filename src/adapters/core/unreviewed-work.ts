@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { hopOf, modesOfHop } from './calls/controls.ts';
+import { hopOf, modesOfHop } from './calls/control-calls.ts';
 import type { ConversationRecord } from './hook-context.ts';
 import { situation } from './situation.ts';
 

@@ -15,11 +15,11 @@ import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
 import { callResult } from './answer-shape.ts';
-import { UNTICKED_AGAIN } from './asking.ts';
 import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
-import { noTaskOf, TASK_TOOL, taskCreated, wantedTask } from './tasks/protocol.ts';
-import type { Ended } from './tasks/tasks.ts';
+import { UNTICKED_AGAIN } from './questions.ts';
+import type { Ended } from './tasks/mcp-tasks.ts';
+import { noTaskOf, TASK_TOOL, taskCreated, wantedTask } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
 const GRACE = 30;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import { refuseRequest } from './guard.ts';
+import { refuseRequest } from './guard-request.ts';
 import { type McpHost, Peer } from './mcp-host.ts';
-import { mcpServer } from './server.ts';
+import { mcpServer } from './mcp-server.ts';
 
 /** Maximum number of clients at once. Above it, the connection that was idle for longest is closed. */
 const AT_MOST = 64;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentTool } from '../core/agent-session.ts';
-import { argumentsOf } from '../core/calls/controls.ts';
+import { argumentsOf } from '../core/calls/control-calls.ts';
 import { messagesText } from '../core/turn-messages.ts';
 
 /** An answer whose remaining parts are stored. */

@@ -1,11 +1,11 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
-import { Questions } from './asking.ts';
+import { INBOX, THAT_MOVE } from './answer-resources.ts';
 import { LongAnswers } from './long-answers.ts';
-import type { McpOptions } from './options.ts';
+import type { McpOptions } from './mcp-options.ts';
+import { Questions } from './questions.ts';
 import { Relisting } from './relisting.ts';
-import { INBOX, THAT_MOVE } from './resources.ts';
-import { type McpTask, Tasks } from './tasks/tasks.ts';
+import { type McpTask, Tasks } from './tasks/mcp-tasks.ts';
 import { type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** Interval between looks for what other processes did, in milliseconds. */

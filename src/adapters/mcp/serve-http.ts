@@ -3,10 +3,10 @@ import { createServer, type Server as HttpServer, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
-import { type GuardOptions, refuseRequest, turnAway } from './guard.ts';
+import { type GuardOptions, refuseRequest, turnAway } from './guard-request.ts';
 import { LegacyConnections } from './legacy-connections.ts';
 import { type McpHost, Peer } from './mcp-host.ts';
-import { mcpServer } from './server.ts';
+import { mcpServer } from './mcp-server.ts';
 
 export const PATH = '/mcp';
 

@@ -2,7 +2,7 @@ import { finished, type Readable, Transform, type TransformCallback, type Writab
 import { ProtocolErrorCode, type RequestId, type Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type McpHost, Peer } from './mcp-host.ts';
-import { mcpServer } from './server.ts';
+import { mcpServer } from './mcp-server.ts';
 
 /** A transport with a promise for its end, on either side. */
 class EndingTransport extends StdioServerTransport {

@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { ArgumentRole, SpecSet, ToolSpec } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
-import { TASK_TOOL } from './tasks/protocol.ts';
+import { TASK_TOOL } from './tasks/task-protocol.ts';
 
 /** The controls that move the session. They have no outside effect, but must not run in parallel with other calls. */
 const MOVES = ['hop', 'mode'];

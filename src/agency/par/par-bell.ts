@@ -3,10 +3,10 @@ import { WebSocket } from 'ws';
 import type { Doc } from 'yjs';
 import type { Json } from '../../spec/types.ts';
 import { type FanOut, fanOut } from '../fan-out.ts';
-import type { RunReply } from '../reply.ts';
-import type { RunRequest } from '../request.ts';
-import { contribute, loadYjs } from './document.ts';
-import type { DocumentServer } from './document-server.ts';
+import type { RunReply } from '../run-reply.ts';
+import type { RunRequest } from '../run-request.ts';
+import { contribute, loadYjs } from './review-document.ts';
+import type { DocumentServer } from './serve-document.ts';
 
 interface ParBellOptions {
   readonly agents: readonly string[];

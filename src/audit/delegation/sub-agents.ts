@@ -1,10 +1,10 @@
 import { bodyOf, type DelegationBody, type SessionOpenBody } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { own } from '../../spec/names.ts';
+import type { Pinned } from '../rules/audit-state.ts';
 import { sameJson } from '../rules/json.ts';
 import { readBody } from '../rules/read-body.ts';
-import type { Pinned } from '../rules/state.ts';
-import type { Gap, Violation } from '../verify/verdict.ts';
+import type { Gap, Violation } from '../verify/audit-verdict.ts';
 import { widerThan } from './wider-than.ts';
 
 /** Another session of the same store: its pin and its entries. */

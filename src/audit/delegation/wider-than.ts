@@ -1,8 +1,8 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
 import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
+import { type Pinned, scopeOf } from '../rules/audit-state.ts';
 import { liesIn } from '../rules/audited-path.ts';
 import { sameJson } from '../rules/json.ts';
-import { type Pinned, scopeOf } from '../rules/state.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
 /** The kinds of commands that a scope grants if it grants this kind. */

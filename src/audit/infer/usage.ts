@@ -1,11 +1,11 @@
 import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
+import type { Pinned } from '../rules/audit-state.ts';
+import { isFileChange } from '../rules/audited-observations.ts';
 import { placeOf } from '../rules/audited-path.ts';
-import { argumentWords } from '../rules/commands/command-words.ts';
+import { argumentWords } from '../rules/commands/audited-words.ts';
 import { type Fields, textOf } from '../rules/json.ts';
-import { isFileChange } from '../rules/observations.ts';
-import type { Pinned } from '../rules/state.ts';
 import type { Evidence } from '../verify/session-audit.ts';
 
 export class PeripheralUsage {

@@ -1,6 +1,6 @@
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
-import { looksBack } from '../rules/observations.ts';
+import { looksBack } from '../rules/audited-observations.ts';
 
 /**
  * The edges that a spec set needs so that each used peripheral can be left. They form the paths with the fewest

@@ -2,10 +2,10 @@ import { bodyOf, type WouldRefuse } from '../../evidence/bodies.ts';
 import { own } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../spec/types.ts';
+import type { Pinned } from '../rules/audit-state.ts';
+import { isFileChange } from '../rules/audited-observations.ts';
 import { isGrantedToWrite } from '../rules/audited-path.ts';
 import { fieldsOf, textOf } from '../rules/json.ts';
-import { isFileChange } from '../rules/observations.ts';
-import type { Pinned } from '../rules/state.ts';
 import type { Evidence } from '../verify/session-audit.ts';
 import { pathCover } from './path-cover.ts';
 

@@ -1,5 +1,5 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
 import { nameOf, type SessionTimeline } from './session-timeline.ts';
 
 /** Always available. `stop`: a sub-agent ends. */

@@ -3,7 +3,7 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isElsewhere, sameJson } from '../rules/json.ts';
 import type { Act } from './acts.ts';
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 type Entered = NonNullable<Act['entered']>;

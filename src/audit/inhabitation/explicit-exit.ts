@@ -1,4 +1,4 @@
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**

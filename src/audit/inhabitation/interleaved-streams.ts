@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of each kind of item. */

@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/json.ts';
 import { mentions } from './context-injection.ts';
-import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './finding.ts';
+import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The transcript counts as inhabited above this score. */

@@ -1,4 +1,4 @@
-import { type Inhabitation, type InhabitationFinding, judged } from './finding.ts';
+import { type Inhabitation, type InhabitationFinding, judged } from './phenomenology.ts';
 import { nameOf, type SessionTimeline } from './session-timeline.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { SpecWarning } from '../../spec/check/issues.ts';
 import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
-import { looksBack } from '../rules/observations.ts';
+import { looksBack } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
-import { notesOn } from './notes.ts';
+import { notesOn } from './graph-warnings.ts';
 import { keyOf, type Node, pathTo, type Space, type SpaceFor, spacesOf } from './space.ts';
 
 /** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */

@@ -1,18 +1,18 @@
-import { runningAfter } from '../../evidence/background.ts';
+import { runningAfter } from '../../evidence/background-commands.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { waitedMs } from '../../evidence/waited.ts';
+import { waitedMs } from '../../evidence/waiting-time.ts';
 import { own } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { NOT_FILES } from '../../spec/policy/observed-effects.ts';
 import { PASS, reportedFields } from '../../spec/reported-fields.ts';
 import type { Json } from '../../spec/types.ts';
+import { type AuditState, scopeOf } from './audit-state.ts';
+import { addUpTo, isFileChange, nothingObserved, observe, trustedReport } from './audited-observations.ts';
 import { type Fields, fieldsOf, textOf } from './json.ts';
-import { addUpTo, isFileChange, nothingObserved, observe, trustedReport } from './observations.ts';
-import { type AuditState, scopeOf } from './state.ts';
 import { noRuns } from './test-runs.ts';
 
 /**

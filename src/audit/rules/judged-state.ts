@@ -1,9 +1,9 @@
 import { own } from '../../spec/names.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
+import { type AuditState, type LeftVisit, testsOf } from './audit-state.ts';
 import { celHolds } from './cel.ts';
 import type { Fields } from './json.ts';
-import { type AuditState, type LeftVisit, testsOf } from './state.ts';
 
 /** The state that a request is judged by, and its principal. For a hop: the state before the stop of the visit. */
 export interface JudgedState extends LeftVisit {

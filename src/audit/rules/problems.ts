@@ -1,10 +1,10 @@
-import { delegateProblems } from './delegate.ts';
-import { modeProblems } from './mode.ts';
+import type { AuditRequest } from './audit-request.ts';
+import type { AuditState } from './audit-state.ts';
+import { delegateProblems } from './delegate-problems.ts';
+import { modeProblems } from './mode-problems.ts';
 import { problem, type RuleProblem } from './problem.ts';
-import type { AuditRequest } from './request.ts';
-import type { AuditState } from './state.ts';
-import { stepProblems } from './step.ts';
-import { hopProblems, startProblems, stopProblems } from './visit.ts';
+import { stepProblems } from './step-problems.ts';
+import { hopProblems, startProblems, stopProblems } from './visit-problems.ts';
 
 const CLOSED = problem(
   'session-closed',

@@ -1,6 +1,6 @@
 import type { Json, ProjectConfig } from '../../spec/types.ts';
-import { argumentWords } from './commands/command-words.ts';
-import { configuredTest, wholeTest } from './commands/judge-command.ts';
+import { configuredTest, wholeTest } from './commands/audited-command.ts';
+import { argumentWords } from './commands/audited-words.ts';
 import { type Fields, fieldsOf, isElsewhere, listOf, sameJson, show } from './json.ts';
 
 /** One run of a test command, as its tool reports it. */

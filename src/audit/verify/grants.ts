@@ -1,11 +1,11 @@
 import type { ApprovalBody, Body, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
+import type { AuditState } from '../rules/audit-state.ts';
+import { trustedReport } from '../rules/audited-observations.ts';
 import { isGrantedToWrite } from '../rules/audited-path.ts';
 import { type Fields, fieldsOf, listOf, sameJson, show } from '../rules/json.ts';
-import { trustedReport } from '../rules/observations.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
-import type { AuditState } from '../rules/state.ts';
 import { testRunsIn } from '../rules/test-runs.ts';
 import type { AuditReport } from './audit-report.ts';
 

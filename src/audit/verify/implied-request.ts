@@ -1,8 +1,8 @@
+import { argumentsApart } from '../../evidence/blob-values.ts';
 import type { Body, IntentBody, StepBody } from '../../evidence/bodies.ts';
-import { argumentsApart } from '../../evidence/stored-apart.ts';
 import { own } from '../../spec/names.ts';
-import type { AuditRequest, RequestOf } from '../rules/request.ts';
-import type { AuditState } from '../rules/state.ts';
+import type { AuditRequest, RequestOf } from '../rules/audit-request.ts';
+import type { AuditState } from '../rules/audit-state.ts';
 
 /** The request that an entry is the answer to; null if it records something else. */
 export function requestOf(state: AuditState, body: Body): AuditRequest | null {

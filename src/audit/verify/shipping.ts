@@ -1,10 +1,10 @@
 import { own } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED } from '../../spec/types.ts';
-import { isConfiguredBranch } from '../rules/commands/branches.ts';
+import type { AuditState, Pinned } from '../rules/audit-state.ts';
+import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';
 import { type Fields, fieldsOf, show, textOf } from '../rules/json.ts';
 import { NEEDS_HISTORY } from '../rules/problem.ts';
-import type { AuditState, Pinned } from '../rules/state.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { Pinned } from '../rules/state.ts';
+import type { Pinned } from '../rules/audit-state.ts';
+import type { AuditVerdict } from './audit-verdict.ts';
 import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
-import type { AuditVerdict } from './verdict.ts';
 
 /**
  * The round trip (the ← operator): compares a session's evidence and its observed effects with the spec it is pinned

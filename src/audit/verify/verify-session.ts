@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { argumentsApart, isElsewhere } from '../../evidence/blob-values.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
@@ -6,15 +7,14 @@ import { type Finding, SessionFindings } from '../../evidence/findings/findings.
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
-import { argumentsApart, isElsewhere } from '../../evidence/stored-apart.ts';
 import { own } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
 import { type FindSession, SubAgents } from '../delegation/sub-agents.ts';
+import type { Pinned } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/json.ts';
-import type { Pinned } from '../rules/state.ts';
+import { type AuditVerdict, MAX_LISTED } from './audit-verdict.ts';
 import { linkProblems } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
-import { type AuditVerdict, MAX_LISTED } from './verdict.ts';
 
 export interface VerifyOptions {
   /** A seal that was stored elsewhere, and the key that must have signed it (PEM). */

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import type { AgencyNode } from '../../agency/agency-node.ts';
 import { DialIns } from '../../agency/dial-in.ts';
 import { NearestNode } from '../../agency/nearest-node.ts';
-import type { AgencyNode } from '../../agency/node.ts';
 import { agencyFolder, openNode } from '../../agency/open-node.ts';
-import type { RunReply } from '../../agency/reply.ts';
-import { CANCELLED, type SendRun } from '../../agency/transport.ts';
+import type { RunReply } from '../../agency/run-reply.ts';
+import { CANCELLED, type SendRun } from '../../agency/send-run.ts';
 import { visible } from '../../base/text.ts';
 import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';

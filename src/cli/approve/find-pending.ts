@@ -6,7 +6,7 @@ import { type PendingItem, pendingItems } from '../../operator/pending-items.ts'
 import { stateDir } from '../../project/state-dir.ts';
 import { nearest } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
-import { rootOf } from '../options.ts';
+import { rootOf } from '../shared-options.ts';
 
 /** The pending requests of all repositories, the oldest first. */
 export function pendingEverywhere(io: Io): readonly PendingItem[] {

@@ -4,7 +4,7 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
 import { duration } from '../../view/times.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
-import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './card.ts';
+import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './approval-card.ts';
 import { describeRequest } from './describe-request.ts';
 
 /** Shows a person what to approve: the request, and for a hop after changes the diff of the current tree. */

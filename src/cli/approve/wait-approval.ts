@@ -3,7 +3,7 @@ import { pendingApprover } from '../../operator/pending-approver.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { type Io, note } from '../io.ts';
-import { wholeUpTo } from '../options.ts';
+import { wholeUpTo } from '../shared-options.ts';
 
 /** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
 export const waitApprovalOption = (): Option =>

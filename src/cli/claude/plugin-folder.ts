@@ -6,8 +6,8 @@ import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { serverName } from '../../daemon/server-name.ts';
-import { ownProgram } from '../client/programs.ts';
+import { serverName } from '../../daemon/mcp-server-name.ts';
+import { ownProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 
 export type Files = { readonly [path: string]: string };

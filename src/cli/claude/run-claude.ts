@@ -6,20 +6,20 @@ import { openSession } from '../../open-session.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { sessionNamed } from '../chosen-sessions.ts';
+import { sessionNamed } from '../choose-sessions.ts';
 import { clientRun } from '../client/client-end.ts';
+import { clientProgram } from '../client/client-program.ts';
 import { openClient } from '../client/open-client.ts';
-import { clientProgram } from '../client/programs.ts';
+import { printStart } from '../client/print-place.ts';
 import { runClient } from '../client/run-client.ts';
-import { printStart } from '../client/session-place.ts';
 import { type Io, usageError } from '../io.ts';
-import { rootOf } from '../options.ts';
+import { rootOf } from '../shared-options.ts';
+import type { ClaudeCommand } from './claude-command.ts';
 import { clientEnvironment, pinnedVariables } from './client-environment.ts';
-import type { ClaudeCommand } from './own-options.ts';
 import { ensurePlugin } from './plugin-folder.ts';
 import { withRunCommand } from './run-command-rules.ts';
-import { showClaudeEnd } from './show-end.ts';
-import { userStatusLine, withStatusLine } from './status-line.ts';
+import { showClaudeEnd } from './show-claude-end.ts';
+import { userStatusLine, withStatusLine } from './status-line-setting.ts';
 
 /** `hopgate claude`: runs Claude Code in a session until Claude Code ends. */
 export async function runClaude(io: Io, command: ClaudeCommand): Promise<void> {

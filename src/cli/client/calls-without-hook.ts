@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
+import { codexToolName } from '../../adapters/codex/codex-texts.ts';
 import { ranInCodex } from '../../adapters/codex/ran-calls.ts';
-import { codexToolName } from '../../adapters/codex/wording.ts';
 import type { RanCall } from '../../adapters/core/client-log.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
 import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
-import { serverName } from '../../daemon/server-name.ts';
+import { serverName } from '../../daemon/mcp-server-name.ts';
 import { canonical } from '../../evidence/canonical.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { stateDir } from '../../project/state-dir.ts';

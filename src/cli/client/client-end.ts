@@ -6,7 +6,7 @@ import { ConversationFiles, type StoredConversation } from '../../daemon/convers
 import type { SessionStatus } from '../../session/status.ts';
 import { type Io, note } from '../io.ts';
 import { callsWithoutHook, recordedOf } from './calls-without-hook.ts';
-import { moveInWords } from './session-place.ts';
+import { moveInWords } from './print-place.ts';
 
 /** A client program's run in a session, as its hooks and its own transcript report it. */
 export interface ClientRun {

@@ -1,5 +1,5 @@
 import type { SessionHost } from '../../daemon/session-host.ts';
-import { sessionNamed } from '../chosen-sessions.ts';
+import { sessionNamed } from '../choose-sessions.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 
 /** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */

@@ -4,12 +4,12 @@ import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { sessionNamed } from '../chosen-sessions.ts';
+import { sessionNamed } from '../choose-sessions.ts';
 import { CliError, type Io, note, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
+import type { ClientCommand } from './client-command.ts';
 import { clientSession } from './client-session.ts';
 import { continuedSession } from './continued-session.ts';
-import type { ClientCommand } from './own-options.ts';
 
 /**
  * Opens the session for a client program, and records the operator's approvals in advance.

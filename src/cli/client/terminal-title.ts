@@ -1,4 +1,4 @@
-import { StatusReader } from '../../daemon/status-line.ts';
+import { StatusReader } from '../../daemon/answer-status-line.ts';
 import { statusLine } from '../../view/status-line.ts';
 import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';

@@ -4,21 +4,21 @@ import type { Override } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { remoteAgentSession } from '../../daemon/remote.ts';
-import { serverName } from '../../daemon/server-name.ts';
+import { serverName } from '../../daemon/mcp-server-name.ts';
+import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import { clientRun, mainConversation } from '../client/client-end.ts';
+import { clientProgram, ownProgram } from '../client/client-program.ts';
 import { openClient } from '../client/open-client.ts';
-import { clientProgram, ownProgram } from '../client/programs.ts';
+import { printStart } from '../client/print-place.ts';
 import { runClient } from '../client/run-client.ts';
-import { printStart } from '../client/session-place.ts';
 import { showTitle } from '../client/terminal-title.ts';
 import { type Io, note } from '../io.ts';
-import { rootOf } from '../options.ts';
+import { rootOf } from '../shared-options.ts';
 import { hookTrust, launchArguments } from './codex-arguments.ts';
-import type { CodexCommand } from './own-options.ts';
-import { showCodexEnd } from './show-end.ts';
+import type { CodexCommand } from './codex-command.ts';
+import { showCodexEnd } from './show-codex-end.ts';
 
 /** Maximum number of runs of Codex with `--follow`, including the first. */
 const MOST_ROUNDS = 8;

@@ -4,12 +4,12 @@ import { openProject } from '../../project/open-project.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect.ts';
 import { probeSandbox } from '../../tools/sandbox/probe.ts';
 import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
-import { examine } from '../doctor/doctor.ts';
-import type { Diagnosis } from '../doctor/finding.ts';
-import { testFindings } from '../doctor/tests.ts';
+import { diagnoseTests } from '../doctor/diagnose-tests.ts';
+import type { Diagnosis } from '../doctor/diagnosis.ts';
+import { examine } from '../doctor/examine.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
-import { examples, rootOf, rootOption } from '../options.ts';
 import { watchWork } from '../run/watch-call.ts';
+import { examples, rootOf, rootOption } from '../shared-options.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -58,7 +58,7 @@ async function doctor(io: Io, options: Options): Promise<void> {
 async function compared(io: Io, options: Options, examined: readonly Diagnosis[]): Promise<readonly Diagnosis[]> {
   if (examined.some(({ status }) => status === 'broken')) return [];
   const { root, config } = await openProject(rootOf(io, options), io.env);
-  return watchWork(io, 'comparing the test commands', () => testFindings(root, config, io));
+  return watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io));
 }
 
 async function probe(): Promise<readonly ProbeResult[] | null> {

@@ -10,21 +10,21 @@ import { acceptConfig } from '../../project/trust.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
 import { isBareRepository } from '../../tools/git/repository.ts';
 import { programsOf } from '../../tools/shell/context.ts';
-import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/folders.ts';
+import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
+import { diskTree } from '../detect/disk-tree.ts';
+import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
 import { exceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../detect/prettier.ts';
-import { proposedCaches, proposedPrograms } from '../detect/programs.ts';
-import { type DetectedProject, detectProject } from '../detect/project.ts';
+import { proposedCaches, proposedPrograms } from '../detect/proposed-programs.ts';
 import { type Proposed, renderConfig } from '../detect/render-config.ts';
-import { diskTree } from '../detect/tree.ts';
-import type { Diagnosis } from '../doctor/finding.ts';
-import { programFindings } from '../doctor/programs.ts';
-import { testFindings } from '../doctor/tests.ts';
+import { diagnosePrograms } from '../doctor/diagnose-programs.ts';
+import { diagnoseTests } from '../doctor/diagnose-tests.ts';
+import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { CliError, type Io, paintDiff, print, printJson, printResult } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
-import { examples, rootOption } from '../options.ts';
 import { watchWork } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
+import { examples, rootOption } from '../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -96,12 +96,12 @@ async function init(io: Io, options: Options): Promise<void> {
   await acceptConfig(root, io.env);
   const { config } = await openProject(root, io.env);
   const asked = await watchWork(io, 'asking the programs for their versions', () =>
-    programFindings(root, config, io, runProgram),
+    diagnosePrograms(root, config, io, runProgram),
   );
   const programs = asked.filter(({ status }) => status !== 'ok');
   const isCompared = config.test.length > 0 && (options.runTests ?? (await agrees(io, ABOUT_TESTS)));
   const compared = isCompared
-    ? await watchWork(io, 'comparing the test commands', () => testFindings(root, config, io))
+    ? await watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io))
     : [];
   io.exitCode = compared.every(({ status }) => status === 'ok') ? 0 : 1;
   if (io.json)

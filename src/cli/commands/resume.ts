@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { plural, shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
-import { examples, rootOf, rootOption } from '../options.ts';
+import { examples, rootOf, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
 
 interface Options {

@@ -14,14 +14,12 @@ import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { lastLines } from '../../view/describe-value.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
-import { namedSpecs } from '../chosen-specs.ts';
-import { untilInterrupted, watchIf } from '../inspect/watch.ts';
+import { namedSpecs } from '../choose-specs.ts';
+import { untilInterrupted, watchIf } from '../inspect/watch-machines.ts';
 import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
-import { examples, rootOf } from '../options.ts';
 import { makeFixture } from '../run/fixture.ts';
-import { operatorApprover } from '../run/operator.ts';
+import { operatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
-import { fruitsOf, showScenarioEnd } from '../run/show-end.ts';
 import {
   describeAction,
   describeOutcome,
@@ -29,7 +27,9 @@ import {
   describeWouldRefuse,
   verdictOf,
 } from '../run/show-result.ts';
+import { fruitsOf, showScenarioEnd } from '../run/show-scenario-end.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
+import { examples, rootOf } from '../shared-options.ts';
 
 interface Options extends SessionOptions {
   readonly root?: string;

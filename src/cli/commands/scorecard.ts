@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
-import { examples, wholeUpTo } from '../options.ts';
-import type { ScorecardOptions } from '../world/scorecard.ts';
+import { examples, wholeUpTo } from '../shared-options.ts';
+import type { ScorecardOptions } from '../world/play-scorecard.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -15,7 +15,7 @@ export function register(command: Command, io: Io): void {
       examples('hopgate scorecard', 'hopgate scorecard --save transcripts', 'hopgate scorecard --json'),
     )
     .action(async (options: ScorecardOptions) => {
-      const { playScorecard } = await import('../world/scorecard.ts');
+      const { playScorecard } = await import('../world/play-scorecard.ts');
       await playScorecard(io, options);
     });
 }

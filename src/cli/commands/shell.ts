@@ -7,16 +7,16 @@ import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
-import { sessionNamed } from '../chosen-sessions.ts';
+import { sessionNamed } from '../choose-sessions.ts';
 import { showTitle } from '../client/terminal-title.ts';
-import { type Watch, watchIf } from '../inspect/watch.ts';
+import { type Watch, watchIf } from '../inspect/watch-machines.ts';
 import { heading, type Io, paint, print, printJsonLine } from '../io.ts';
-import { examples, rootOf, rootOption } from '../options.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
-import { operatorApprover } from '../run/operator.ts';
+import { operatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import type { WatchedCall } from '../run/watch-call.ts';
-import { complete } from '../shell/complete.ts';
+import { examples, rootOf, rootOption } from '../shared-options.ts';
+import { complete } from '../shell/complete-line.ts';
 import { runLine } from '../shell/run-line.ts';
 
 interface Options extends SessionOptions {

@@ -10,7 +10,7 @@ import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, heading, type Io, paint, print, printResult } from '../io.ts';
-import { examples, rootOf, rootOption } from '../options.ts';
+import { examples, rootOf, rootOption } from '../shared-options.ts';
 
 interface Options {
   readonly root: string;

@@ -4,7 +4,7 @@ import type { HouseChoice } from '../../world/environment.ts';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
 import { CliError, type Io, note, print, printJson, printResult, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
-import { examples, wholeUpTo } from '../options.ts';
+import { examples, wholeUpTo } from '../shared-options.ts';
 
 const WORLD_PORT = 3456;
 
@@ -65,7 +65,7 @@ export function register(command: Command, io: Io): void {
 
 async function world(io: Io, options: Options): Promise<void> {
   if (options.story) {
-    const { playStory } = await import('../world/story.ts');
+    const { playStory } = await import('../world/play-story.ts');
     return playStory(io, options);
   }
   const choice = await choiceOf(io, options);

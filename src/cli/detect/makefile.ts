@@ -1,5 +1,5 @@
-import type { FoundDeploy, FoundTest } from './found.ts';
-import type { Tree } from './tree.ts';
+import type { Tree } from './disk-tree.ts';
+import type { FoundDeploy, FoundTest } from './found-commands.ts';
 
 function targets(tree: Tree): readonly string[] {
   const text =

@@ -1,7 +1,7 @@
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
 import { isTestFile } from '../../spec/test-files.ts';
-import type { Tree } from './tree.ts';
+import type { Tree } from './disk-tree.ts';
 
 /** A harmless line of an .npmrc: it contains no account, password or key, and a token only as a variable. */
 const NPM_LINE =

@@ -1,6 +1,6 @@
 import { parse } from 'smol-toml';
-import { type FoundTest, JUNIT_FILE } from './found.ts';
-import type { Tree } from './tree.ts';
+import type { Tree } from './disk-tree.ts';
+import { type FoundTest, JUNIT_FILE } from './found-commands.ts';
 
 /** Cargo.toml → `cargo test`, with all packages of a workspace, because cargo would only test the root's. */
 export function cargoTest(tree: Tree): FoundTest | null {

@@ -1,6 +1,6 @@
 import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
-import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found.ts';
-import type { Tree } from './tree.ts';
+import type { Tree } from './disk-tree.ts';
+import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found-commands.ts';
 
 interface Manifest {
   readonly scripts: { readonly [name: string]: string };

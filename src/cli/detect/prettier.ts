@@ -1,4 +1,4 @@
-import type { Tree } from './tree.ts';
+import type { Tree } from './disk-tree.ts';
 
 const FILES = [
   '.prettierrc',

@@ -1,7 +1,7 @@
 import { Document, isCollection, isPair, isScalar, type Node, type Pair, visit, type YAMLSeq } from 'yaml';
 import { shorten } from '../../base/text.ts';
-import type { ProposedCache, ProposedPrograms } from './programs.ts';
-import type { DetectedProject } from './project.ts';
+import type { DetectedProject } from './detect-project.ts';
+import type { ProposedCache, ProposedPrograms } from './proposed-programs.ts';
 
 /** The style that prettier writes and yamllint accepts. */
 const FORMAT = { lineWidth: 80, flowCollectionPadding: false };

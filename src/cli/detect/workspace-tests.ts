@@ -1,9 +1,9 @@
 import { parse } from 'yaml';
 import { compileGlob, globProblem } from '../../base/glob.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
-import type { FoundTest } from './found.ts';
+import type { Tree } from './disk-tree.ts';
+import type { FoundTest } from './found-commands.ts';
 import { managerNameOf } from './package-json.ts';
-import type { Tree } from './tree.ts';
 
 /** Maximum depth of folders in which packages of a workspace are searched. */
 const DEPTH = 4;

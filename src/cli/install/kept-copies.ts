@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
 import { stateHome } from '../../base/user-folders.ts';
-import { readText } from './apply.ts';
+import { readText } from './apply-install.ts';
 import type { FileChange, InstallTarget } from './installer.ts';
 
 /** A file's text before an installation, and the hash of the text that was installed. */

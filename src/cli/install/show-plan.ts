@@ -1,7 +1,7 @@
 import { visible } from '../../base/text.ts';
 import { type Io, paint, print } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
-import { changesOf } from './apply.ts';
+import { changesOf } from './apply-install.ts';
 import type { FileChange, InstallPlan } from './installer.ts';
 
 /** The longest diff to show in full. */

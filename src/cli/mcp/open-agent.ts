@@ -1,6 +1,6 @@
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
-import { agentSession } from '../../adapters/core/local.ts';
-import { recordTranscript } from '../../adapters/core/transcript/transcript.ts';
+import { agentSession } from '../../adapters/core/local-agent-session.ts';
+import { recordTranscript } from '../../adapters/core/transcript/record-transcript.ts';
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
 import { openSession } from '../../open-session.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -10,8 +10,8 @@ import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { sessionNamed } from '../chosen-sessions.ts';
-import { namedSpecs } from '../chosen-specs.ts';
+import { sessionNamed } from '../choose-sessions.ts';
+import { namedSpecs } from '../choose-specs.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 

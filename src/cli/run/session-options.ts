@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { approveOption } from '../approve/approve-option.ts';
 import { waitApprovalOption } from '../approve/wait-approval.ts';
-import { inspectOption } from '../inspect/watch.ts';
-import { observeOption } from '../options.ts';
+import { inspectOption } from '../inspect/watch-machines.ts';
+import { observeOption } from '../shared-options.ts';
 
 /** The options of commands that run a session in this process. */
 export interface SessionOptions {

@@ -2,10 +2,10 @@ import { confirm } from '@clack/prompts';
 import { isInUse } from '../../base/process-holder.ts';
 import { plural, visible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
-import { withSessions } from '../chosen-sessions.ts';
+import { withSessions } from '../choose-sessions.ts';
 import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
 import { findSession } from '../open-store.ts';
-import { rootOf } from '../options.ts';
+import { rootOf } from '../shared-options.ts';
 import { type Erased, eraseSession } from './erase-session.ts';
 import { sessionTable } from './session-table.ts';
 

@@ -1,4 +1,4 @@
-import { argumentsOf, modesBeforeHop } from '../../adapters/core/calls/controls.ts';
+import { argumentsOf, modesBeforeHop } from '../../adapters/core/calls/control-calls.ts';
 import { describeShipping, situation } from '../../adapters/core/situation.ts';
 import { excerpt, plural, shorten, visible, visibleOutput } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
@@ -10,7 +10,7 @@ import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeResultRefusal, describeWouldRefuse, verdictOf } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
-import { VERBS } from './complete.ts';
+import { VERBS } from './complete-line.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
 
 type Result = Awaited<

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { quote } from '../../adapters/text-turns.ts';
 import type { Json } from '../../spec/types.ts';
-import { ownProgram } from '../client/programs.ts';
+import { ownProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 import type { DataAnswer, DataConnection } from './data-session.ts';
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { AgentSession } from '../../adapters/core/agent-session.ts';
-import { agentSession } from '../../adapters/core/local.ts';
-import { type RecordedSession, recordTranscript } from '../../adapters/core/transcript/transcript.ts';
+import { agentSession } from '../../adapters/core/local-agent-session.ts';
+import { type RecordedSession, recordTranscript } from '../../adapters/core/transcript/record-transcript.ts';
 import { transcriptPath, transcriptTo } from '../../adapters/core/transcript/transcript-file.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
@@ -17,11 +17,11 @@ import { parseSpecSet } from '../../spec/resolve/parse-spec-set.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { generateHouse } from '../../world/generate.ts';
 import { serveWorld } from '../../world/serve/server.ts';
-import { ownProgram } from '../client/programs.ts';
+import { ownProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 import { overCommandLine, overRest } from './data-connections.ts';
 import { dataSession } from './data-session.ts';
-import { playStory, type StoryEnd } from './story-agent.ts';
+import { playWithAgent, type StoryEnd } from './play-with-agent.ts';
 import { agentAtDesk, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
@@ -83,7 +83,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
       await opened.detach();
       wired = await overStdio(recorded, { root, env });
     }
-    const end = await playStory(wired.session, {
+    const end = await playWithAgent(wired.session, {
       tell,
       async asked() {
         if (server) {

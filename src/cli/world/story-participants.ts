@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { packageFolder } from '../../daemon/own-files.ts';
+import { packageFolder } from '../../daemon/package-files.ts';
 import { ring } from '../../messages/post.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Session } from '../../session/session.ts';
-import { ownProgram } from '../client/programs.ts';
+import { ownProgram } from '../client/client-program.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 

@@ -1,7 +1,7 @@
-import type { Point, Rectangle, Size } from './layout.ts';
+import type { Point, Rectangle, Size } from './graph-layout.ts';
 import { drawMark } from './marks.ts';
 import type { MarkedNeed, PictureEdge } from './picture.ts';
-import { widthOf, wrap, xml } from './text.ts';
+import { widthOf, wrap, xml } from './svg-text.ts';
 
 const LINE = 16;
 const SIDE = 7;

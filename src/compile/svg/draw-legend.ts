@@ -1,7 +1,7 @@
 import { isPlain } from './draw-edge.ts';
 import { drawMark, MARK_WORDS } from './marks.ts';
 import type { NeedMark, Picture } from './picture.ts';
-import { widthOf, xml } from './text.ts';
+import { widthOf, xml } from './svg-text.ts';
 
 const LINE = 24;
 const GAP = 22;

@@ -1,7 +1,7 @@
-import type { Rectangle, Size } from './layout.ts';
+import type { Rectangle, Size } from './graph-layout.ts';
 import { drawMark } from './marks.ts';
 import type { PictureNode } from './picture.ts';
-import { widthOf, wrap, xml } from './text.ts';
+import { widthOf, wrap, xml } from './svg-text.ts';
 
 const WIDTH = 206;
 const LEFT = 16;

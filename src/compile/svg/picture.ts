@@ -1,6 +1,6 @@
 import { describeRequirement, type Requirement } from '../../gate/requirements/requirement.ts';
 import type { PeripheralSpec, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { unsettled } from '../guarded.ts';
+import { openRequirements } from '../guarded-transition.ts';
 import { compileHopGraph } from '../hop-graph.ts';
 import { OUTSIDE } from '../special-states.ts';
 
@@ -54,7 +54,7 @@ export function pictureOf(specs: SpecSet): Picture {
     for (const [to, transitions] of byTarget) {
       if (to === OUTSIDE) continue;
       const ways = transitions.map(([event, { guard }]) =>
-        wayOf(event.slice(0, -to.length - 1), unsettled(from, guard?.params.all ?? [])),
+        wayOf(event.slice(0, -to.length - 1), openRequirements(from, guard?.params.all ?? [])),
       );
       drawn.push(liftNeeds(from, to, ways));
     }

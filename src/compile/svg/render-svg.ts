@@ -2,11 +2,11 @@ import type { SpecSet } from '../../spec/types.ts';
 import { drawEdge, labelSize } from './draw-edge.ts';
 import { drawLegend } from './draw-legend.ts';
 import { drawNode, nodeSize } from './draw-node.ts';
-import { type GraphLayout, layOut } from './layout.ts';
+import { type GraphLayout, layOut } from './graph-layout.ts';
 import { type Picture, pictureOf } from './picture.ts';
 import { readingOrder } from './reading-order.ts';
-import { STYLE } from './style.ts';
-import { xml } from './text.ts';
+import { STYLE } from './svg-style.ts';
+import { xml } from './svg-text.ts';
 
 const MARGIN = 24;
 

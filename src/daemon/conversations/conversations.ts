@@ -9,7 +9,7 @@ import {
 } from '../conversation-files.ts';
 import { withFileLock } from '../file-lock.ts';
 import { ancestry, clientProcess, isRunning, type ProcessMark, sameProcess } from '../hook/client-process.ts';
-import type { Transcripts } from '../transcripts.ts';
+import type { Transcripts } from '../session-transcripts.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import type { Caller } from './session-host-options.ts';
 

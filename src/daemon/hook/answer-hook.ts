@@ -7,8 +7,8 @@ type Handle = (event: unknown, context: HookContext, env: Env) => Promise<HookAn
 
 /** The supported client programs and their hook handlers. */
 export const HANDLERS: { readonly [client: string]: () => Promise<Handle> } = {
-  'claude-code': async () => (await import('../../adapters/claude-code/hooks.ts')).handleClaudeEvent,
-  codex: async () => (await import('../../adapters/codex/hooks.ts')).handleCodexEvent,
+  'claude-code': async () => (await import('../../adapters/claude-code/handle-claude-event.ts')).handleClaudeEvent,
+  codex: async () => (await import('../../adapters/codex/handle-codex-event.ts')).handleCodexEvent,
 } satisfies { readonly [client in Exclude<Provider, 'mcp'>]: () => Promise<Handle> };
 
 /** The answer to a fault of hopgate: both clients treat it as a refusal and show the reason to the model. */

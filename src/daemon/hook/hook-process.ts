@@ -91,7 +91,7 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
     alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/line/${encodeURIComponent(folder)}`, env, input);
   if (asked) end(asked);
   const [{ answerStatusLine }, { SessionHost }] = await Promise.all([
-    import('../status-line.ts'),
+    import('../answer-status-line.ts'),
     import('../session-host.ts'),
   ]);
   const host = new SessionHost({ env, keepOpenMs: 0 });
@@ -116,13 +116,13 @@ async function runAlone(ticket: string, env: Env): Promise<Framed> {
 /** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
 async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
   const answer = await askRunning(path, env, input);
-  if (answer === null && !path.startsWith('/line/')) (await import('../start.ts')).startDetached(env);
+  if (answer === null && !path.startsWith('/line/')) (await import('../start-daemon.ts')).startDetached(env);
   return answer;
 }
 
 /** Asks the daemon; null if none is running. */
 async function askRunning(path: string, env: Env, input: Buffer): Promise<Framed | null> {
-  const { askDaemon, NoDaemon } = await import('./ask.ts');
+  const { askDaemon, NoDaemon } = await import('./ask-daemon.ts');
   try {
     const onPart = (bytes: Buffer) => writeAll(1, bytes);
     return unframe(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
@@ -137,9 +137,9 @@ async function askRunning(path: string, env: Env, input: Buffer): Promise<Framed
 }
 
 async function becomeDaemon(env: Env): Promise<void> {
-  const { scrubbed } = await import('../start.ts');
+  const { scrubbed } = await import('../start-daemon.ts');
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(scrubbed(env), name)) delete process.env[name];
-  const { serve } = await import('../serve.ts');
+  const { serve } = await import('../serve-daemon.ts');
   const daemon = await serve({ env: { ...process.env } });
   if (!daemon) return;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());

@@ -7,9 +7,9 @@ import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../daemon-folder.ts';
-import { entryFile, packageFolder } from '../own-files.ts';
+import { entryFile, packageFolder } from '../package-files.ts';
 import { launcherFile } from '../run-command.ts';
-import { socketOf, tokenFileOf } from './ask.ts';
+import { socketOf, tokenFileOf } from './ask-daemon.ts';
 
 /** Shorter than the time limit of client programs for a hook, which is at least 10 s. */
 const DEADLINE_MS = 8_000;

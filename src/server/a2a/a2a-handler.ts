@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AgencyNode } from '../../agency/node.ts';
+import type { AgencyNode } from '../../agency/agency-node.ts';
 import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';

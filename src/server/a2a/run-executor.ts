@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Message, Part, Task, TaskStatus } from '@a2a-js/sdk';
 import type { AgentExecutor, ExecutionEventBus, RequestContext, ServerCallContext } from '@a2a-js/sdk/server';
-import type { AgencyNode } from '../../agency/node.ts';
-import { type RunCode, RunFailure, type RunReply, replyOf } from '../../agency/reply.ts';
-import { RunRequest } from '../../agency/request.ts';
+import type { AgencyNode } from '../../agency/agency-node.ts';
+import { type RunCode, RunFailure, type RunReply, replyOf } from '../../agency/run-reply.ts';
+import { RunRequest } from '../../agency/run-request.ts';
 import { fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { type A2aSdk, ROUTE_AGENT } from './sdk.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ListTasksRequest, ListTasksResponse, Task } from '@a2a-js/sdk';
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server';
-import type { AgencyNode } from '../../agency/node.ts';
+import type { AgencyNode } from '../../agency/agency-node.ts';
 import { type Fields, fieldsOf, type Json, textOf } from '../../base/json.ts';
 import { processHolder } from '../../base/process-holder.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgencyNode } from '../../agency/node.ts';
+import type { AgencyNode } from '../../agency/agency-node.ts';
 import { secretIn } from '../../agency/open-node.ts';
 import type { RemoteAgent } from '../../spec/agency/agency-types.ts';
 import { exchangeMail } from './exchange-mail.ts';

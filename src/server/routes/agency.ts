@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { RUN_STATUS, type RunCode } from '../../agency/reply.ts';
-import { RunRequest } from '../../agency/request.ts';
-import { HEADERS } from '../../agency/transport.ts';
+import { RUN_STATUS, type RunCode } from '../../agency/run-reply.ts';
+import { RunRequest } from '../../agency/run-request.ts';
+import { HEADERS } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
 import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_TYPES, EVIDENCE_TYPES, SUBJECT_TYPES } from '../../evidence/entry.ts';
-import type { EvidenceQuery, FoundEntry } from '../../evidence/query.ts';
+import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts';
 import { projectThread, type Thread } from '../../evidence/threads.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';

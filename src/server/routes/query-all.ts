@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import type { EvidenceQuery, FoundEntry, QueryPage } from '../../evidence/query.ts';
+import type { EvidenceQuery, FoundEntry, QueryPage } from '../../evidence/evidence-query.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 

@@ -1,6 +1,6 @@
 import { isObject, setOwn } from '../../base/json.ts';
+import { parametersApart } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
-import { parametersApart } from '../../evidence/stored-apart.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeType, hasType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';

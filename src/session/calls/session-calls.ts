@@ -203,7 +203,7 @@ export class SessionCalls {
     if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
     const [{ deriveReview }, { withoutOutput }] = await Promise.all([
       import('../../evidence/patterns/derive-review.ts'),
-      import('../../evidence/patterns/without-output.ts'),
+      import('../../evidence/patterns/remove-output.ts'),
     ]);
     const stored = this.parts.store.entries(this.writer.state.facts.sessionId);
     const entries = await Array.fromAsync(stored, ({ entry }) => withoutOutput(entry));

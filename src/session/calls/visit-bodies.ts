@@ -1,5 +1,5 @@
 import type { Fields } from '../../base/json.ts';
-import type { SpecTables } from '../../compile/tables.ts';
+import type { SpecTables } from '../../compile/spec-tables.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { HopPlan, StopPlan } from '../../gate/decide-visit.ts';
 import type { TreeToShip } from '../../gate/scope/tree.ts';

@@ -1,11 +1,11 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
-import { type SpecTables, stateAfter } from '../../compile/tables.ts';
-import { runningAfter } from '../../evidence/background.ts';
+import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
+import { runningAfter } from '../../evidence/background-commands.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { waitedMs } from '../../evidence/waited.ts';
+import { waitedMs } from '../../evidence/waiting-time.ts';
 import { type GrantLimits, type GrantView, outsideOf } from '../../gate/approvals/grant.ts';
 import { backpackOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';

@@ -1,5 +1,5 @@
+import type { SpecTables } from '../../compile/spec-tables.ts';
 import { CLOSED, OUTSIDE } from '../../compile/special-states.ts';
-import type { SpecTables } from '../../compile/tables.ts';
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';

@@ -1,4 +1,4 @@
-import type { SpecTables } from '../../compile/tables.ts';
+import type { SpecTables } from '../../compile/spec-tables.ts';
 import { type TreeNow, treeMismatch } from '../../gate/scope/tree.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/view.ts';
 import { PASS } from '../../spec/reported-fields.ts';

@@ -1,7 +1,7 @@
 import { ChainError, parseStored, type StoredBytes, sealDrafts } from '../../evidence/chain.ts';
 import type { ChainHead, EntryDraft, StoredEntry } from '../../evidence/entry.ts';
 import { bodyOfDraft, EntryError } from '../../evidence/entry-schema.ts';
-import type { EphemeralEntry } from '../../evidence/query.ts';
+import type { EphemeralEntry } from '../../evidence/evidence-query.ts';
 import {
   type Lease,
   type OperatorNote,

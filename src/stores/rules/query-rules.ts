@@ -8,7 +8,7 @@ import {
   type QueryPosition,
   type ResolvedQuery,
   resolveQuery,
-} from '../../evidence/query.ts';
+} from '../../evidence/evidence-query.ts';
 import { storeError } from './append-rules.ts';
 
 export interface Placed {

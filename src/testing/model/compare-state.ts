@@ -1,6 +1,6 @@
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import { auditedFruit } from '../../audit/rules/audited-observations.ts';
 import { sameJson } from '../../audit/rules/json.ts';
-import { auditedFruit } from '../../audit/rules/observations.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import type { SessionStatus } from '../../session/status.ts';
 import type { Json } from '../../spec/types.ts';
 

@@ -1,6 +1,6 @@
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Denial } from '../../gate/denial.ts';

@@ -1,5 +1,5 @@
-import { auditedFruit } from '../../audit/rules/observations.ts';
-import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.ts';
+import { type AuditState, type Pinned, testsOf } from '../../audit/rules/audit-state.ts';
+import { auditedFruit } from '../../audit/rules/audited-observations.ts';
 import type { Approval } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest } from '../../gate/request.ts';

@@ -1,5 +1,5 @@
 import { apply } from '../../audit/rules/apply.ts';
-import { type AuditState, beginState, copyState, type Pinned } from '../../audit/rules/state.ts';
+import { type AuditState, beginState, copyState, type Pinned } from '../../audit/rules/audit-state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
 import { bodyOf } from '../../evidence/bodies.ts';

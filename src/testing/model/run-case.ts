@@ -1,8 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Pinned } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
-import type { Pinned } from '../../audit/rules/state.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
 import { memoryStore } from '../../stores/memory.ts';

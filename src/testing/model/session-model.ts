@@ -1,4 +1,4 @@
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
 import type { Model } from './model.ts';

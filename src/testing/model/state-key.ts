@@ -1,7 +1,7 @@
-import { observation } from '../../audit/rules/observations.ts';
-import { type AuditState, type Pinned, testsOf } from '../../audit/rules/state.ts';
+import { type AuditState, type Pinned, testsOf } from '../../audit/rules/audit-state.ts';
+import { observation } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
-import { fruitNow } from '../../audit/rules/visit.ts';
+import { fruitNow } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import { BETWEEN_RULES, rulesOf } from './rules-of.ts';
 

@@ -1,5 +1,5 @@
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import { peripheralsWith } from '../../spec/peripherals-with.ts';

@@ -1,5 +1,5 @@
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/state.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { callGates } from '../../spec/calls.ts';
 import { modesOf } from '../../spec/mode-way.ts';

@@ -1,5 +1,5 @@
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { attempt, type Move, movesFrom } from './moves.ts';

@@ -1,5 +1,5 @@
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { modesOf } from '../../spec/mode-way.ts';
 import { attempt, type Move } from './moves.ts';
 

@@ -1,4 +1,4 @@
-import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/state.ts';
+import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/audit-state.ts';
 import { isObject } from '../../base/json.ts';
 import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';

@@ -1,5 +1,5 @@
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
 import type { Route } from '../model/model.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { inWords, type PlannedCase, place } from './planned-case.ts';

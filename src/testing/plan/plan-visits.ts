@@ -1,5 +1,5 @@
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/state.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';

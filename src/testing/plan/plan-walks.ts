@@ -1,4 +1,4 @@
-import type { AuditState } from '../../audit/rules/state.ts';
+import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { plural } from '../../base/text.ts';
 import type { Model, Route } from '../model/model.ts';
 import type { Move } from './moves.ts';

@@ -1,4 +1,4 @@
-import type { AuditState } from '../../audit/rules/state.ts';
+import type { AuditState } from '../../audit/rules/audit-state.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import type { Route } from '../model/model.ts';
 import type { Move } from './moves.ts';

@@ -1,11 +1,11 @@
 import { apply } from '../../audit/rules/apply.ts';
-import { contextFor, withoutState } from '../../audit/rules/entry.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
+import { type AuditState, copyState, type Pinned } from '../../audit/rules/audit-state.ts';
+import { looksBack } from '../../audit/rules/audited-observations.ts';
+import { contextFor, withoutState } from '../../audit/rules/entry-problems.ts';
 import type { Fields } from '../../audit/rules/json.ts';
-import { looksBack } from '../../audit/rules/observations.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
-import type { AuditRequest } from '../../audit/rules/request.ts';
-import { type AuditState, copyState, type Pinned } from '../../audit/rules/state.ts';
-import { fruitNow } from '../../audit/rules/visit.ts';
+import { fruitNow } from '../../audit/rules/visit-problems.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';

@@ -1,4 +1,4 @@
-import type { AuditRequest } from '../../audit/rules/request.ts';
+import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { DelegateOptions } from '../../session/calls/delegate.ts';

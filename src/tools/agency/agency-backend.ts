@@ -1,6 +1,6 @@
 import { NearestNode } from '../../agency/nearest-node.ts';
-import type { RunReply } from '../../agency/reply.ts';
-import type { RunRequest } from '../../agency/request.ts';
+import type { RunReply } from '../../agency/run-reply.ts';
+import type { RunRequest } from '../../agency/run-request.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import { bodyOf } from '../../evidence/bodies.ts';

@@ -1,7 +1,7 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
-import { withoutOutput } from '../../evidence/patterns/without-output.ts';
+import { withoutOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';

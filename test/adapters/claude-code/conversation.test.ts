@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { handleClaudeEvent } from '../../../src/adapters/claude-code/hooks.ts';
+import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
 import { acceptConfig } from '../../../src/project/trust.ts';
 import { SERVER } from '../../server-name.ts';
 import { World } from './world.ts';

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { render } from '../../../src/adapters/claude-code/hook-reply.ts';
 import { pluginFiles } from '../../../src/adapters/claude-code/plugin/plugin-files.ts';
-import { render } from '../../../src/adapters/claude-code/reply.ts';
 import { folder } from '../../cli/run.ts';
 import { SERVER } from '../../server-name.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { readClaudeCommand } from '../../../src/cli/claude/own-options.ts';
+import { readClaudeCommand } from '../../../src/cli/claude/claude-command.ts';
 import { commitAll, folder, type Machine, machine, put } from '../../cli/run.ts';
 
 let on: Machine;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { transcriptPath } from '../../../src/adapters/core/transcript/transcript-file.ts';
-import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
+import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { carryOutAgentOp } from '../../../src/daemon/agent-ops.ts';
 import { runTicket } from '../../../src/daemon/run-ticket.ts';
 import { parseTranscript, type Transcript } from '../../../src/evidence/transcript.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
 import { hashesOf } from '../../../src/cli/codex/codex-arguments.ts';
-import { readCodexCommand } from '../../../src/cli/codex/own-options.ts';
-import { hookWarning } from '../../../src/cli/codex/show-end.ts';
+import { readCodexCommand } from '../../../src/cli/codex/codex-command.ts';
+import { hookWarning } from '../../../src/cli/codex/show-codex-end.ts';
 import type { StoredConversation } from '../../../src/daemon/conversation-files.ts';
 
 describe('the arguments of "hopgate codex"', () => {

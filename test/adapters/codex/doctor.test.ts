@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
-import { codexFindings } from '../../../src/cli/doctor/codex.ts';
+import { diagnoseCodex } from '../../../src/cli/doctor/diagnose-codex.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { temporaryTree } from '../../session/sessions.ts';
 
@@ -37,12 +37,12 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   const env = { HOME: root, XDG_STATE_HOME: `${root}-state`, PATH: root };
   const streams = { stdout: new PassThrough(), stderr: new PassThrough(), stdin: new PassThrough() };
   const io: Io = { ...streams, env, isTty: false, cwd: root, color: false, json: false, exitCode: 0 };
-  return codexFindings(root, io);
+  return diagnoseCodex(root, io);
 }
 
 test('doctor says nothing about a Codex that is not installed', async () => {
   const io = { env: { PATH: '/nowhere' } } as unknown as Io;
-  expect(await codexFindings('/', io)).toEqual([]);
+  expect(await diagnoseCodex('/', io)).toEqual([]);
 });
 
 test('doctor names what Codex does not protect, and that hopgate codex brings the hooks', async () => {

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/event.ts';
-import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { conversationOf, readCodexEvent } from '../../../src/adapters/codex/codex-event.ts';
+import { handleCodexEvent } from '../../../src/adapters/codex/handle-codex-event.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { fixtureSpecs } from '../../fixture-specs.ts';
 import { SERVER } from '../../server-name.ts';

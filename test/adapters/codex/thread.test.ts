@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Codex } from '@openai/codex-sdk';
 import { describe, expect, test } from 'vitest';
 import { codexThread } from '../../../src/adapters/codex/index.ts';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { must, stage, temporaryTree } from '../../session/sessions.ts';
 
 /** A program that answers as `codex exec --json` does, and writes down how it was called. */

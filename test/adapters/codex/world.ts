@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { handleCodexEvent } from '../../../src/adapters/codex/hooks.ts';
+import { handleCodexEvent } from '../../../src/adapters/codex/handle-codex-event.ts';
 import type {
   Conversation,
   ConversationRecord,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { renderResult } from '../../../src/adapters/core/render-result.ts';
 import type { PeripheralSpec } from '../../../src/spec/types.ts';
 import { lead, no, fixtureSpecs as SPECS, stage, yes } from '../../session/sessions.ts';

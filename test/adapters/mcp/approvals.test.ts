@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { approvalQuestion } from '../../../src/adapters/core/approval-question.ts';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
 import type { Approver } from '../../../src/ports/approver.ts';
 import type { Session } from '../../../src/session/session.ts';

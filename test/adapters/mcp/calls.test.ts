@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
 import { call, connected, ERAS, hostOf } from './client.ts';

@@ -2,7 +2,7 @@ import { Client, type ClientOptions, InMemoryTransport } from '@modelcontextprot
 import { onTestFinished } from 'vitest';
 import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
 import { McpHost } from '../../../src/adapters/mcp/mcp-host.ts';
-import type { McpOptions } from '../../../src/adapters/mcp/options.ts';
+import type { McpOptions } from '../../../src/adapters/mcp/mcp-options.ts';
 import { serveOverTransport } from '../../../src/adapters/mcp/serve-stdio.ts';
 
 /** The two eras of the protocol, as a client asks for them. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { checkPost, ring } from '../../../src/messages/post.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';

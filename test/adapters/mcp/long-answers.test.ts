@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AgentAnswer, AgentSession } from '../../../src/adapters/core/agent-session.ts';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import { messagesText } from '../../../src/adapters/core/turn-messages.ts';
 import { LongAnswers } from '../../../src/adapters/mcp/long-answers.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';

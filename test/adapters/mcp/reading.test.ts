@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { agentWorld, type Start } from '../../contracts/agent-world.ts';
 import { call, connected, ERAS, type Era, hostOf } from './client.ts';

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/ext-tasks/client';
 import { type JsonValue, taskId as toTaskId } from '@modelcontextprotocol/ext-tasks/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { McpHost } from '../../../src/adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
 import { checkPost, ring } from '../../../src/messages/post.ts';

@@ -1,8 +1,8 @@
 import { InMemoryTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import type { AgentSession } from '../../../src/adapters/core/agent-session.ts';
-import { agentSession } from '../../../src/adapters/core/local.ts';
-import type { McpReading } from '../../../src/adapters/mcp/reading.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
+import type { McpReading } from '../../../src/adapters/mcp/mcp-reading.ts';
 import { serveOverTransport } from '../../../src/adapters/mcp/serve-stdio.ts';
 import type { Session } from '../../../src/session/session.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';

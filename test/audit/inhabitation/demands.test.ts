@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { mentions } from '../../../src/audit/inhabitation/context-injection.ts';
-import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
+import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import type { Situation, TranscriptItem } from '../../../src/evidence/transcript.ts';
 import { fixtureSpecs, must, stage } from '../../session/sessions.ts';
 import { Items, inhabit, judge } from './lives.ts';

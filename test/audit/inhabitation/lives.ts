@@ -1,6 +1,6 @@
-import { agentSession } from '../../../src/adapters/core/local.ts';
-import { type RecordedSession, recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
-import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
+import { type RecordedSession, recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
+import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { verifyConstraints } from '../../../src/audit/verify/verify-constraints.ts';
 import { NO_TRANSCRIPT, type Transcript, type TranscriptItem } from '../../../src/evidence/transcript.ts';
 import type { TranscriptSink } from '../../../src/ports/transcript-sink.ts';

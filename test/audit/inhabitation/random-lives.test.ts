@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AgentCall } from '../../../src/adapters/core/agent-session.ts';
-import { agentSession } from '../../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
-import { judgeInhabitation } from '../../../src/audit/inhabitation/inhabitation.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
+import { judgeInhabitation } from '../../../src/audit/inhabitation/judge-inhabitation.ts';
 import { parseTranscript } from '../../../src/evidence/transcript.ts';
 import { fixtureSpecs, inTurn, stage, testRun } from '../../session/sessions.ts';
 import { Items } from './lives.ts';

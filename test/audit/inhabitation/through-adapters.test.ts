@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { agentSession } from '../../../src/adapters/core/local.ts';
-import { recordTranscript } from '../../../src/adapters/core/transcript/transcript.ts';
+import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
+import { recordTranscript } from '../../../src/adapters/core/transcript/record-transcript.ts';
 import { plainLoop } from '../../../src/adapters/plain-loop.ts';
 import { call, connected, hostOf } from '../../adapters/mcp/client.ts';
 import { inTurn, stage } from '../../session/sessions.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../../src/cli/io.ts';
 import { broken } from '../../../src/cli/table.ts';
-import { renderText } from '../../../src/cli/thread/render-text.ts';
+import { renderText } from '../../../src/cli/thread/render-thread.ts';
 import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';

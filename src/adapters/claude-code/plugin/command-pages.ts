@@ -1,4 +1,4 @@
-import type { ClaudeToolName } from '../names.ts';
+import type { ClaudeToolName } from '../claude-tool-name.ts';
 
 /** The slash commands (`/hopgate:hop` …) by path in the plugin. The agent calls the tool of a typed one. */
 export const commandPages = (own: ClaudeToolName): { readonly [path: string]: string } => ({

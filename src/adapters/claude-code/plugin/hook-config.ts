@@ -1,4 +1,4 @@
-import { ALLOW_BEGINS, ALLOW_ENDS } from '../reply.ts';
+import { ALLOW_BEGINS, ALLOW_ENDS } from '../hook-reply.ts';
 
 /** The hook events. None has a matcher, so tools of later versions of the client are covered, too. */
 const EVENTS = [

@@ -1,4 +1,4 @@
-import { claudeToolName } from '../names.ts';
+import { claudeToolName } from '../claude-tool-name.ts';
 import { commandPages } from './command-pages.ts';
 import { claudeHooks, hookScript } from './hook-config.ts';
 

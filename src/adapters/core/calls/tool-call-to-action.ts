@@ -5,7 +5,7 @@ import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
 import { own } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';
 import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
-import { argumentsOf, hopOf, type ModeArguments, type ModelArguments, modeOf } from './controls.ts';
+import { argumentsOf, hopOf, type ModeArguments, type ModelArguments, modeOf } from './control-calls.ts';
 import { isMcpName, type OwnServer, ourTool, serverNamed, upstreamTool } from './mcp-name.ts';
 import { type PatchFile, parsePatch } from './patch.ts';
 import { routeCommand, type ShellRoute } from './shell-route.ts';

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../../base/json.ts';
-import { argumentsOf, type ModelArguments } from '../calls/controls.ts';
+import { argumentsOf, type ModelArguments } from '../calls/control-calls.ts';
 
 /** A call that an agent wrote as text, because its model has no tool calls. */
 export interface JsonMove {

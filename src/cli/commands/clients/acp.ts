@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
 import type { Io } from '../../io.ts';
-import { examples, rootOption } from '../../options.ts';
+import { examples, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { dialIn } from '../../../agency/dial-in.ts';
 import { fanOut } from '../../../agency/fan-out.ts';
-import type { RunRequest } from '../../../agency/request.ts';
+import type { RunRequest } from '../../../agency/run-request.ts';
 import { parseJson } from '../../../base/json.ts';
 import { plural, visible } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
@@ -16,7 +16,7 @@ import type { Json } from '../../../spec/types.ts';
 import { agencyOption, folderOf, openOwn, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { examples, numberUpTo } from '../../options.ts';
+import { examples, numberUpTo } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface RunOptions {

@@ -6,15 +6,15 @@ import { answerOnce, answerRequest } from '../../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
 import { type PendingItem, pendingItems } from '../../../operator/pending-items.ts';
 import { ownToken, readToken, TokenError, tokenFile } from '../../../operator/token.ts';
-import { askAtTerminal } from '../../approve/ask.ts';
+import { askAtTerminal } from '../../approve/ask-at-terminal.ts';
 import { findPending, pendingEverywhere, pendingOfRoot } from '../../approve/find-pending.ts';
 import { listPending, pendingJson } from '../../approve/list-pending.ts';
 import { notify } from '../../approve/notify.ts';
 import { diffFor, showRequest } from '../../approve/show-request.ts';
 import { watchPending } from '../../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
-import { examples, rootOf, wholeUpTo } from '../../options.ts';
-import { canAsk } from '../../run/operator.ts';
+import { canAsk } from '../../run/operator-approver.ts';
+import { examples, rootOf, wholeUpTo } from '../../shared-options.ts';
 
 interface Options {
   readonly root?: string;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { registerClient } from '../../client/command.ts';
+import { registerClient } from '../../client/register-client.ts';
 import type { Io } from '../../io.ts';
 
 export function register(command: Command, io: Io): void {
@@ -16,7 +16,7 @@ export function register(command: Command, io: Io): void {
     ],
   };
   registerClient(command, io, texts, async (words) => {
-    const { readClaudeCommand } = await import('../../claude/own-options.ts');
+    const { readClaudeCommand } = await import('../../claude/claude-command.ts');
     const { runClaude } = await import('../../claude/run-claude.ts');
     await runClaude(io, readClaudeCommand(words));
   });

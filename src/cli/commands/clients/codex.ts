@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { registerClient } from '../../client/command.ts';
+import { registerClient } from '../../client/register-client.ts';
 import type { Io } from '../../io.ts';
 
 export function register(command: Command, io: Io): void {
@@ -17,7 +17,7 @@ export function register(command: Command, io: Io): void {
     ],
   };
   registerClient(command, io, texts, async (words) => {
-    const { readCodexCommand } = await import('../../codex/own-options.ts');
+    const { readCodexCommand } = await import('../../codex/codex-command.ts');
     const { runCodex } = await import('../../codex/run-codex.ts');
     await runCodex(io, readCodexCommand(words));
   });

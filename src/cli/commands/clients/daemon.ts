@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
-import { entryFile } from '../../../daemon/own-files.ts';
-import { askStatus, askStop } from '../../ask-daemon.ts';
+import { entryFile } from '../../../daemon/package-files.ts';
+import { askStatus, askStop } from '../../daemon-status.ts';
 import { type Io, note, print, printJson } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { checkedTelemetry, examples, telemetryOption } from '../../options.ts';
+import { checkedTelemetry, examples, telemetryOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -38,7 +38,7 @@ export function register(command: Command, io: Io): void {
 
 async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | undefined): Promise<void> {
   const telemetry = await checkedTelemetry(said);
-  const { serve } = await import('../../../daemon/serve.ts');
+  const { serve } = await import('../../../daemon/serve-daemon.ts');
   const daemon = await serve({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
     const found = await askStatus(io);

@@ -13,7 +13,7 @@ import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearest } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { closedAfter } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

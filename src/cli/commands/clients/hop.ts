@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { actAsOperator } from '../../../daemon/remote.ts';
+import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
 import { ownToken } from '../../../operator/token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
-import { sessionNamed } from '../../chosen-sessions.ts';
+import { sessionNamed } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

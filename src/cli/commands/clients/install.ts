@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { applyInstall, changesOf } from '../../install/apply.ts';
+import { applyInstall, changesOf } from '../../install/apply-install.ts';
 import type { Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { showPlan } from '../../install/show-plan.ts';
 import { type Io, print, printJson, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 export interface InstallOptions {
   readonly root: string;
@@ -66,6 +66,6 @@ async function installerOf(client: string): Promise<Installer> {
 
 /** The installers of the supported client programs, by name. */
 const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
-  claude: async () => (await import('../../install/claude.ts')).claudeInstaller,
-  codex: async () => (await import('../../install/codex.ts')).codexInstaller,
+  claude: async () => (await import('../../install/claude-installer.ts')).claudeInstaller,
+  codex: async () => (await import('../../install/codex-installer.ts')).codexInstaller,
 };

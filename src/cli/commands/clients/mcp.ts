@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
 import { waitApprovalOption } from '../../approve/wait-approval.ts';
 import type { Io } from '../../io.ts';
-import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/command.ts';
-import { examples, observeOption, rootOption, telemetryOption } from '../../options.ts';
+import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/mcp-command.ts';
+import { examples, observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -42,7 +42,7 @@ export function register(command: Command, io: Io): void {
     )
     .action(async (options: McpCommand) => {
       // Loaded only here: the SDK is large, and no other command needs it.
-      const { serveMcp } = await import('../../mcp/serve.ts');
+      const { serveMcp } = await import('../../mcp/serve-mcp.ts');
       await serveMcp(io, options);
     });
 }

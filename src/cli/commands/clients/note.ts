@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { actAsOperator } from '../../../daemon/remote.ts';
-import { sessionNamed } from '../../chosen-sessions.ts';
+import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
+import { sessionNamed } from '../../choose-sessions.ts';
 import { type Io, printResult } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command

@@ -2,9 +2,9 @@ import { hash, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Contributions } from '../../../agency/par/document.ts';
-import { serveDocument } from '../../../agency/par/document-server.ts';
 import { parBell } from '../../../agency/par/par-bell.ts';
+import type { Contributions } from '../../../agency/par/review-document.ts';
+import { serveDocument } from '../../../agency/par/serve-document.ts';
 import { plural, visible } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
@@ -15,7 +15,7 @@ import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, note, print, printJson } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
-import { examples, hostAndPort, rootOf, rootOption } from '../../options.ts';
+import { examples, hostAndPort, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

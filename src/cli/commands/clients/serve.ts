@@ -6,10 +6,10 @@ import { type Command, Option } from 'commander';
 import { tokenFolder } from '../../../server/access/tokens.ts';
 import { pendingEverywhere } from '../../approve/find-pending.ts';
 import { notifyOfNew } from '../../approve/notify.ts';
-import { askStatus, askStop } from '../../ask-daemon.ts';
+import { askStatus, askStop } from '../../daemon-status.ts';
 import { CliError, type Io, note, print, printJson, usageError } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { checkedTelemetry, examples, hostAndPort, telemetryOption, wholeUpTo } from '../../options.ts';
+import { checkedTelemetry, examples, hostAndPort, telemetryOption, wholeUpTo } from '../../shared-options.ts';
 
 export const SERVED_PORT = 4780;
 /** Time in which a daemon without an HTTP server must end its calls, in milliseconds. */
@@ -79,7 +79,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
     return openBrowser(io, running, await askCode(io, running), options.session);
   }
   const [{ serve }, { openHttpServer }, { FILE_ROLES, roleTokenFile }] = await Promise.all([
-    import('../../../daemon/serve.ts'),
+    import('../../../daemon/serve-daemon.ts'),
     import('../../../server/http-server.ts'),
     import('../../../server/access/tokens.ts'),
   ]);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Io } from '../../io.ts';
-import { examples, rootOption } from '../../options.ts';
+import { examples, rootOption } from '../../shared-options.ts';
 import { change, clients, type InstallOptions, scopeOption } from './install.ts';
 
 export function register(command: Command, io: Io): void {

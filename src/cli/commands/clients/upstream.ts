@@ -12,7 +12,7 @@ import { fragments } from '../../../tools/upstream/fragment.ts';
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { writableProgram } from '../../../tools/upstream/writable-program.ts';
 import { CliError, heading, type Io, note, paint, print, printJson, type Style, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

@@ -3,17 +3,17 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { explainSystemError } from '../../../base/system-error.ts';
 import { excerpt, visible } from '../../../base/text.ts';
+import type { FoundEntry } from '../../../evidence/evidence-query.ts';
 import { toActivity } from '../../../evidence/musn/activity.ts';
 import { printEntryForm, toEntryForm } from '../../../evidence/musn/entry-form.ts';
 import { planImport } from '../../../evidence/musn/plan-import.ts';
 import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
-import type { FoundEntry } from '../../../evidence/query.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
-import { withSessions } from '../../chosen-sessions.ts';
+import { withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, note, print, printJson, printResult } from '../../io.ts';
 import { findSession, withNewStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

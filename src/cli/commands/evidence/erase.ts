@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { plural, visible } from '../../../base/text.ts';
-import { withSessions } from '../../chosen-sessions.ts';
+import { withSessions } from '../../choose-sessions.ts';
 import { type Io, printResult, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

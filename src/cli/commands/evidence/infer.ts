@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Inferred, inferSpecs } from '../../../audit/infer/infer.ts';
+import { type Inferred, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { authored } from '../../../audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../../audit/infer/usage.ts';
 import { makeFolders } from '../../../base/files.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chosenSessions, noSessions, pinOf, withSessions } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinOf, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, note, paintDiff, print, printJson } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

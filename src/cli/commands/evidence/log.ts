@@ -3,10 +3,10 @@ import { excerpt, visible } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { pinnedOrder, withSessions } from '../../chosen-sessions.ts';
+import { pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { columnsOf, table } from '../../table.ts';
 
 interface Options {

@@ -9,10 +9,10 @@ import {
   type Recurring,
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
-import { chosenSessions } from '../../chosen-sessions.ts';
+import { chosenSessions } from '../../choose-sessions.ts';
 import { heading, type Io, printResult, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption, wholeUpTo } from '../../options.ts';
+import { examples, rootOf, rootOption, wholeUpTo } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
-import { chosenSessions, noSessions, pinOf, withSessions } from '../../chosen-sessions.ts';
+import { chosenSessions, noSessions, pinOf, withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

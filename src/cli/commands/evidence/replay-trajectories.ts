@@ -6,7 +6,7 @@ import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { readTrajectory } from '../../../trajectories/read-trajectory.ts';
 import { type ReplayedTrajectory, replayTrajectory } from '../../../trajectories/replay-trajectory.ts';
-import { namedSpecs } from '../../chosen-specs.ts';
+import { namedSpecs } from '../../choose-specs.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
 import { table } from '../../table.ts';
 

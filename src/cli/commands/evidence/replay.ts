@@ -4,11 +4,11 @@ import { excerpt, plural, visible } from '../../../base/text.ts';
 import { type Replay, replay } from '../../../session/replay.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { chosenSessions, noSessions, pinOf } from '../../chosen-sessions.ts';
-import { namedSpecs } from '../../chosen-specs.ts';
+import { chosenSessions, noSessions, pinOf } from '../../choose-sessions.ts';
+import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 import { replayTrajectories, type TrajectoryOptions } from './replay-trajectories.ts';
 

@@ -3,9 +3,9 @@ import { stringify } from 'yaml';
 import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
 import { excerpt, plural, visible, visibleLines } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { chosenSessions, pinOf, withSessions } from '../../chosen-sessions.ts';
+import { chosenSessions, pinOf, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

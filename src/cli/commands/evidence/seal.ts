@@ -8,9 +8,9 @@ import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
 import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../../evidence/seal.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
-import { chosenSessions, withSessions } from '../../chosen-sessions.ts';
+import { chosenSessions, withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, note, printJson, printResult, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { isInUse } from '../../../base/process-holder.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { withSessions } from '../../chosen-sessions.ts';
-import { missingHooks } from '../../claude/missing-hooks.ts';
+import { withSessions } from '../../choose-sessions.ts';
+import { missingHooks } from '../../claude/list-missing-hooks.ts';
 import { CliError, type Io, note, print, printJson, printJsonLine, printResult, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
 import { sessionTable } from '../../sessions/session-table.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

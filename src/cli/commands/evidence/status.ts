@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
-import { StatusReader } from '../../../daemon/status-line.ts';
+import { StatusReader } from '../../../daemon/answer-status-line.ts';
 import { type LineStatus, statusLine } from '../../../view/status-line.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

@@ -6,12 +6,12 @@ import { isAbout, projectThread, type Thread } from '../../../evidence/threads.t
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outline } from '../../../view/outline.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { chosenSessions, pinnedOrder, withSessions } from '../../chosen-sessions.ts';
+import { chosenSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { examples, numberUpTo, rootOf, rootOption } from '../../options.ts';
+import { examples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
 import { columnsOf, table } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
-import { renderText } from '../../thread/render-text.ts';
+import { renderText } from '../../thread/render-thread.ts';
 
 interface Options {
   readonly root: string;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { sessionNamed } from '../../chosen-sessions.ts';
+import { sessionNamed } from '../../choose-sessions.ts';
 import type { Io } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { SERVED_PORT, serveHttp } from '../clients/serve.ts';
 
 export function register(command: Command, io: Io): void {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { excerpt } from '../../../base/text.ts';
 import { type Completion, completions } from '../../help/completions.ts';
 import { type Io, print } from '../../io.ts';
-import { rootOf } from '../../options.ts';
+import { rootOf } from '../../shared-options.ts';
 
 const MOST_SESSIONS = 50;
 

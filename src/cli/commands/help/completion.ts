@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { COMPLETION_SCRIPTS } from '../../help/completion-scripts.ts';
 import { type Io, printResult } from '../../io.ts';
-import { examples } from '../../options.ts';
+import { examples } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { manPage } from '../../help/man-page.ts';
 import { type Io, printResult } from '../../io.ts';
-import { examples } from '../../options.ts';
+import { examples } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command

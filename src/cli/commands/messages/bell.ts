@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { ring } from '../../../messages/post.ts';
 import { type Io, printResult } from '../../io.ts';
-import { asOption, draftOf, type PersonOptions, withInboxes } from '../../messages/person.ts';
-import { examples, rootOption } from '../../options.ts';
+import { asOption, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import { examples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly act?: string;

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { renderMessages } from '../../../messages/render-messages.ts';
 import type { Message, MessageStore } from '../../../ports/message-store.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
-import { asOption, type PersonOptions, withInboxes } from '../../messages/person.ts';
-import { examples, rootOption } from '../../options.ts';
+import { asOption, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import { examples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly follow?: true;

@@ -7,8 +7,8 @@ import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
-import { asOption, type PersonOptions, withInboxes } from '../../messages/person.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { asOption, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly to?: string;

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { whistle } from '../../../messages/post.ts';
 import { type Io, printResult } from '../../io.ts';
-import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/person.ts';
+import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
 import { onSignal } from '../../on-signal.ts';
-import { examples, numberUpTo, rootOption } from '../../options.ts';
+import { examples, numberUpTo, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly seconds: number;

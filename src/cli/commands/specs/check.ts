@@ -21,14 +21,14 @@ import { isExclusion } from '../../../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../../../spec/types.ts';
 import { memoryStore } from '../../../stores/memory.ts';
 import { lintServed, lintTools } from '../../../tools/lint-tools.ts';
-import { namedSpecs } from '../../chosen-specs.ts';
+import { namedSpecs } from '../../choose-specs.ts';
 import { exceptionFor } from '../../detect/mask-exceptions.ts';
-import { evidence, git, gitRemote } from '../../doctor/doctor.ts';
-import type { Diagnosis } from '../../doctor/finding.ts';
-import { missingPrograms } from '../../doctor/programs.ts';
+import { missingPrograms } from '../../doctor/diagnose-programs.ts';
+import type { Diagnosis } from '../../doctor/diagnosis.ts';
+import { evidence, git, gitRemote } from '../../doctor/examine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
 import { askGit, runProgram } from '../../run-program.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

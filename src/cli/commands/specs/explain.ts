@@ -11,12 +11,12 @@ import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { nearest, own } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
-import { pinOf, withSessions } from '../../chosen-sessions.ts';
-import { namedSpecs } from '../../chosen-specs.ts';
+import { pinOf, withSessions } from '../../choose-sessions.ts';
+import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
 
 interface Options {

@@ -10,7 +10,7 @@ import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts'
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
 import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { examples } from '../../options.ts';
+import { examples } from '../../shared-options.ts';
 
 interface Options {
   readonly specs: string;

@@ -8,9 +8,9 @@ import { OUTSIDE } from '../../../compile/special-states.ts';
 import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chosenSpecs } from '../../chosen-specs.ts';
+import { chosenSpecs } from '../../choose-specs.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
 import { resumeSession } from '../../../session/open.ts';
-import { noSessions, withSessions } from '../../chosen-sessions.ts';
-import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch.ts';
+import { noSessions, withSessions } from '../../choose-sessions.ts';
+import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;

@@ -8,9 +8,9 @@ import { emitTestFiles } from '../../../testing/emit-test-files.ts';
 import { junitReport, type TestResult } from '../../../testing/junit.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
-import { chosenSpecs } from '../../chosen-specs.ts';
+import { chosenSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../options.ts';
+import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { table } from '../../table.ts';
 
 interface Options {

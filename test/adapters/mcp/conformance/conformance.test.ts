@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { agentSession } from '../../../../src/adapters/core/local.ts';
+import { agentSession } from '../../../../src/adapters/core/local-agent-session.ts';
 import { serveOverHttp } from '../../../../src/adapters/mcp/serve-http.ts';
 import { openSession } from '../../../../src/open-session.ts';
 import { loadSpecs } from '../../../../src/spec/load/load-specs.ts';

@@ -1,0 +1,56 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
+import type { Session } from '../../session/session.ts';
+import type { Json } from '../../spec/types.ts';
+import { type OwnServer, ourTool } from '../core/calls/mcp-name.ts';
+import { whereOf } from '../core/calls/shell-route.ts';
+import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
+import type { ClaudeToolEvent } from './claude-event.ts';
+import { isOneFile, readsSavedResult } from './saved-result.ts';
+
+/** Translates a call of Claude Code into an action of the session, in its current state. */
+export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Session, own: OwnServer): ClientAction {
+  const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
+  if (why !== null) return { kind: 'unmapped', why };
+  const transcript = textOf(fields['transcript_path']);
+  if (transcript !== null && readsSavedResult(transcript, tool, input) && isOneFile(String(input['file_path'])))
+    return { kind: 'inner' };
+  const { specs, config, root } = session;
+  const cwd = textOf(fields['cwd']);
+  return toolCallToAction(
+    { provider: 'claude-code', name: tool, input: tool === 'Read' ? fromFirstLine(input) : input },
+    {
+      specs,
+      config,
+      root,
+      ...whereOf(session),
+      own,
+      ...(cwd === null ? {} : { cwd }),
+    },
+  );
+}
+
+/**
+ * True if the tool has the name of a hopgate tool, but belongs to another server. The client names the server of each
+ * tool. A server with hopgate's name that does not come from its plugin is not hopgate's.
+ */
+function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], own: OwnServer): boolean {
+  const { name, source } = fieldsOf(from);
+  return ourTool(tool, own) !== null && from !== undefined && (name !== own.server || source !== 'plugin');
+}
+
+const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";
+
+/** The outside effect that a harmless tool name hides in this version; completes "the tool …". null if none. */
+function whyOutside(tool: string, input: ClaudeToolEvent['input']): string | null {
+  if ((tool === 'Agent' || tool === 'Task') && input['isolation'] !== undefined)
+    return 'would start an agent in another place, where nothing of this session holds; leave isolation out';
+  if (tool === 'SendMessage' && input['to'] !== 'main')
+    return 'reaches agents that are not in this session; start a sub-agent with Agent instead';
+  return null;
+}
+
+/** Removes an offset of 0: Claude Code reads line 0 as the first line. */
+function fromFirstLine(input: ClaudeToolEvent['input']): { readonly [name: string]: Json } {
+  const { offset, ...rest } = input;
+  return offset === undefined || offset === 0 ? rest : { ...rest, offset };
+}

@@ -1,0 +1,65 @@
+import { textOf } from '../../base/json.ts';
+import type { Session } from '../../session/session.ts';
+import { promptSection } from '../core/prompt-section.ts';
+import { delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
+import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
+import { toolNames } from './claude-texts.ts';
+import { claudeToolName } from './claude-tool-name.ts';
+import { type HookCall, recordHookEvent } from './hook-call.ts';
+import { NOTHING, type Reply } from './hook-reply.ts';
+
+/**
+ * SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: describes the situation to
+ * the model. A prompt or a resumed conversation repeats it only if the place, the mode, the tools or the exits differ
+ * from those that the model was last shown.
+ */
+export async function tellContext(at: HookCall): Promise<Reply> {
+  const { event, record, host } = at;
+  const { section, situation, key, messages } = await host.withSession(record, async (session) => {
+    if (event.name === 'SessionStart') showAgain(session);
+    else if (event.name === 'UserPromptSubmit') await acknowledgeShown(session);
+    return {
+      section: promptSection(session),
+      situation: situationOf(session),
+      key: placeKey(session),
+      messages: await turnMessages(session),
+    };
+  });
+  const prompt = textOf(event.fields['prompt']);
+  if (prompt !== null) host.recordTranscript(record, userMessage('user', prompt, 'prompt'));
+  const goesOn = event.name === 'UserPromptSubmit' || event.fields['source'] === 'resume';
+  if (goesOn && record.notes['shown'] === key) {
+    if (messages === null) return NOTHING;
+    host.recordTranscript(record, delivered(messages, situation, event.name));
+    return { kind: 'tell', event: event.name, text: messages };
+  }
+  const about = `${section}\n${toolNames(event.agentId !== null, claudeToolName(host))}`;
+  const text = messages === null ? about : `${about}\n${messages}`;
+  host.recordTranscript(record, delivered(text, situation, event.name));
+  return { kind: 'tell', event: event.name, text, shown: key };
+}
+
+/** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */
+export async function noteAnswered(at: HookCall): Promise<void> {
+  await noteShown(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
+}
+
+/** The parts of a session's place that the model must know: if one changes, the situation is described again. */
+function placeKey(session: Session): string {
+  const { peripheral, mode, tools, hops } = session.available();
+  return JSON.stringify([
+    session.id,
+    peripheral,
+    mode,
+    session.state.visit,
+    tools,
+    hops.map(({ exit, to }) => [exit, to]),
+  ]);
+}
+
+/** Records the place that the model was shown. If the answer reached the model too late, nothing is recorded. */
+export async function noteShown(at: HookCall, shown: string): Promise<void> {
+  const record = await at.host.conversation(at.record.conversation);
+  const event = { ...at.event, toolUseId: null };
+  await recordHookEvent({ ...at, record, event }, 'situation shown', { ...record.notes, shown });
+}

@@ -1,0 +1,260 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { textOf } from '../../base/json.ts';
+import { errorText } from '../../base/text.ts';
+import type { Env } from '../../base/user-folders.ts';
+import { repositoryOf } from '../../project/root.ts';
+import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
+import { operatorNews } from '../core/operator-news.ts';
+import { idsOf, toolCall, toolFault, toolResult, userMessage } from '../core/transcript/transcript-items.ts';
+import { turnMessages } from '../core/turn-messages.ts';
+import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './claude-event.ts';
+import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
+import { NOTHING, type Reply, refuseCall, render } from './hook-reply.ts';
+import type { KeptCall } from './kept-call.ts';
+import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
+import { postToolUse } from './post-tool-use.ts';
+import { preToolUse } from './pre-tool-use.ts';
+
+/**
+ * Answers one hook event of Claude Code: the output and the exit code of the hook process. Never throws: an error
+ * becomes a refusal with its reason.
+ *
+ * @param raw the JSON of the hook's standard input
+ * @param env `HOPGATE_ROOT` names the repository if `HOPGATE_SESSION` is set too; otherwise it is the repository of
+ *   `CLAUDE_PROJECT_DIR`, or of the event's `cwd`
+ */
+export async function handleClaudeEvent(raw: unknown, host: HookContext, env: Env): Promise<HookAnswer> {
+  const event = readClaudeEvent(raw);
+  if (!event) return refuseCall('hopgate: the input of the hook cannot be read, so the call is refused');
+  let record: ConversationRecord | null = null;
+  try {
+    record = await host.conversation({
+      client: 'claude-code',
+      id: event.conversation,
+      agentId: event.agentId,
+      ...agentTypeOf(event),
+      root: rootOf(event, env),
+    });
+    const noticed = await notice({ event, record, host, env });
+    const reply = await answer({ event, record: noticed, host, env });
+    const at = { event, record: noticed, host, env };
+    const finished = await finish(at, await withMessages(at, await withNews(at, reply)));
+    const shown = reply.kind === 'tell' ? reply.shown : undefined;
+    if (shown === undefined) return finished;
+    return { ...finished, given: async () => (await import('./describe-situation.ts')).noteShown(at, shown) };
+  } catch (error) {
+    const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
+    if (record && call) {
+      const { toolUseId: id, tool, input } = call;
+      host.recordTranscript(record, toolCall({ id, tool, input, channel: tool }), toolFault(id, error));
+    }
+    return fault(event, error);
+  }
+}
+
+/**
+ * Passes the event to its handler. The handlers of tool calls are imported statically, because every call waits for
+ * them; the others are imported when their event arrives.
+ */
+async function answer(at: HookCall): Promise<Reply> {
+  const { event } = at;
+  switch (event.name) {
+    case 'PreToolUse':
+    case 'PostToolUse':
+    case 'PostToolUseFailure': {
+      const call = toolEvent(event);
+      if (!call) throw new Error(`the ${event.name} event names no tool`);
+      return event.name === 'PreToolUse' ? preToolUse({ ...at, event: call }) : postToolUse({ ...at, event: call });
+    }
+    case 'SessionStart':
+      await recordHookEvent(at, event.name, {
+        ...at.record.notes,
+        announced: true,
+        ...(await ownTranscript(event, at.record)),
+      });
+      return (await import('./describe-situation.ts')).tellContext(at);
+    case 'UserPromptSubmit': {
+      const shown = await at.host.instructionProblem(at.record, 'claude-code');
+      if (shown) return { kind: 'deny', why: `hopgate: ${shown.message}.\nWhat to do: ${shown.remedy}` };
+      const { turnBegins } = await import('../core/unreviewed-work.ts');
+      const turn = await at.host.withSession(at.record, turnBegins);
+      const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
+      return (await import('./describe-situation.ts')).tellContext({ ...at, record });
+    }
+    case 'SubagentStart':
+      await recordHookEvent(at, event.name);
+      return (await import('./describe-situation.ts')).tellContext(at);
+    case 'Stop':
+      return (await import('./stop.ts')).stop(at);
+    case 'SubagentStop':
+      return (await import('./session-end.ts')).subagentStop(at);
+    case 'SessionEnd':
+      return (await import('./session-end.ts')).sessionEnd(at);
+    case 'ConfigChange':
+      return (await import('./config-change.ts')).configChange(at);
+    default:
+      await recordHookEvent(at, event.name);
+      return NOTHING;
+  }
+}
+
+/** Records the transcript file and its current length; the messages before it belong to an earlier conversation. */
+async function ownTranscript(
+  { fields }: ClaudeHookEvent,
+  { notes }: ConversationRecord,
+): Promise<ConversationRecord['notes']> {
+  const transcript = textOf(fields['transcript_path']);
+  if (transcript === null || notes['transcript'] === transcript) return {};
+  const { readOwnTranscript } = await import('./own-transcript.ts');
+  return { transcript, heard: readOwnTranscript(transcript).end };
+}
+
+/** The longest wait for Claude Code to write its answer to its transcript, and the polling interval, in ms. */
+const [WRITTEN_IN, LOOK_EACH] = [600, 30];
+
+/**
+ * Records the calls that hopgate allowed and that did not run to their end: the user or the user's rules refused them,
+ * or the user interrupted them. No hook reports this; Claude Code's own transcript does.
+ */
+async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
+  const { event } = at;
+  const path = textOf(event.fields['transcript_path']);
+  const wanted = mayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
+  if (wanted.length === 0 || path === null) return at.record;
+  const { endedCalls, subAgentTranscript } = await import('./own-transcript.ts');
+  const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
+  if (!existsSync(file)) return at.record;
+  // A call may still be running while the user types the next prompt.
+  const isOver = event.name !== 'UserPromptSubmit';
+  let ended = endedCalls(file);
+  for (let waited = 0; isOver && waited < WRITTEN_IN && !wanted.every((id) => ended.has(id)); waited += LOOK_EACH) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EACH));
+    ended = endedCalls(file);
+  }
+  let { record } = at;
+  for (const toolUseId of wanted) {
+    const end = ended.get(toolUseId) ?? (isOver ? INTERRUPTED : null);
+    if (end === null || end.ran) continue;
+    await concludeBrokenOff({ ...at, record }, toolUseId, `Claude Code did not run it: ${end.text}`);
+    record = await recordHookEvent({ ...at, record, event: { ...event, toolUseId } }, HOOK_EVENT.refused);
+  }
+  return record;
+}
+
+const INTERRUPTED = { ran: false, text: 'it was interrupted' };
+
+async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
+  const kept = (await host.takeForCall(record, toolUseId)) as unknown as KeptCall | null;
+  if (kept === null) return;
+  const { ticket, input } = kept;
+  // If the command has begun, the run command records it.
+  if (ticket === null && !(await host.revokeCommand(textOf(input['command']) ?? ''))) return;
+  const concluded =
+    ticket &&
+    (await host.withSession(record, (session) =>
+      session.conclude(ticket, { status: 'failed', code: 'client-refused', message }),
+    ));
+  host.recordTranscript(
+    record,
+    concluded
+      ? toolResult(toolUseId, { status: 'failed', text: message, evidence: idsOf(concluded.evidence) })
+      : toolResult(toolUseId, { status: 'refused', text: message }), // by the user, not by the gate
+  );
+}
+
+/** Records in the conversation's record that hooks are missing before this event. */
+async function notice(before: HookCall): Promise<ConversationRecord> {
+  const at = { ...before, record: await settleBrokenOff(before) };
+  const { event, record } = at;
+  const missing = missingHooksBefore(event, record);
+  if (!missing) return record;
+  const notes = { ...addWarning(record, missing.text, true), announced: true };
+  let noticed = await recordHookEvent({ ...at, event: { ...event, toolUseId: null } }, 'missing hook noticed', notes);
+  for (const { toolUseId } of missing.calls) {
+    const missing = { ...at, record: noticed, event: { ...event, toolUseId } };
+    await giveUp(missing);
+    noticed = await recordHookEvent(missing, HOOK_EVENT.missing);
+  }
+  return noticed;
+}
+
+/** Records in the transcript that the result of a native call will never arrive. */
+async function giveUp({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
+  if (toolUseId === null) return;
+  const kept = (await host.takeForCall(record, toolUseId)) as unknown as KeptCall | null;
+  if (kept?.ticket)
+    host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
+}
+
+/** Events whose reply can contain text for the model even if nothing else is to be reported. */
+const CARRY = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart'];
+
+/** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
+async function withMessages({ event, record, host }: HookCall, reply: Reply): Promise<Reply> {
+  if (event.name !== 'PreToolUse' || reply.kind !== 'deny') return reply;
+  const messages = await host.withSession(record, turnMessages);
+  return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
+}
+
+/** Adds news about the operator's acts to a reply that the model reads, also before it stops. */
+async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
+  const { event, host } = at;
+  const record = await host.conversation(at.record.conversation);
+  const stops = event.name === 'Stop' && event.fields['stop_hook_active'] !== true;
+  const carries = reply.kind !== 'remark' && (reply.kind !== 'nothing' || stops || CARRY.includes(event.name));
+  const news = carries ? await operatorNews(host, record) : null;
+  if (news === null) return reply;
+  await recordHookEvent({ ...at, record, event: { ...event, toolUseId: null } }, 'operator acts reported', {
+    ...record.notes,
+    ...news.notes,
+  });
+  host.recordTranscript(record, userMessage('hopgate', news.text, event.name));
+  switch (reply.kind) {
+    case 'deny':
+    case 'go-on':
+      return { ...reply, why: `${reply.why}\n\n${news.text}` };
+    case 'allow':
+    case 'tell':
+      return { ...reply, text: reply.text === undefined ? news.text : `${reply.text}\n\n${news.text}` };
+    default:
+      return stops ? { kind: 'go-on', why: news.text } : { kind: 'tell', event: event.name, text: news.text };
+  }
+}
+
+/** Renders the reply, with a pending warning for the person at the client if the reply can carry a message. */
+async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
+  const unshown = textOf(at.record.notes['unshown']);
+  if (unshown === null || reply.kind === 'deny') return render(reply, null);
+  const record = await at.host.conversation(at.record.conversation); // includes the notes that the handler added
+  const { unshown: _, ...notes } = record.notes;
+  await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
+  return render(reply, `hopgate: ${unshown}`);
+}
+
+/**
+ * The reply if a handler failed: a refusal. During a Stop hook it is only a message, because an agent that cannot stop
+ * would run forever.
+ */
+function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
+  const why = errorText(error);
+  if (event.fields['stop_hook_active'] === true)
+    return render(NOTHING, `hopgate could not answer ${event.name}: ${why}`);
+  return refuseCall(
+    `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if that fails, ask the operator to run "hopgate doctor". Until then every call is refused.`,
+  );
+}
+
+function agentTypeOf({ agentId, fields }: ClaudeHookEvent): { readonly agentType?: string } {
+  const agentType = agentId === null ? null : textOf(fields['agent_type']);
+  return agentType === null ? {} : { agentType };
+}
+
+function rootOf({ fields }: ClaudeHookEvent, env: Env): string {
+  // HOPGATE_ROOT is trusted only together with HOPGATE_SESSION: a repository's settings can set variables, but only a
+  // process that hopgate started knows the id of a session.
+  const named = textOf(env['HOPGATE_SESSION']) === null ? null : textOf(env['HOPGATE_ROOT']);
+  if (named !== null) return realpathSync(named);
+  const folder = textOf(env['CLAUDE_PROJECT_DIR']) ?? textOf(fields['cwd']);
+  if (folder === null) throw new Error('the event does not say which folder it is about');
+  return repositoryOf(realpathSync(folder));
+}

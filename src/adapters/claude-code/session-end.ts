@@ -1,0 +1,33 @@
+import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
+import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
+import { NOTHING, type Reply } from './hook-reply.ts';
+
+/** SubagentStop: closes the sub-agent's session. */
+export async function subagentStop(at: HookCall): Promise<Reply> {
+  const { host, record, event } = at;
+  await recordHookEvent(at, event.name, recordWords(at));
+  if (record.parent === null) return NOTHING;
+  await host.withSession(record, async (session) => {
+    if (session.state.closed) return;
+    const { peripheral } = session.state;
+    if (peripheral !== null) {
+      // A sub-agent leaves its visit by stopping.
+      const stopped = await session.stop('the sub-agent is done');
+      const id = `stop ${event.agentId}`;
+      const came = stopped.ok
+        ? toolResult(id, { status: 'ok', text: `left ${peripheral}`, evidence: idsOf(stopped.evidence) })
+        : toolResult(id, { status: 'refused', code: stopped.denial.code, text: stopped.denial.message });
+      host.recordTranscript(record, toolCall({ id, tool: 'stop', input: {}, channel: event.name }), came);
+    }
+    await session.close('the sub-agent is done');
+    host.recordTranscript(record, sessionReleased());
+  });
+  return NOTHING;
+}
+
+/** SessionEnd: the conversation is over; its session can be resumed. */
+export async function sessionEnd(at: HookCall): Promise<Reply> {
+  await recordHookEvent(at, at.event.name);
+  at.host.recordTranscript(at.record, sessionReleased());
+  return NOTHING;
+}

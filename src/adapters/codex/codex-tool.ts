@@ -1,0 +1,31 @@
+import { clientTool } from '../core/calls/client-tools.ts';
+import type { CodexToolName } from './codex-texts.ts';
+
+/** Namespaces that Codex's hooks prefix, without a separator, to names of tools for the newer models. */
+const NAMESPACES = /^(?:functions|collaboration|clock|multi_agent_v1)(?:\.|__|\/)?/;
+
+/** Codex's own tools, for the newer models, that only wait or ask the person. */
+const INNER: ReadonlySet<string> = new Set(['sleep', 'request_user_input_async']);
+
+/** A tool of Codex, read from its name in a hook event. */
+export interface CodexTool {
+  /** The name as the tables list it: without a namespace; a hopgate tool is spelled as in the spec. */
+  readonly name: string;
+  /** True if the tool has no effect on the world. */
+  readonly inner: boolean;
+}
+
+/**
+ * Reads a hook's `tool_name`. The namespace is removed only if the rest names a tool of Codex, so that no other tool
+ * passes for one.
+ *
+ * @param tools the tool ids of the spec set
+ */
+export function codexTool(toolName: string, tools: readonly string[], own: CodexToolName): CodexTool {
+  const ours = tools.find((id) => toolName === own(id));
+  if (ours !== undefined) return { name: `${own('')}${ours}`, inner: false };
+  if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };
+  const bare = toolName.replace(NAMESPACES, '');
+  const name = INNER.has(bare) || clientTool('codex', bare) ? bare : toolName;
+  return { name, inner: INNER.has(name) };
+}

@@ -1,0 +1,216 @@
+import type { Env } from '../../base/user-folders.ts';
+import { readClientLog } from '../core/client-log.ts';
+import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
+import { operatorNews } from '../core/operator-news.ts';
+import { promptSection } from '../core/prompt-section.ts';
+import { assistantMessage, delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
+import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
+import { turnBegins, unreviewedWork } from '../core/unreviewed-work.ts';
+import { afterTool } from './after-tool.ts';
+import { beforeTool } from './before-tool.ts';
+import { type CodexHookEvent, conversationOf, readCodexEvent } from './codex-event.ts';
+import { beforeYouStop, codexToolName, howInCodex } from './codex-texts.ts';
+
+const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
+
+/** Exit 2 and a reason: the only form of a refusal that Codex cannot misread. */
+const refuse = (reason: string): HookAnswer => ({ exit: 2, stdout: '', stderr: `${reason.trim() || 'refused'}\n` });
+
+/**
+ * Answers one hook event of Codex. Never throws: an error becomes exit 2 with the reason.
+ *
+ * @param event the parsed JSON of the hook's standard input
+ * @param env the hook's environment: `HOPGATE_ROOT` names the repository, `HOPGATE_CODEX_SANDBOX` the sandbox mode that
+ *   Codex was started with
+ */
+export async function handleCodexEvent(event: unknown, host: HookContext, env: Env): Promise<HookAnswer> {
+  try {
+    const read = readCodexEvent(event);
+    return await withNews(read, host, env, await answer(read, host, env));
+  } catch (error) {
+    // If a second attempt to stop were refused, the agent would never stop.
+    if (isStopping(event)) return SILENCE;
+    return refuse(
+      `hopgate could not decide: ${(error as Error).message}. Until it can, nothing runs; see "hopgate doctor".`,
+    );
+  }
+}
+
+async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promise<HookAnswer> {
+  const record = await arrived(event, host, env);
+  switch (event.hook_event_name) {
+    case 'SessionStart':
+    case 'SubagentStart':
+      return tell(event, host, record, { again: true });
+    case 'UserPromptSubmit': {
+      const shown = await host.instructionProblem(record, 'codex');
+      if (shown) return refuse(`hopgate: ${shown.message}. ${shown.remedy}`);
+      const turn = await host.withSession(record, turnBegins);
+      return tell(event, host, await note(host, record, event, turn), { again: false });
+    }
+    case 'PreToolUse': {
+      const reason = await beforeTool(event, host, record, env);
+      return reason === null ? SILENCE : refuse(`${together(reason, await host.withSession(record, turnMessages))}`);
+    }
+    case 'PostToolUse':
+      return context(
+        event,
+        together(await afterTool(event, host, record), await host.withSession(record, turnMessages)),
+      );
+    case 'Stop': {
+      await host.withSession(record, (session) => acknowledgeShown(session));
+      const heardOut = await tellWords(event, host, record);
+      return event.stop_hook_active ? SILENCE : askOnce(host, heardOut);
+    }
+    case 'SubagentStop':
+      await tellWords(event, host, record);
+      return SILENCE;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Adds news about the operator's acts to an answer that the model reads, also before it stops. */
+async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answer: HookAnswer): Promise<HookAnswer> {
+  const { hook_event_name: name } = event;
+  const stops = name === 'Stop' && !event.stop_hook_active;
+  if (answer.exit !== 2 && !stops && !CARRY.includes(name)) return answer;
+  const record = await host.conversation(conversationOf(event, env));
+  const news = await operatorNews(host, record);
+  if (news === null) return answer;
+  await note(host, record, event, news.notes);
+  host.recordTranscript(record, userMessage('hopgate', news.text, name));
+  if (answer.exit === 2) return refuse(`${answer.stderr.trim()}\n\n${news.text}`);
+  const said = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as Said);
+  if (stops)
+    return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: joined(said.reason, news.text) }) };
+  return { ...answer, ...context(event, joined(said.hookSpecificOutput?.additionalContext, news.text)) };
+}
+
+/** Events whose answer can carry words to the model. */
+const CARRY: readonly string[] = ['SessionStart', 'UserPromptSubmit', 'PostToolUse'];
+
+interface Said {
+  readonly reason?: string;
+  readonly hookSpecificOutput?: { readonly additionalContext?: string };
+}
+
+const joined = (before: string | undefined, text: string): string => (before ? `${before}\n\n${text}` : text);
+
+async function arrived(event: CodexHookEvent, host: HookContext, env: Env): Promise<ConversationRecord> {
+  const record = await host.conversation(conversationOf(event, env));
+  const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
+  return host.recordEvent(record, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
+}
+
+/** Describes the situation to the model; on a prompt only if the text differs from the last one. */
+async function tell(
+  event: CodexHookEvent,
+  host: HookContext,
+  record: ConversationRecord,
+  { again }: { readonly again: boolean },
+): Promise<HookAnswer> {
+  const { text, situation, messages } = await host.withSession(record, async (session) => {
+    if (event.hook_event_name === 'SessionStart') showAgain(session);
+    else if (event.hook_event_name === 'UserPromptSubmit') await acknowledgeShown(session);
+    return {
+      text: `${promptSection(session, { name: codexToolName(host) })}\n\n${howInCodex(host.server)}`,
+      situation: situationOf(session),
+      messages: await turnMessages(session),
+    };
+  });
+  if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
+    host.recordTranscript(record, userMessage('user', event.prompt, 'prompt'));
+  const known = !again && record.notes['shown'] === text;
+  const told = known ? messages : together(text, messages);
+  if (told === null) return SILENCE;
+  host.recordTranscript(record, delivered(told, situation, event.hook_event_name));
+  if (known) return context(event, told);
+  // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
+  if (event.hook_event_name === 'SessionStart') await note(host, record, event, begin(event, record));
+  const given = async () => note(host, await host.conversation(record.conversation), event, { shown: text });
+  return { ...context(event, told), given };
+}
+
+/** Joins the texts that are not null; null if there are none. */
+const together = (...texts: readonly (string | null)[]): string | null =>
+  texts.filter((each) => each !== null).join('\n') || null;
+
+/** The answer that shows `text` to the model; silence if it is null. */
+function context({ hook_event_name: hookEventName }: CodexHookEvent, text: string | null): HookAnswer {
+  const hookSpecificOutput = { hookEventName, additionalContext: text };
+  return text === null ? SILENCE : { ...SILENCE, stdout: JSON.stringify({ hookSpecificOutput }) };
+}
+
+/**
+ * Records the start of a conversation. A resumed conversation already contains messages of another session, so reading
+ * begins at the current end of the log.
+ */
+const begin = (
+  { transcript_path: file }: CodexHookEvent,
+  { notes }: ConversationRecord,
+): ConversationRecord['notes'] => ({
+  begun: new Date().toISOString(),
+  transcript: file ?? null,
+  heard: notes['heard'] ?? assistantMessages(file ?? '').end,
+});
+
+/** Asks an agent that leaves work unreviewed, once per conversation, to review it. */
+async function askOnce(host: HookContext, record: ConversationRecord): Promise<HookAnswer> {
+  if (record.notes['asked'] === true) return SILENCE;
+  const work = await host.withSession(record, (session) => unreviewedWork(session, record.notes));
+  if (work === null) return SILENCE;
+  const question = beforeYouStop(work, codexToolName(host));
+  await note(host, record, { hook_event_name: 'Stop' }, { asked: true });
+  host.recordTranscript(record, userMessage('hopgate', question, 'Stop'));
+  return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
+}
+
+/** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
+async function tellWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
+  const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
+  const { heard } = record.notes;
+  const { said: words, end } = assistantMessages(own ?? main ?? '', typeof heard === 'number' ? heard : 0);
+  const all = !last || words.at(-1) === last ? words : [...words, last];
+  if (all.length === 0) return record;
+  host.recordTranscript(record, ...all.map(assistantMessage));
+  return note(host, record, event, { heard: end, ...(own ? { transcript: own } : {}) });
+}
+
+type Ending = Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
+
+const note = (
+  host: HookContext,
+  record: ConversationRecord,
+  { hook_event_name: name }: Pick<CodexHookEvent, 'hook_event_name'>,
+  notes: ConversationRecord['notes'],
+) =>
+  host.recordEvent(
+    record,
+    { name: `${name} answered`, at: new Date().toISOString(), toolUseId: null },
+    { ...record.notes, ...notes },
+  );
+
+const isStopping = (event: unknown): boolean =>
+  (event as { hook_event_name?: unknown } | null)?.hook_event_name === 'Stop' &&
+  (event as { stop_hook_active?: unknown }).stop_hook_active === true;
+
+/** The agent's messages in Codex's log, from a byte offset. `end` is the offset after the last complete line. */
+function assistantMessages(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
+  const { entries, end } = readClientLog(file, from);
+  const said = entries.flatMap(({ type, payload }) => {
+    const { type: kind, role, content } = (payload ?? {}) as Item;
+    if (type !== 'response_item' || kind !== 'message' || role !== 'assistant' || !Array.isArray(content)) return [];
+    return (content as readonly (Item | null)[]).flatMap((part) =>
+      part?.type === 'output_text' && typeof part.text === 'string' && part.text !== '' ? [part.text] : [],
+    );
+  });
+  return { said, end };
+}
+
+interface Item {
+  readonly type?: unknown;
+  readonly role?: unknown;
+  readonly content?: unknown;
+  readonly text?: unknown;
+}

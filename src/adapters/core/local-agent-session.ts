@@ -1,0 +1,149 @@
+import { fieldsOf, type Json } from '../../base/json.ts';
+import type { Denial } from '../../gate/denial.ts';
+import type { Approver } from '../../ports/approver.ts';
+import type { Session } from '../../session/session.ts';
+import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
+import { agentTool, controlTools, toolsNow } from './agent-tools.ts';
+import { argumentsOf, hopOf, modeOf, modesBeforeHop, modesOfHop } from './calls/control-calls.ts';
+import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
+import { promptSection } from './prompt-section.ts';
+import { renderResult } from './render-result.ts';
+import { sandboxAdvice } from './sandbox-advice.ts';
+import { firstHop, situation } from './situation.ts';
+import { acknowledgeShown, messagesText, newMessages, shownMessages, turnMessages } from './turn-messages.ts';
+
+/** Wraps a session of this process for adapters. */
+export function agentSession(session: Session): AgentSession {
+  let running = 0;
+  const call = async (call: AgentCall): Promise<AgentAnswer> => {
+    const before = toolNames(session);
+    // Messages shown before this call began: a request of the agent has contained them.
+    const seen = shownMessages(session);
+    running += 1;
+    const answer = await carryOut(session, call).finally(() => {
+      running -= 1;
+    });
+    // Reading the inbox waits for the other calls, so only the last of several parallel calls returns the messages.
+    if (running > 0 || call.messages === false) return { ...answer, toolsChanged: before !== toolNames(session) };
+    await acknowledgeShown(session, seen);
+    const messages = await newMessages(session);
+    const toolsChanged = before !== toolNames(session);
+    if (messages.length === 0) return { ...answer, toolsChanged };
+    return { ...answer, text: `${answer.text}\n${messagesText(messages)}`, messages, toolsChanged };
+  };
+  return {
+    id: session.id,
+    tools: async () => toolsNow(session),
+    allTools: async () => [...Object.values(session.specs.tools).map(agentTool), ...controlTools(session.specs)],
+    call,
+    async wants({ name, input }) {
+      const fields = argumentsOf(input);
+      if (name === 'hop') {
+        const modes = await modesBeforeHop(fields, session);
+        for (const { from, ...mode } of modes) {
+          const wanted = await session.wants({ mode }, from);
+          if (wanted) return wanted;
+        }
+        return session.state.peripheral === null ? null : session.wants({ hop: hopOf(fields) }, modes.at(-1)?.to);
+      }
+      if (name === 'mode') return session.wants({ mode: modeOf(fields) });
+      return session.tool(name) ? session.wants({ step: { tool: name, args: input ?? {} } }) : null;
+    },
+    status: async () => ({ ...session.state, available: session.available() }),
+    prompt: async ({ messages: withMessages = true } = {}) => {
+      const messages = withMessages ? await turnMessages(session) : null;
+      return messages === null ? promptSection(session) : `${promptSection(session)}\n${messages}`;
+    },
+    close: () => session.detach(),
+  };
+}
+
+type Answered = Omit<AgentAnswer, 'toolsChanged'>;
+
+async function carryOut(session: Session, { name, input, signal, approved, ...known }: AgentCall): Promise<Answered> {
+  if (known.refused !== undefined) return { status: 'refused', text: known.refused, data: null, denial: null };
+  if (known.answer !== undefined) return { status: 'ok', text: known.answer, data: null, denial: null };
+  const fields = argumentsOf(input);
+  const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
+  if (name === 'hop') {
+    const hop = hopOf(fields);
+    const to = 'hop' in hop ? hop.hop : hop.to;
+    // A hop without a mode change is queued at once, so that the model's later calls are judged after it.
+    const modes = modesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
+    for (const { from: _, ...mode } of modes) {
+      const changed = await session.setMode(mode, answering);
+      if (!changed.ok) return describeDenialFor(session, changed.denial);
+    }
+    const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
+    if (!moved.ok) return describeDenialFor(session, moved.denial);
+    return arrived(session, { to, context: moved.context as Json });
+  }
+  if (name === 'mode') {
+    const changed = await session.setMode(modeOf(fields), answering);
+    if (!changed.ok) return describeDenialFor(session, changed.denial);
+    return arrived(session, { mode: changed.mode });
+  }
+  if (name === 'status') {
+    const data = { ...session.state, available: session.available(), situation: situation(session) } as unknown as Json;
+    return { status: 'ok', text: promptSection(session), data, denial: null };
+  }
+  if (name === 'why') {
+    const denial = session.why({ tool: fields['tool'] as string, args: fields['args'] ?? {} });
+    if (denial) return { ...describeDenialFor(session, denial), status: 'ok' };
+    return { status: 'ok', text: 'It would be allowed.', data: { allowed: true }, denial: null };
+  }
+  const watch = { ...(signal ? { signal } : {}), ...(known.messageId ? { messageId: known.messageId } : {}) };
+  const result = await session.step({ tool: name, args: input ?? {}, ...watch }, answering);
+  if (!result.ok) return describeDenialFor(session, result.denial);
+  const data = result.result;
+  const advice = adviceOn(session, data, result.error);
+  if (result.outcome === 'ok') return { status: 'ok', text: renderResult(data) + advice, data, denial: null };
+  const { code, message } = result.error ?? { code: 'failed', message: 'the tool could not do its work' };
+  const rendered = data === null ? '' : renderResult(data);
+  // An MCP server's failure repeats its message at the beginning of its texts.
+  const text = `failed: ${code}: ${rendered.startsWith(message) ? rendered : [message, rendered].filter((each) => each !== '').join('\n')}${advice}`;
+  return { status: 'failed', text, data: { code, message, result: data }, denial: null };
+}
+
+/** Advice after an error of the sandbox or of git, as a line of its own; empty if there was none. */
+function adviceOn(
+  session: Session,
+  data: Json,
+  error: { readonly code: string; readonly message: string } | undefined,
+): string {
+  const { exit, stderr, stdout, noNetwork } = fieldsOf(data);
+  const kept = error?.code !== 'git-not-kept';
+  if (kept && (typeof exit !== 'number' || exit === 0)) return '';
+  const advice = sandboxAdvice(
+    session,
+    `${kept ? '' : `${error.code}: ${error.message}`}\n${stderr}\n${stdout}\n${noNetwork}`,
+  );
+  return advice === null ? '' : `\n${advice}`;
+}
+
+/** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */
+function arrived(session: Session, data: { readonly [key: string]: Json }): Answered {
+  const open = session.available();
+  const text = `${whatIsOpen(open)}\n${promptSection(session)}`;
+  return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };
+}
+
+/** An approver with one answer that a person has already given. */
+const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Approver => ({
+  via: 'approver',
+  async approve({ hash }) {
+    if (answer === null) return { declined: 'the person who was asked' };
+    if ('because' in answer) return { declined: 'the person who was asked', because: answer.because };
+    const { by, grant } = answer;
+    return hash === answer.hash ? { by, ...(grant ? { grant } : {}) } : null;
+  },
+});
+
+const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
+
+export const describeDenialFor = (session: Session, denial: Denial): Answered => ({
+  status: 'refused',
+  text: describeRefusal(denial, firstHop(session, denial)),
+  data: denial as unknown as Json,
+  denial,
+});

@@ -1,0 +1,67 @@
+import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
+import manifest from '../../../package.json' with { type: 'json' };
+import { answerPrompts } from './answer-prompts.ts';
+import { answerResources } from './answer-resources.ts';
+import { carryOut } from './call-tool.ts';
+import type { McpHost, Peer } from './mcp-host.ts';
+import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/task-protocol.ts';
+import { mcpTool } from './tool-shape.ts';
+
+/**
+ * Makes a server for one connection, or for one stateless request.
+ *
+ * @param greets true if the client may ask for the server's introduction, which then includes the agent's situation
+ */
+export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promise<Server> {
+  const { options } = host;
+  const { version = manifest.version } = options;
+  const server = new ServerWithTasks(
+    { name: 'hopgate', title: 'hopgate', version },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: false },
+        prompts: { listChanged: false },
+        completions: {},
+        ...TASK_CAPABILITIES,
+      },
+      ...(greets ? { instructions: await introduction(options) } : {}),
+    },
+  );
+  server.setRequestHandler('tools/list', async () => {
+    const [tools, specs, { nameOf }] = await Promise.all([options.session.tools(), host.specs(), host.names()]);
+    peer.relisting.listed();
+    return { tools: tools.map((tool) => mcpTool(host.longAnswers.offer(tool), nameOf(tool.name), specs)) };
+  });
+  server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
+    carryOut(host, server, peer, request, ctx),
+  );
+  const updated = answerResources(server, options);
+  const taskChanged = answerTasks(server, host.tasks);
+  answerPrompts(server, host);
+  server.onerror = (error) => host.report(error);
+  if (peer.connected)
+    server.onclose = host.tell({
+      toolsChanged: () => void server.sendToolListChanged().catch((error) => host.report(error)),
+      resourceUpdated: updated,
+      taskChanged,
+    });
+  return server;
+}
+
+// Clients may cut off or drop the instructions, so messages come with an answer instead.
+async function introduction({ describes = true, session }: McpHost['options']): Promise<string> {
+  return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
+}
+
+const INTRODUCTION =
+  'This server limits you to one peripheral at a time; you have only its tools. "hop" moves to another peripheral, "status" describes where you are, "why" says if a call would be allowed. A refusal says what to do instead. The tools change with every hop and mode.';
+
+/** Maximum length of the situation in the instructions, in characters. Clients cut instructions off at about 2,000. */
+const LONGEST = 1600;
+
+function shortened(prompt: string): string {
+  if (prompt.length <= LONGEST) return prompt;
+  const head = prompt.slice(0, LONGEST);
+  return `${head.slice(0, head.lastIndexOf('\n') + 1)}(more in "status")`;
+}

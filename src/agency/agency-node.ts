@@ -1,0 +1,266 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
+import { own, suggest } from '../spec/names.ts';
+import type { Json } from '../spec/types.ts';
+import type { AgentDriver } from './agent-driver.ts';
+import { runAgent } from './run-agent.ts';
+import type { RunJournal } from './run-journal.ts';
+import { RunFailure, type RunReply, replyOf } from './run-reply.ts';
+import { type ContextRequest, promptOf, type RunRequest } from './run-request.ts';
+import { CANCELLED, type Passage, type SendRun } from './send-run.ts';
+
+/** Maximum number of nodes that a run may pass. */
+const MOST_HOPS = 8;
+/** How often the state of another process's run is checked, in milliseconds. */
+const LOOK_MS = 100;
+/** The reason to end an agent when its node closes. Runs that were passed on continue on their node. */
+const CLOSED = Symbol('closed');
+
+export interface NodeOptions {
+  /** The id of this node, unique among all nodes. */
+  readonly id: string;
+  /** The present peripherals and agents. @throws SpecError */
+  readonly load: () => AgencySpec;
+  readonly driverOf: (agent: LocalAgent & { readonly id: string }) => Promise<AgentDriver>;
+  /** Reaches the node of an agent that runs elsewhere. */
+  readonly nodeOf: (agent: AgencyAgent & { readonly location: 'remote' | 'dial-in' }) => SendRun;
+  readonly journal: RunJournal;
+}
+
+/** Replaces `context-from` of a request by the text of the session. @throws RunFailure */
+export type AddContext = (request: RunRequest, from: ContextRequest) => Promise<RunRequest>;
+
+const withoutSession: AddContext = async () => {
+  throw new RunFailure(
+    'context-unavailable',
+    'no session can be read here',
+    'Start "hopgate serve" on the machine of the session, then run the agent again.',
+  );
+};
+
+interface RunningRun {
+  readonly reply: Promise<RunReply>;
+  readonly digest: string;
+  readonly cancel: AbortController;
+  /** False while another process of this machine has the run. */
+  readonly isMine: () => boolean;
+}
+
+type FarAgent = AgencyAgent & { readonly location: 'remote' | 'dial-in' };
+
+/** A node of the agency: runs its own agents, and passes other runs on to the node of their agent. */
+export class AgencyNode {
+  readonly #options: NodeOptions;
+  readonly #running = new Map<string, RunningRun>();
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  /** The present peripherals and agents. @throws SpecError */
+  spec(): AgencySpec {
+    return this.#options.load();
+  }
+
+  /** The reply of an earlier run; null if its process still works on it. */
+  async replyTo(key: string): Promise<RunReply | null> {
+    const known = this.#running.has(key) ? null : this.#options.journal.find(key);
+    if (known === null || known.is === 'elsewhere') return null;
+    return known.is === 'done' ? known.reply : replyOf('', () => Promise.reject(interrupted()));
+  }
+
+  /**
+   * Runs an agent once for each key. A request with the same key joins the running run, or gets the reply of the ended
+   * one. Never throws for a refused or failed run.
+   *
+   * @param addContext called once before the agent starts, if the request names a session
+   */
+  async run(request: RunRequest, passage: Passage, addContext: AddContext = withoutSession): Promise<RunReply> {
+    const agent = request['agent-id'];
+    const refused = refusalOf(this.#options.id, passage);
+    if (refused) return replyOf(agent, () => Promise.reject(refused));
+    const digest = hash('sha256', JSON.stringify(sorted(request)));
+    const running = this.#running.get(passage.key);
+    if (running && running.digest !== digest)
+      return replyOf(agent, async () => {
+        throw new RunFailure('key-reused', 'this key belongs to another request', 'Use a new key for each run.');
+      });
+    return waitFor(agent, (running ?? this.#begin(request, digest, passage, addContext)).reply, passage.budgetMs);
+  }
+
+  /** Ends a run of this node; false if no such run works here. */
+  cancel(key: string): boolean {
+    const running = this.#running.get(key);
+    if (!running?.isMine()) return false;
+    running.cancel.abort(CANCELLED);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    for (const { cancel } of this.#running.values()) cancel.abort(CLOSED);
+    await Promise.allSettled([...this.#running.values()].map(({ reply }) => reply));
+    this.#options.journal.close();
+  }
+
+  #begin(request: RunRequest, digest: string, passage: Passage, addContext: AddContext): RunningRun {
+    const { journal } = this.#options;
+    const { key } = passage;
+    const cancel = new AbortController();
+    let isMine = false;
+    const work = async (): Promise<RunReply> => {
+      for (;;) {
+        const begun = journal.begin(key, digest);
+        if (begun.is === 'done') return begun.reply;
+        if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
+        if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interrupted()));
+        if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
+        await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
+      }
+      isMine = true;
+      try {
+        const reply = await this.#carryOut(request, passage, cancel.signal, addContext);
+        // The other node may have run the request, so the next request with this key asks that node again.
+        if (!reply.ok && reply.error.code === 'agent-unreachable') journal.forget(key);
+        else journal.finish(key, reply);
+        return reply;
+      } catch (error) {
+        journal.forget(key);
+        throw error;
+      }
+    };
+    const reply = work().catch((error: unknown) => replyOf(request['agent-id'], () => Promise.reject(error)));
+    const running = { reply, digest, cancel, isMine: () => isMine };
+    this.#running.set(key, running);
+    const done = () => void this.#running.delete(key);
+    reply.then(done, done);
+    return running;
+  }
+
+  /** True if another node runs the agent. That node knows the key, so a repeated request starts nothing. */
+  #isElsewhere(request: RunRequest): boolean {
+    try {
+      return routed(this.#options.load(), request).location !== 'local';
+    } catch {
+      return false;
+    }
+  }
+
+  async #carryOut(asked: RunRequest, passage: Passage, cancel: AbortSignal, addContext: AddContext): Promise<RunReply> {
+    const name = asked['agent-id'];
+    let request = asked;
+    const refused = await replyOf(name, async () => {
+      if (asked['context-from'] !== undefined) request = await addContext(asked, asked['context-from']);
+      return null;
+    });
+    if (!refused.ok) return refused;
+    let far: FarAgent | null = null;
+    const reply = await replyOf(name, async (): Promise<Json> => {
+      const spec = this.#options.load();
+      const agent = routed(spec, request);
+      if (agent.location !== 'local') {
+        far = agent;
+        return null;
+      }
+      const peripheral = own(spec.peripherals, request.peripheral);
+      if (!peripheral)
+        throw new RunFailure(
+          'unknown-peripheral',
+          `there is no agency peripheral "${request.peripheral}"`,
+          suggest(request.peripheral, Object.keys(spec.peripherals)),
+        );
+      const on = Object.entries(peripheral.tools).flatMap(([tool, isOn]) => (isOn ? [tool] : []));
+      if (request.tools === 'off' && on.length > 0)
+        throw new RunFailure(
+          'tools-refused',
+          `${request.peripheral} has tools (${on.join(', ')}), and the caller may not give it tools`,
+          'Name an agency peripheral without tools, or let the author of the spec write within: own in the delegates.',
+        );
+      const prompt = promptOf(peripheral, request);
+      return runAgent(await this.#options.driverOf(agent), peripheral, prompt, cancel);
+    });
+    return far === null ? reply : this.#pass(far, request, passage, cancel);
+  }
+
+  /** Passes a run on. The other node answers when its wait ends; this node then asks again and gets the late reply. */
+  async #pass(
+    agent: FarAgent,
+    { route: _, ...request }: RunRequest,
+    { key, budgetMs, via }: Passage,
+    cancel: AbortSignal,
+  ): Promise<RunReply> {
+    const passage = { key, via: [...via, this.#options.id] };
+    let reply: RunReply | null = null;
+    const failed = await replyOf(agent.id, async () => {
+      const send = this.#options.nodeOf(agent);
+      reply = await send(request, { ...passage, budgetMs }, cancel);
+      if (isWaitEnded(reply)) reply = await send(request, { ...passage, budgetMs: null }, cancel);
+      return null;
+    });
+    return reply !== null && !isWaitEnded(reply) ? reply : failed;
+  }
+}
+
+const isWaitEnded = (reply: RunReply): boolean => !reply.ok && reply.error.code === 'wait-ended';
+
+const waitEnded = (): RunFailure =>
+  new RunFailure('wait-ended', 'the run works longer than the caller waits', 'Ask again with the same key.');
+
+const interrupted = (): RunFailure =>
+  new RunFailure(
+    'run-interrupted',
+    'the node ended while the agent worked',
+    'The agent may have finished its work. Look, then start another run with a new key.',
+  );
+
+/** The reason to refuse a run before anything happens; null if there is none. */
+function refusalOf(id: string, { via }: Passage): RunFailure | null {
+  if (via.includes(id))
+    return new RunFailure(
+      'loop-refused',
+      'the run came back to a node that it had passed',
+      'Correct the location of the agent in the registries of these nodes.',
+    );
+  if (via.length >= MOST_HOPS)
+    return new RunFailure('too-many-hops', `the run passed ${MOST_HOPS} nodes`, 'Name a nearer node of the agent.');
+  return null;
+}
+
+/** Finds the agent that a request names, at the location that its `route` names. @throws RunFailure */
+function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent {
+  const agent = own(agents, id);
+  if (route === undefined || route === 'local') {
+    if (!agent) throw new RunFailure('unknown-agent', `there is no agent "${id}"`, suggest(id, Object.keys(agents)));
+    if (route === undefined || agent.location === 'local') return agent;
+    throw new RunFailure('unknown-agent', `this node does not run "${id}" itself`, 'Leave "route" out.');
+  }
+  const named = Object.values(agents).find((other) => other.location === 'remote' && other.url === route);
+  if (named?.location !== 'remote')
+    throw new RunFailure('invalid-request', `no remote agent of the registry has the url ${route}`, 'Add it there.');
+  return { id, location: 'remote', url: named.url, tokenFile: named.tokenFile, node: named.node };
+}
+
+/** The reply, or `wait-ended` when the caller's time is over; the run continues. */
+async function waitFor(agent: string, reply: Promise<RunReply>, budgetMs: number | null): Promise<RunReply> {
+  if (budgetMs === null) return reply;
+  const ended = new AbortController();
+  const late = sleep(Math.max(0, budgetMs), null, { signal: ended.signal }).catch(() => null);
+  const first = await Promise.race([reply, late]);
+  ended.abort();
+  if (first !== null) return first;
+  const { meta, ...rest } = await replyOf(agent, () => Promise.reject(waitEnded()));
+  return { ...rest, meta: { ...meta, 'duration-ms': Math.round(budgetMs) } } as RunReply;
+}
+
+/** A value with the keys of its objects in order, so that equal requests have equal digests. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => [key, sorted(item)]);
+}

@@ -1,0 +1,62 @@
+import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
+import type { Envelope, Switch } from '../../spec/agency/agency-types.ts';
+import { type AgentDriver, AgentFailed, leaking } from '../agent-driver.ts';
+import { startProgram } from './start-program.ts';
+
+export interface AgentProgram {
+  /** The program's path, or a name on the PATH. */
+  readonly program: string;
+  /** The folder in which it works; null for a new empty folder in each run. */
+  readonly cwd: string | null;
+  readonly model: string | null;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The tools of Claude Code that each switch makes available. */
+const CLAUDE_TOOLS: { readonly [key in Switch]: readonly string[] } = {
+  fs: ['Read', 'Glob', 'Grep', 'Edit', 'Write'],
+  shell: ['Bash'],
+  http: ['WebFetch', 'WebSearch'],
+};
+
+/**
+ * Claude Code in print mode. Its built-in tools are only those of the switches that are on; settings, hooks, plugins,
+ * MCP servers and skills of the user do not load. A prompt can name a file (`@path`), and Claude Code would read it, so
+ * each `@` is followed by an invisible separator.
+ */
+export function claudeCodeDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
+  return {
+    name: 'claude-code',
+    unenforceable: leaking,
+    async run({ instructions, prompt, tools, signal }) {
+      const output = await startProgram({
+        program,
+        args: [
+          '-p',
+          ...['--output-format', 'json', '--safe-mode', '--strict-mcp-config', '--disable-slash-commands'],
+          ...['--no-session-persistence', '--permission-mode', 'dontAsk'],
+          ...['--tools', toolsOf(tools).join(',')],
+          ...(toolsOf(tools).length > 0 ? ['--allowedTools', toolsOf(tools).join(',')] : []),
+          ...['--append-system-prompt', instructions],
+          ...(model === null ? [] : ['--model', model]),
+        ],
+        input: prompt.replaceAll('@', '@\u2060'),
+        cwd,
+        env,
+        signal,
+      });
+      return resultIn(output);
+    },
+  };
+}
+
+const toolsOf = (tools: Envelope): readonly string[] =>
+  (Object.keys(CLAUDE_TOOLS) as Switch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
+
+function resultIn(output: string): string {
+  const fields = fieldsOf(parseJson(output));
+  const result = textOf(fields['result']);
+  if (result === null || fields['is_error'] === true)
+    throw new AgentFailed(`Claude Code ended without an answer${result === null ? '' : `: ${result}`}`);
+  return result;
+}

@@ -1,0 +1,58 @@
+import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
+import type { Switch } from '../../spec/agency/agency-types.ts';
+import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
+import type { AgentProgram } from './claude-code-driver.ts';
+import { startProgram } from './start-program.ts';
+
+/** The features of Codex that offer tools; each is disabled. */
+const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 'browser_use', 'computer_use', 'goals'];
+
+/**
+ * Codex without tools, in its read-only sandbox. Its file tools are its shell, so it cannot have files without
+ * commands; it runs only peripherals whose switches are all off.
+ */
+export function codexDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
+  return {
+    name: 'codex',
+    unenforceable: (tools) => (Object.keys(tools) as Switch[]).filter((key) => tools[key]),
+    async run({ instructions, prompt, signal }) {
+      const output = await startProgram({
+        program,
+        args: [
+          'exec',
+          ...['--json', '--skip-git-repo-check', '--ephemeral', '--sandbox', 'read-only'],
+          ...TOOL_FEATURES.flatMap((feature) => ['--disable', feature]),
+          ...[
+            '-c',
+            'web_search="disabled"',
+            '-c',
+            'features.view_image=false',
+            '-c',
+            'tools.view_image=false',
+            '-c',
+            'mcp_servers={}',
+          ],
+          ...['-c', 'project_doc_max_bytes=0', '-c', 'approval_policy="never"'],
+          ...(model === null ? [] : ['--model', model]),
+          '-',
+        ],
+        input: `${instructions}\n\n${prompt}`,
+        cwd,
+        env,
+        signal,
+      });
+      return lastMessageIn(output);
+    },
+  };
+}
+
+/** The last message of the agent in Codex's JSON lines. */
+function lastMessageIn(output: string): string {
+  let last: string | null = null;
+  for (const line of output.split('\n')) {
+    const item = fieldsOf(fieldsOf(parseJson(line))['item']);
+    if (item['type'] === 'agent_message') last = textOf(item['text']) ?? last;
+  }
+  if (last === null) throw new AgentFailed('Codex ended without an answer');
+  return last;
+}

@@ -1,0 +1,51 @@
+import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
+import { textUpTo } from '../../base/response-text.ts';
+import { type Envelope, SWITCHES, type Switch } from '../../spec/agency/agency-types.ts';
+import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
+
+interface HttpAgent {
+  readonly url: string;
+  readonly token: string | null;
+  /** The switches that are off there, according to the operator. */
+  readonly honours: readonly Switch[];
+}
+
+const MOST_BYTES = 4 << 20;
+
+/**
+ * An agent behind an address: POST `{ instructions, prompt, tools, schema }`, answer `{ response }`. hopgate cannot see
+ * its tools, so a switch counts as off only if the operator has said so.
+ */
+export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
+  return {
+    name: 'http',
+    unenforceable: (tools: Envelope) => SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
+    async run({ signal, ...task }) {
+      let answer: Response;
+      let text: string;
+      try {
+        answer = await fetch(url, {
+          method: 'POST',
+          redirect: 'error',
+          headers: {
+            'Content-Type': 'application/json',
+            ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+          },
+          body: JSON.stringify(task),
+          signal,
+        });
+        text = await limitedText(answer);
+      } catch (error) {
+        throw new AgentFailed(`the agent cannot be reached: ${(error as Error).message}`, { cause: error });
+      }
+      if (!answer.ok) throw new AgentFailed(`the agent answered with HTTP status ${answer.status}`);
+      const response = textOf(fieldsOf(parseJson(text))['response']);
+      if (response === null) throw new AgentFailed('the agent’s answer has no text in "response"');
+      return response;
+    },
+  };
+}
+
+/** The body as text. @throws AgentFailed if it is too large */
+export const limitedText = (answer: Response): Promise<string> =>
+  textUpTo(MOST_BYTES, answer, () => new AgentFailed('the answer is too large'));

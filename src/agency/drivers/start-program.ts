@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { excerpt } from '../../base/text.ts';
+import { AgentFailed } from '../agent-driver.ts';
+
+interface ProgramRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The text on its stdin. */
+  readonly input: string;
+  /** null for a temporary folder, removed after the run. */
+  readonly cwd: string | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+}
+
+/** Maximum number of bytes that a program may write. */
+const MOST_BYTES = 32 << 20;
+/** How long a program has to end before it is killed, in milliseconds. */
+const END_MS = 2_000;
+
+/** Runs an agent's program in a process group of its own, and returns its stdout. @throws AgentFailed */
+export async function startProgram({ program, args, input, cwd, env, signal }: ProgramRun): Promise<string> {
+  if (cwd !== null && !existsSync(cwd))
+    throw new AgentFailed(`the folder ${cwd} does not exist`, { remedy: 'Correct "cwd" of the agent in agents.yaml.' });
+  const folder = cwd ?? mkdtempSync(join(tmpdir(), 'agency-run-'));
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+      const kill = (how: NodeJS.Signals): void => {
+        try {
+          process.kill(-child.pid!, how);
+        } catch {
+          // it has ended
+        }
+      };
+      const stop = (): void => {
+        kill('SIGTERM');
+        setTimeout(() => kill('SIGKILL'), END_MS).unref();
+      };
+      let [stdout, stderr] = ['', ''];
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+        if (stdout.length > MOST_BYTES) stop();
+      });
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = `${stderr}${text}`.slice(-4_000)));
+      child.stdin.on('error', () => {});
+      child.stdin.end(input);
+      child.on('error', (error) =>
+        reject(
+          new AgentFailed(`${program} cannot be started: ${error.message}`, {
+            remedy: 'Install it, or name it by "program" of the agent in agents.yaml.',
+          }),
+        ),
+      );
+      child.on('close', (code, ended) => {
+        signal.removeEventListener('abort', stop);
+        kill('SIGKILL'); // its own children
+        if (code === 0) resolve(stdout);
+        else
+          reject(
+            new AgentFailed(
+              `the agent's program ended with ${ended ?? `exit code ${code}`}: ${excerpt(stderr.trim() || stdout.trim(), 300)}`,
+            ),
+          );
+      });
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+    });
+  } finally {
+    if (cwd === null) rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createDecoder, readVarUint } from 'lib0/decoding';
+import { createEncoder, type Encoder, length, toUint8Array, writeVarUint } from 'lib0/encoding';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { readSyncMessage, writeSyncStep1, writeUpdate } from 'y-protocols/sync';
+import type { Doc } from 'yjs';
+import { nodeSqlite } from '../../stores/node-sqlite.ts';
+import {
+  type Contributions,
+  contributionsOf,
+  factsOf,
+  loadYjs,
+  type ReviewFacts,
+  setFacts,
+} from './review-document.ts';
+
+/** The number of the sync protocol in the messages of y-websocket; all others, such as awareness, are ignored. */
+const SYNC = 0;
+const MOST_BYTES = 8 << 20;
+const MOST_CONNECTIONS = 256;
+
+interface DocumentServerOptions {
+  /** The SQLite file of all shared documents. */
+  readonly file: string;
+  /** The name of the document: the path of its address. */
+  readonly name: string;
+  readonly host: string;
+  /** null: the port that the review used so far if it is free, else any free port. */
+  readonly port: number | null;
+  /** True if the holder of this token may read and write. */
+  readonly admits: (token: string) => boolean;
+}
+
+export interface DocumentServer {
+  readonly host: string;
+  readonly port: number;
+  facts(): ReviewFacts;
+  keepFacts(facts: ReviewFacts): void;
+  contributions(): Contributions;
+  /** Resolves when the agent's contribution is on disk. @throws Error if the disk refuses it */
+  holds(agent: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a shared yjs document over the protocol of y-websocket. Each update is on disk before any other replica sees
+ * it, so a server that was killed continues with the same document.
+ *
+ * @throws Error with the system's code if it cannot listen
+ */
+export async function serveDocument(options: DocumentServerOptions): Promise<DocumentServer> {
+  const { file, name, host, port, admits } = options;
+  const { applyUpdate, Doc } = await loadYjs();
+  const db = new (nodeSqlite().DatabaseSync)(file, { timeout: 5_000 });
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE IF NOT EXISTS updates (document TEXT NOT NULL, data BLOB NOT NULL) STRICT',
+  );
+  const doc = new Doc();
+  for (const { data } of db.prepare('SELECT data FROM updates WHERE document = ? ORDER BY rowid').all(name))
+    applyUpdate(doc, data as Uint8Array);
+  const insert = db.prepare('INSERT INTO updates (document, data) VALUES (?, ?)');
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MOST_BYTES });
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
+  doc.on('update', (data: Uint8Array) => {
+    try {
+      insert.run(name, data);
+    } catch (error) {
+      failed.reject(error);
+      throw error;
+    }
+    const message = syncMessage((encoder) => writeUpdate(encoder, data));
+    for (const socket of sockets.clients) socket.send(message);
+  });
+  const server = createServer((_, response) => response.writeHead(426).end('This address speaks WebSocket only.\n'));
+  server.on('upgrade', (request, socket, head) => {
+    const status = refusal(request, name, admits) ?? (sockets.clients.size >= MOST_CONNECTIONS ? 503 : null);
+    if (status !== null) return void socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\n\r\n`);
+    sockets.handleUpgrade(request, socket, head, (made) => talk(made, doc));
+  });
+  if (port !== null) await listenAt(server, host, port);
+  else await listenAt(server, host, factsOf(doc).port ?? 0).catch(() => listenAt(server, host, 0));
+  const bound = (server.address() as AddressInfo).port;
+  setFacts(doc, { port: bound });
+  return {
+    host,
+    port: bound,
+    facts: () => factsOf(doc),
+    keepFacts: (facts) => setFacts(doc, facts),
+    contributions: () => contributionsOf(doc),
+    holds: (agent) => Promise.race([failed.promise, arrived(doc, agent)]),
+    async close() {
+      for (const socket of sockets.clients) socket.terminate();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      db.close();
+      doc.destroy();
+    },
+  };
+}
+
+/** Resolves when the document has a contribution of the agent. */
+const arrived = (doc: Doc, agent: string): Promise<void> =>
+  new Promise((resolve) => {
+    const look = () => {
+      if (contributionsOf(doc)[agent] === undefined) return;
+      doc.off('update', look);
+      resolve();
+    };
+    doc.on('update', look);
+    look();
+  });
+
+const listenAt = (server: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+
+/** The HTTP status that rejects a connection; null if it is accepted. One with an `Origin` is rejected. */
+function refusal({ url, headers }: IncomingMessage, name: string, admits: (token: string) => boolean): number | null {
+  if (headers.origin !== undefined) return 403;
+  if (!admits(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '')) return 401;
+  return url === `/${encodeURIComponent(name)}` ? null : 404;
+}
+
+/** Keeps a replica and the document equal. A connection that sends no valid message is closed. */
+function talk(socket: WebSocket, doc: Doc): void {
+  socket.on('error', () => socket.terminate());
+  socket.on('message', (data: Buffer) => {
+    try {
+      const decoder = createDecoder(new Uint8Array(data));
+      if (readVarUint(decoder) !== SYNC) return;
+      const answer = createEncoder();
+      writeVarUint(answer, SYNC);
+      readSyncMessage(decoder, answer, doc, socket, (error) => {
+        throw error;
+      });
+      if (length(answer) > 1) socket.send(toUint8Array(answer));
+    } catch {
+      socket.close(1002, 'this is not a message of the sync protocol');
+    }
+  });
+  socket.send(syncMessage((encoder) => writeSyncStep1(encoder, doc)));
+}
+
+function syncMessage(write: (encoder: Encoder) => void): Uint8Array {
+  const encoder = createEncoder();
+  writeVarUint(encoder, SYNC);
+  write(encoder);
+  return toUint8Array(encoder);
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { type AgencyPeripheral, CONTEXT_BLOCKS } from '../spec/agency/agency-types.ts';
+import { fillTemplate, quotedHeadings, withUserRequest } from '../spec/agency/placeholders.ts';
+import { suggest } from '../spec/names.ts';
+import { RunFailure } from './run-reply.ts';
+
+const Id = z.string().min(1).max(200);
+
+/** The limit of one block of context, in characters. */
+export const MOST_CONTEXT = 1_000_000;
+
+/** The session whose context a run takes over. */
+export const ContextRequest = z.strictObject({
+  session: Id.describe('The session of the caller.'),
+  files: z.array(z.string().min(1).max(4_096)).max(20).optional().describe('Paths that this session reads now.'),
+  entries: z.int().min(1).max(200).optional().describe('The number of its last entries (default: 20).'),
+});
+export type ContextRequest = z.output<typeof ContextRequest>;
+
+/** The payload of a run; the same for a local and for a remote agent. */
+export const RunRequest = z.strictObject({
+  'agent-id': Id.describe('The agent, by its name in the registry.'),
+  peripheral: Id.describe('The agency peripheral.'),
+  inputs: z.record(z.string(), z.json()).optional().describe('The values of the template.'),
+  prompt: z
+    .string()
+    .max(1_000_000)
+    .optional()
+    .describe("The user's own request; after the template if both are given."),
+  'context-from': ContextRequest.optional().describe('The node of the caller replaces it by "context".'),
+  context: z
+    .partialRecord(z.enum(CONTEXT_BLOCKS), z.string().max(MOST_CONTEXT))
+    .optional()
+    .describe('The text of context blocks; the prompt gets those that the peripheral names.'),
+  tools: z
+    .literal('off')
+    .optional()
+    .describe('Refuses the run if its peripheral has tools that are on, because the caller may not give it tools.'),
+  route: z
+    .union([z.literal('local'), z.url({ protocol: /^https?$/ })])
+    .optional()
+    .describe('Overrides the location of the agent: "local", or the url of a remote node of the registry.'),
+});
+export type RunRequest = z.output<typeof RunRequest>;
+
+/**
+ * The prompt of a run.
+ *
+ * @throws RunFailure `missing-inputs` with all their names, `unknown-inputs`, `context-unavailable`
+ */
+export function promptOf(spec: AgencyPeripheral, request: RunRequest): string {
+  const { prompt, inputs, context = {} } = request;
+  const absent = spec.context.filter((block) => context[block] === undefined);
+  if (absent.length > 0)
+    throw new RunFailure(
+      'context-unavailable',
+      `${spec.id} asks for the context ${absent.join(', ')}`,
+      'Send "context-from" with a session, and with "files" if it asks for files; or send the text in "context".',
+    );
+  const blocks = spec.context.map((block) => `\n\nContext: ${block}\n${quotedHeadings(context[block]!)}`).join('');
+  if (inputs === undefined && prompt !== undefined)
+    return blocks === '' ? prompt : withUserRequest(blocks.trim(), prompt);
+  const given = inputs ?? {};
+  const missing = spec.inputs.filter((name) => !Object.hasOwn(given, name));
+  const unknown = Object.keys(given).filter((name) => !spec.inputs.includes(name));
+  if (missing.length > 0)
+    throw new RunFailure(
+      'missing-inputs',
+      `${spec.id} needs ${missing.join(', ')}`,
+      `Send ${missing.length === 1 ? 'it' : 'them'} in "inputs"${inputs === undefined ? ', or send a "prompt"' : ''}.`,
+    );
+  if (unknown.length > 0)
+    throw new RunFailure(
+      'unknown-inputs',
+      `${spec.id} has no input ${unknown.map((name) => JSON.stringify(name)).join(', ')}`,
+      unknown.length === 1 ? suggest(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
+    );
+  const filled = fillTemplate(spec.promptTemplate, (name) => {
+    const value = given[name]!;
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  });
+  const rendered = `${filled}${blocks}`;
+  return prompt === undefined ? rendered : withUserRequest(rendered, prompt);
+}

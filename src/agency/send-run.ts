@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fieldsOf, isObject, parseJson } from '../base/json.ts';
+import { limitedText } from './drivers/http-driver.ts';
+import { RUN_STATUS, RunFailure, type RunReply } from './run-reply.ts';
+import type { RunRequest } from './run-request.ts';
+
+/** The parts of a run that are sent with its payload from node to node. */
+export interface Passage {
+  /** The idempotency key; the same on every node. */
+  readonly key: string;
+  /** How long the caller still waits, in milliseconds; null if there is no limit. */
+  readonly budgetMs: number | null;
+  /** The ids of the nodes that the run has passed. */
+  readonly via: readonly string[];
+}
+
+/** The headers of a run that a node passes on. */
+export const HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
+
+/** Sends a run to another node, and returns its reply. */
+export type SendRun = (request: RunRequest, passage: Passage, signal: AbortSignal) => Promise<RunReply>;
+
+/** A reason to end a run: somebody cancelled it, so its agent ends too. */
+export const CANCELLED = Symbol('cancelled');
+
+export const cancelled = (): RunFailure => new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
+
+/** How many times a run is sent again if the other node does not answer at all. */
+const MOST_FAILURES = 8;
+
+/**
+ * Sends a run to a node over HTTP. A broken connection is followed by the same request with the same key, so that the
+ * other node continues the run instead of starting another.
+ */
+export function httpNode(url: string, token: string | null): SendRun {
+  return async (request, passage, signal) => {
+    const startedAt = performance.now();
+    for (let failures = 0; ; failures++) {
+      const budgetMs = passage.budgetMs === null ? null : passage.budgetMs - (performance.now() - startedAt);
+      try {
+        return await post(url, token, request, { ...passage, budgetMs }, signal);
+      } catch (error) {
+        if (error instanceof RunFailure) throw error;
+        if (signal.reason === CANCELLED) {
+          await cancelAt(url, token, passage.key);
+          throw cancelled();
+        }
+        if (signal.aborted) throw unreachable('the wait ended');
+        if (failures >= MOST_FAILURES) throw unreachable('its node does not answer');
+        await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
+      }
+    }
+  };
+}
+
+export const unreachable = (reason: string): RunFailure =>
+  new RunFailure(
+    'agent-unreachable',
+    `the agent cannot be reached: ${reason}`,
+    'Send the run again with the same key.',
+  );
+
+/** Maximum number of requests to cancel a run on its node, and the time limit of each, in milliseconds. */
+const [CANCEL_TRIES, CANCEL_MS] = [5, 2_000];
+
+/**
+ * Ends a run on its node. The request of the run may not have arrived yet, so a node that does not know it is asked
+ * again.
+ */
+async function cancelAt(url: string, token: string | null, key: string): Promise<void> {
+  for (let tries = 0; tries < CANCEL_TRIES; tries++) {
+    if (tries > 0) await sleep(20 * 2 ** tries);
+    const answer = await call(url, 'agency/cancel', token, {}, { key }, AbortSignal.timeout(CANCEL_MS)).catch(
+      () => null,
+    );
+    const value = answer && fieldsOf(parseJson(await limitedText(answer).catch(() => '')));
+    if (value?.['cancelled'] === true) return;
+  }
+}
+
+const call = (
+  url: string,
+  path: string,
+  token: string | null,
+  headers: { readonly [name: string]: string },
+  body: object,
+  signal: AbortSignal,
+): Promise<Response> =>
+  fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), {
+    method: 'POST',
+    redirect: 'error',
+    headers: {
+      'Content-Type': 'application/json',
+      Connection: 'close',
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: JSON.stringify(body),
+    signal,
+  });
+
+async function post(
+  url: string,
+  token: string | null,
+  request: RunRequest,
+  { key, budgetMs, via }: Passage,
+  signal: AbortSignal,
+): Promise<RunReply> {
+  const headers = {
+    [HEADERS.key]: key,
+    ...(via.length === 0 ? {} : { [HEADERS.via]: via.join(',') }),
+    ...(budgetMs === null ? {} : { [HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
+  };
+  const answer = await call(url, 'agency/run', token, headers, request, signal);
+  const value: unknown = JSON.parse(await limitedText(answer));
+  const reply = asReply(value);
+  if (reply) return reply;
+  if (answer.status >= 500) throw new Error(`HTTP status ${answer.status}`);
+  throw unreachable(`its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`);
+}
+
+export function asReply(value: unknown): RunReply | null {
+  const { ok, response, error, meta } = fieldsOf(value);
+  const { 'agent-id': agent, 'duration-ms': duration } = fieldsOf(meta);
+  if (typeof agent !== 'string' || typeof duration !== 'number') return null;
+  if (ok === true && response !== undefined) return value as RunReply;
+  const isError = isObject(error) && typeof error['code'] === 'string' && Object.hasOwn(RUN_STATUS, error['code']);
+  return ok === false && isError ? (value as RunReply) : null;
+}

@@ -1,0 +1,28 @@
+import type { DelegationBody } from '../../evidence/bodies.ts';
+import { own } from '../../spec/names.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { delegatedContext } from '../rules/delegate-problems.ts';
+import { sameJson, show } from '../rules/json.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import type { Visiting } from '../verify/check-visits.ts';
+
+/** Compares a delegation with the visit, the spec's rules for it, its context and its approval. */
+export function checkDelegation({ state, report, approvals, at }: Visiting, body: DelegationBody): void {
+  const { from, to, within, context, reason, agency } = body;
+  const here = state.visit?.spec;
+  const wrong = (constraint: string, message: string) =>
+    report.violation('delegation', constraint, message, NEEDS_HISTORY);
+  approvals.use(body.approval, at, {
+    action: { kind: 'delegate', from, to },
+    reason,
+    view: { [APPROVAL_VIEW.context]: { ...context }, [APPROVAL_VIEW.changes]: { ...state.changes } },
+  });
+  if (!here) return;
+  if (from !== here.id) wrong(`the session is in ${here.id}`, `the delegation is from ${from}`);
+  const listed = (agency ? here.agencies : here.delegates)?.find((each) => each.to === to);
+  if (listed && listed.within !== within)
+    wrong(`${to}: within ${listed.within}`, `the sub-agent was started within ${within}`);
+  const target = agency ? undefined : own(state.pinned.specs.peripherals, to);
+  const due = target && delegatedContext(state, here, target).context;
+  if (due && !sameJson(due, context)) wrong(`context: ${show(due)}`, `context: ${show(context)}`);
+}

@@ -1,0 +1,243 @@
+import { hashSpecs } from '../../spec/hash-specs.ts';
+import { sourceName } from '../../spec/names.ts';
+import { isExclusion } from '../../spec/path-patterns.ts';
+import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
+import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+import { isGrantedToWrite } from '../rules/audited-path.ts';
+import { fitsPattern } from '../rules/commands/audited-branches.ts';
+import { globs, pathCover } from './path-cover.ts';
+import { PeripheralUsage, type Usage } from './usage.ts';
+import { needsOperator, wayBack } from './way-back.ts';
+
+/** A grant of a spec that no session used. */
+export interface Slack {
+  /** null if the grant belongs to the whole spec set. */
+  readonly peripheral: string | null;
+  readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
+  readonly granted: string;
+}
+
+/** Usage in a peripheral that a spec cannot express: the files read, the commands run, the hosts contacted. */
+export interface RecordedUse {
+  readonly visits: number;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly commands: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+export interface Inferred {
+  /** The tightest spec set, in the terms of the given one, that admits the recorded actions. */
+  readonly specs: SpecSet;
+  readonly slack: readonly Slack[];
+  readonly seen: { readonly [peripheral: string]: RecordedUse };
+}
+
+/**
+ * Infers the tightest spec set that admits the recorded actions of sessions. It only removes grants from `specs`;
+ * conditions, gates and fruits stay unchanged. A way out of each peripheral stays ({@link wayBack}), with peripherals
+ * that no session used, because without it `check` would report a dead end.
+ */
+export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
+  const slack: Slack[] = [];
+  const used = new Set(Object.keys(specs.peripherals).filter((id) => usage.peripherals.has(id)));
+  const { edges: back, whole } = wayBack(specs, used);
+  const ids = new Set([...used, ...back.map(({ to }) => to)]);
+  for (const id of Object.keys(specs.peripherals))
+    if (!ids.has(id)) slack.push({ peripheral: id, what: 'peripheral', granted: id });
+  const kept = Object.values(specs.peripherals).filter(({ id }) => ids.has(id));
+  const agents = new Set([...usage.peripherals.values()].flatMap((at) => [...at.agents]));
+  const peripherals = Object.fromEntries(
+    kept.map((spec) => [
+      spec.id,
+      tighten(spec, usage.peripherals.get(spec.id) ?? null, { ids, agents, back, whole }, slack),
+    ]),
+  );
+  const granted = new Set(Object.values(peripherals).flatMap((spec) => spec.tools));
+  const tools = Object.fromEntries(Object.entries(specs.tools).filter(([id]) => granted.has(id)));
+  const named = new Set(Object.values(peripherals).flatMap(({ entry }) => entry.conditions));
+  const conditions = Object.fromEntries(Object.entries(specs.conditions).filter(([name]) => named.has(name)));
+  const scopes = Object.fromEntries(Object.values(peripherals).map(({ id, scope }) => [id, scope.rule]));
+  const gate = specs.modeGate && tightenGate(specs.modeGate, usage, { ids, isWhole: whole.size > 0 }, slack);
+  const tight = { modeGate: gate, tools, scopes, conditions, peripherals, edges: deriveEdges(peripherals) };
+  const seen = Object.fromEntries([...used].map((id) => [id, recordedUse(usage.at(id))]));
+  return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
+}
+
+interface Kept {
+  readonly ids: ReadonlySet<string>;
+  /** Those of all sessions. */
+  readonly agents: ReadonlySet<string>;
+  readonly back: readonly Edge[];
+  /** Those that keep their tools. */
+  readonly whole: ReadonlySet<string>;
+}
+
+const recordedUse = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): RecordedUse => ({
+  visits,
+  reads: globs(reads),
+  writes: globs(writes),
+  commands: [...commands].sort(),
+  hosts: [...hosts].sort(),
+});
+
+function tighten(
+  spec: PeripheralSpec,
+  used: PeripheralUsage | null,
+  { ids, agents, back, whole }: Kept,
+  slack: Slack[],
+): PeripheralSpec {
+  const into = back.filter(({ to }) => to === spec.id);
+  const within: Partial<PeripheralSpec> = {
+    context: Object.fromEntries(
+      Object.entries(spec.context).map(([field, context]) => [field, takenFrom(context, ids)]),
+    ),
+    gates: Object.fromEntries(Object.entries(spec.gates).filter(([to]) => ids.has(to))),
+    agents: [...(into.length > 0 ? agents : (used?.agents ?? []))]
+      .filter((agent) => spec.agents === null || spec.agents.includes(agent))
+      .sort(),
+    ...(spec.delegates && { delegates: spec.delegates.filter(({ to }) => ids.has(to)) }),
+  };
+  const unused: Unused = (what, granted) => {
+    slack.push({ peripheral: spec.id, what, granted });
+  };
+  const ways = () => ({
+    entry: { ...spec.entry, sources: sourcesUsed(spec, used ?? new PeripheralUsage(), into, unused) },
+    exits: exitsUsed(spec, used ?? new PeripheralUsage(), back, unused),
+  });
+  if (!used || whole.has(spec.id)) return { ...spec, ...within, scope: { ...spec.scope, name: spec.id }, ...ways() };
+  const tools = spec.tools.filter((tool) => used.tools.has(tool));
+  for (const tool of spec.tools) if (!used.tools.has(tool)) unused('tool', tool);
+  const { rule } = spec.scope;
+  const write = pathCover(used.writes);
+  for (const place of rule.write)
+    if (!isExclusion(place) && ![...used.writes].some((path) => isGrantedToWrite(path, [place])))
+      unused('write', place);
+  // Without a path, these tools read the whole tree.
+  const searches = used.tools.has('glob') || used.tools.has('grep');
+  const reads = rule.read === 'none' || used.reads.size > 0 || searches;
+  if (!reads) unused('read', rule.read);
+  const runs = rule.command === 'none' || used.commands.size > 0 || RUNNERS.some((tool) => used.tools.has(tool));
+  if (!runs) unused('command', rule.command);
+  const fetches = rule.url === 'none' || used.hosts.size > 0;
+  if (!fetches) unused('url', rule.url);
+  const { resource = [] } = rule;
+  for (const pattern of resource)
+    if (!pattern.startsWith('!') && ![...used.resources].some((name) => fitsPattern(pattern, name)))
+      unused('resource', pattern);
+  const scope = {
+    name: spec.id,
+    rule: {
+      read: reads ? rule.read : 'none',
+      write,
+      command: runs ? rule.command : 'none',
+      url: fetches ? rule.url : 'none',
+      ...(used.resources.size === 0 ? {} : { resource: [...used.resources].sort() }),
+    },
+  } as const;
+  const limits = { ...spec.limits, steps: Math.max(used.mostSteps, 1) };
+  return {
+    ...spec,
+    tools,
+    scope,
+    limits,
+    ...ways(),
+    ...within,
+  };
+}
+
+/** Tools whose command is optional: without it, a default runs. */
+const RUNNERS = ['bash-test'];
+
+type Unused = (what: Slack['what'], granted: string) => void;
+
+/** @param into the edges into this peripheral that stay open, even if no session took them */
+function sourcesUsed(
+  { id, entry }: PeripheralSpec,
+  used: PeripheralUsage,
+  into: readonly Edge[],
+  unused: Unused,
+): readonly EntrySource[] {
+  const { first, later, byOperator } = used.entered;
+  const from = [...new Set([...used.from, ...into.map((edge) => edge.from)])].filter(
+    (one): one is string => one !== null && one !== id,
+  );
+  const named = (peripheral: string) =>
+    entry.sources.some((source) => source.kind === 'from' && source.peripheral === peripheral);
+  const kept = entry.sources.flatMap((source): EntrySource[] => {
+    switch (source.kind) {
+      case 'default':
+        return first ? [source] : [];
+      case 'session-close':
+        return later ? [source] : [];
+      case 'from':
+        return from.includes(source.peripheral) ? [source] : [];
+      case 'from-any':
+        return from.filter((one) => !named(one)).map((peripheral) => ({ kind: 'from', peripheral }));
+      case 'user-request':
+        return byOperator || into.some(needsOperator) ? [source] : [];
+      case 'agent-request':
+        // This source also implies the requirement of a natural close.
+        return [source];
+      default:
+        return source satisfies never;
+    }
+  });
+  for (const source of entry.sources)
+    if (source.kind !== 'from-any' && !kept.includes(source)) unused('entry', `${sourceName(source)} → ${id}`);
+  return kept.length > 0 ? kept : entry.sources;
+}
+
+function exitsUsed(
+  { id, exits }: PeripheralSpec,
+  used: PeripheralUsage,
+  back: readonly Edge[],
+  unused: Unused,
+): readonly Exit[] {
+  const isWayBack = ({ name }: Exit, to: string) =>
+    back.some((edge) => edge.from === id && edge.exit === name && edge.to === to);
+  return exits.flatMap((exit) => {
+    const opens = exit.opens.filter(({ to }) => used.exits.has(`${exit.name} → ${to}`) || isWayBack(exit, to));
+    for (const one of exit.opens) if (!opens.includes(one)) unused('exit', `${exit.name} → ${one.to}`);
+    return opens.length === 0 ? [] : [{ ...exit, opens, bound: true }];
+  });
+}
+
+/** If a field's peripheral was removed, the field can come only from the backpack. */
+const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
+  rule.source.kind === 'fruit' && !ids.has(rule.source.peripheral) ? { ...rule, source: { kind: 'inherit' } } : rule;
+
+/**
+ * @param isWhole true to keep also what no session used, because a way out needs calls that a smaller gate would forbid
+ */
+function tightenGate(
+  gate: GateSpec,
+  usage: Usage,
+  { ids, isWhole }: { readonly ids: ReadonlySet<string>; readonly isWhole: boolean },
+  slack: Slack[],
+): GateSpec {
+  const usedOr = (used: boolean, granted: string): boolean => {
+    if (!used && !isWhole) slack.push({ peripheral: null, what: 'mode', granted });
+    return used || isWhole;
+  };
+  const transitions = gate.transitions.filter(({ from, to }) => {
+    const way = `${from} → ${to}`;
+    return usedOr(usage.transitions.has(way), way);
+  });
+  const reached = new Set([gate.initial, gate.reset]);
+  for (const mode of reached) for (const { from, to } of transitions) if (from === mode) reached.add(to);
+  const modes = Object.entries(gate.effects).filter(([mode]) => usedOr(reached.has(mode), mode));
+  const effects = modes.map(([mode, allowed]) => {
+    const used = usage.effects.get(mode) ?? new Set();
+    return [mode, allowed.filter((effect) => usedOr(used.has(effect), `${mode}: ${effect}`))] as const;
+  });
+  const places = modes
+    .map(([mode]) => [mode, gate.peripherals[mode]] as const)
+    .map(([mode, allowed]) => [mode, allowed?.filter((id) => ids.has(id)) ?? null] as const);
+  return {
+    ...gate,
+    transitions,
+    effects: Object.fromEntries(effects),
+    peripherals: Object.fromEntries(places),
+  };
+}

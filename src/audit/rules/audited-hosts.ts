@@ -1,0 +1,66 @@
+import { isIP } from 'node:net';
+import { outside, type Reason, unclear } from './commands/audited-git.ts';
+
+/**
+ * The reason why an address does not lead to an allowed host; null if it does. `docs.example.com` allows itself,
+ * `*.example.com` every subdomain, and only `example.com:8443` a port other than the usual one.
+ */
+export function addressReason(address: unknown, allowed: readonly string[]): Reason | null {
+  if (typeof address !== 'string' || address.length > 4096 || /[\u0000-\u0020\u007f-\u00a0\\]/.test(address))
+    return unclear('it is not an address');
+  const url = URL.parse(address);
+  if (!url) return unclear('it is not an address');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return unclear(`${url.protocol} is not a web address`);
+  const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(address) ?? [];
+  if (authority === '') return unclear('its host does not follow "//"');
+  if (url.username !== '' || url.password !== '' || authority.includes('@'))
+    return unclear('it carries a name or password');
+  const host = hostOf(url.hostname);
+  if (host === '') return unclear('it has no host');
+  const usual = url.protocol === 'https:' ? '443' : '80';
+  const may = allowed.some((rule) => {
+    const [, name = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(rule.trim()) ?? [];
+    const fitsPort = port === undefined ? url.port === '' : Number(port) === Number(url.port || usual);
+    return fitsPort && fitsHost(name, host);
+  });
+  return may ? null : outside(`${url.host} is not an allowed host`);
+}
+
+function fitsHost(rule: string, host: string): boolean {
+  if (!rule.startsWith('*.')) return rule !== '' && hostOf(rule) === host;
+  const parent = hostOf(rule.slice(2));
+  return parent.includes('.') && isIP(host) === 0 && host.endsWith(`.${parent}`);
+}
+
+/** A host as URLs normalise it: lower case, punycode, no brackets and no trailing dot; empty if it is not a host. */
+function hostOf(text: string): string {
+  if (/[^\p{L}\p{N}._:[\]-]/u.test(text)) return '';
+  return bare(URL.parse(`http://${text}/`)?.hostname ?? '').replace(/\.$/, '');
+}
+
+/** True if the hosts of a command name the `host:port`. A host without a port means the ports 80 and 443. */
+export function placeAllowed(place: string, hosts: readonly string[]): boolean {
+  const at = place.lastIndexOf(':');
+  const [host, port] = [bare(place.slice(0, at)), place.slice(at + 1)];
+  return hosts.some((rule) => {
+    const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule.toLowerCase()) ?? [];
+    if (listed === undefined ? port !== '80' && port !== '443' : listed !== port) return false;
+    return host.includes(':') ? bare(name) === host : hostAllowed(host, [name]);
+  });
+}
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
+
+/** True if the rules name a host, whatever the port. */
+export function hostAllowed(host: string, allowed: readonly string[]): boolean {
+  const labels = host.toLowerCase().replace(/\.$/, '').split('.');
+  return allowed.some((rule) => {
+    const wanted = rule
+      .toLowerCase()
+      .replace(/:[0-9]+$/, '')
+      .split('.');
+    if (wanted[0] !== '*') return wanted.length === labels.length && wanted.every((label, i) => label === labels[i]);
+    const tail = wanted.slice(1);
+    return labels.length > tail.length && tail.every((label, i) => label === labels[labels.length - tail.length + i]);
+  });
+}

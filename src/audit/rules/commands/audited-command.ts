@@ -1,0 +1,140 @@
+import { own } from '../../../spec/names.ts';
+import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
+import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
+import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
+import { gitArgumentsReason, gitReason, outside, type Reason, unclear } from './audited-git.ts';
+import { argumentWords } from './audited-words.ts';
+
+const MARK = '{args}';
+
+/** The configured test command that the words form; `narrowed` if arguments were added. */
+export function configuredTest(
+  words: readonly string[],
+  tests: ProjectConfig['test'],
+): { readonly narrowed: boolean } | null {
+  for (const { run } of tests) {
+    const at = run.indexOf(MARK);
+    const plain = run.filter((word) => word !== MARK);
+    if (spells(words, plain) || spells(words, wholeTest(run))) return { narrowed: false };
+    if (at < 0 || words.length < plain.length) continue;
+    const tail = plain.slice(at);
+    const begins = plain.slice(0, at).every((word, i) => word === words[i]);
+    const ends = tail.every((word, i) => word === words[words.length - tail.length + i]);
+    if (begins && ends) return { narrowed: true };
+  }
+  return null;
+}
+
+/** A configured test command without arguments. A `--` that only separates arguments is removed too. */
+export const wholeTest = (run: readonly string[]): readonly string[] =>
+  run.filter((word, index) => word !== MARK && !(word === '--' && run[index + 1] === MARK));
+
+const spells = (words: readonly string[], command: readonly string[]): boolean =>
+  words.length === command.length && command.every((word, i) => word === words[i]);
+
+/** A call of a tool with arguments of the role `command`. */
+export interface AuditedCommand {
+  readonly tool: ToolSpec;
+  readonly args: { readonly [name: string]: Json };
+  readonly scope: ScopeRule;
+  readonly config: ProjectConfig;
+  readonly root: string;
+  readonly unsafeNoSandbox: boolean;
+  /** The message that commits from here must have; null if the context contains none. */
+  readonly message: string | null;
+}
+
+/**
+ * The reason why a scope forbids a command, judged by the commands in the configuration; null if it allows the command.
+ */
+export function commandReason(call: AuditedCommand): Reason | null {
+  const { tool, args, scope, config } = call;
+  const { command } = scope;
+  const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
+  const given = all.filter((name) => args[name] !== undefined);
+  if (tool.upstream) return given.length === 0 ? null : upstreamReason(call);
+  const listed = own(COMMAND_TOOLS, tool.id);
+  if (!listed && given.length === 0) return null;
+  if (command === 'none') return outside('this scope runs no commands');
+  if (!listed) return ownReason(call, given, all.length > 1);
+  if (!listed.runsIn.includes(command)) return outside(`it runs only where the scope ${listed.needs}`);
+  // The argument that the tool reads, whatever its spec declares.
+  const value = args[listed.argument];
+  switch (listed.runs) {
+    case 'a shell':
+      return value === undefined ? null : lineReason(value);
+    case 'tests':
+      return testReason(value, config);
+    case 'installs':
+      return installReason(value, config);
+    case 'deployments':
+      return deployReason(value, config);
+    case 'git':
+      return gitArgumentsReason(value, args['args'], { ...call, command });
+    default:
+      return listed.runs satisfies never;
+  }
+}
+
+/**
+ * A tool of the user. One argument is the command line; several are the words after the program at the end of the
+ * tool's name.
+ */
+function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: boolean): Reason | null {
+  const { tool, args, scope, config } = call;
+  const { command } = scope;
+  if (command === 'read-only' || command === 'contained')
+    return given.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
+  const read = given.map((name) => argumentWords(args[name]));
+  if (read.includes(null)) return unclear('it is not one plain command');
+  const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
+  if (command === 'test') return testReason(words, config);
+  return words[0] === 'git' ? gitReason(words.slice(1), { ...call, command }) : deployReason(words, config);
+}
+
+/** The upstream's server itself must contain the effects of its commands. */
+function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): Reason | null {
+  const server = config.upstream?.[tool.upstream?.server ?? ''];
+  const isContained = (server?.contained ?? false) || unsafeNoSandbox;
+  const mayRun = scope.command === 'contained' || scope.command === 'read-only';
+  return mayRun && isContained ? null : outside('nothing contains what the server runs');
+}
+
+/** The maximum length of an argument that the kernel accepts, in bytes. */
+const LONGEST = 131_071;
+
+function lineReason(value: Json | undefined): Reason | null {
+  const parts = Array.isArray(value) ? value : [value];
+  const fits = parts.every(
+    (part) =>
+      typeof part === 'string' && !part.includes('\0') && part.isWellFormed() && Buffer.byteLength(part) <= LONGEST,
+  );
+  return fits && parts.some((part) => String(part).trim() !== '') ? null : unclear('it is not a command line');
+}
+
+function testReason(command: Json | undefined, { test }: ProjectConfig): Reason | null {
+  if (test.length === 0) return unclear('no test command is configured');
+  if (command === undefined) return null;
+  const words = argumentWords(command);
+  if (words === null) return unclear('it is not one plain command');
+  return configuredTest(words, test) ? null : outside('it is not one of the configured test commands');
+}
+
+function installReason(command: Json | undefined, { install = [] }: ProjectConfig): Reason | null {
+  if (command === undefined)
+    return install.length === 1 ? null : outside('it is not one of the configured install commands');
+  if (install.length === 0) return outside('no install command is configured');
+  const words = argumentWords(command);
+  if (words === null) return unclear('it is not one plain command');
+  return install.some(({ run }) => spells(words, run))
+    ? null
+    : outside('it is not one of the configured install commands');
+}
+
+function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Reason | null {
+  const [name, ...more] = Array.isArray(command) ? command : [command];
+  if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
+  const words = argumentWords(command);
+  const isConfigured = words !== null && Object.values(deploy).some(({ run }) => spells(words, run));
+  return isConfigured ? null : outside('it is not one of the configured deploy commands');
+}

@@ -1,0 +1,165 @@
+import { BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
+import { SUB_COMMANDS, type SubCommand } from '../../../spec/policy/git-commands.ts';
+import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
+import { placeOf } from '../audited-path.ts';
+import { isMaskedPath } from '../protected-paths.ts';
+import { isConfiguredBranch } from './audited-branches.ts';
+import { auditedWords } from './audited-words.ts';
+
+/** The reason why a command or an address is not granted, with the code of the denial. */
+export interface Reason {
+  readonly code: 'invalid-action' | 'out-of-scope';
+  readonly why: string;
+}
+
+export const unclear = (why: string): Reason => ({ code: 'invalid-action', why });
+export const outside = (why: string): Reason => ({ code: 'out-of-scope', why });
+
+export interface GitReach {
+  readonly command: ScopeRule['command'];
+  readonly config: ProjectConfig;
+  readonly root: string;
+  readonly message: string | null;
+}
+
+interface GitCall {
+  readonly sub: string;
+  /** The options: by long name, or by short name if there is no long one, with the value of each use. */
+  readonly options: ReadonlyMap<string, readonly string[]>;
+  readonly operands: readonly string[];
+  /** The paths after `--`. */
+  readonly paths: readonly string[];
+}
+
+/** Judges `{ sub, args }`; either may hold several words. */
+export function gitArgumentsReason(sub: Json | undefined, args: Json | undefined, reach: GitReach): Reason | null {
+  const head = typeof sub === 'string' ? auditedWords(sub) : null;
+  const tail = wordsAfter(args);
+  if (head === null || tail === null) return unclear('it is not one plain git command');
+  const words = [...head, ...tail];
+  return gitReason(words[0] === 'git' ? words.slice(1) : words, reach);
+}
+
+function wordsAfter(args: Json | undefined): readonly string[] | null {
+  if (args === undefined || args === '') return [];
+  if (typeof args === 'string') return auditedWords(args);
+  return Array.isArray(args) && args.every((word) => typeof word === 'string') ? args : null;
+}
+
+/** The reason why a scope does not grant the words of a git command, judged by their text; null if it does. */
+export function gitReason(words: readonly string[], reach: GitReach): Reason | null {
+  const call = readCall(words);
+  if (call === null) return unclear(`git ${words.join(' ')} is not among the commands and options for agents`);
+  const { sub, operands, paths } = call;
+  const changes = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'].includes(sub);
+  if ((changes || (sub === 'branch' && operands.length > 0)) && reach.command !== 'deploy')
+    return outside(`git ${sub} ships, and the scope does not`);
+  const all = [...operands, ...paths];
+  if (sub === 'commit') return all.length === 0 ? messageReason(call, reach) : unclear('git commit takes no paths');
+  if (sub === 'push') return pushReason(all, reach);
+  if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, reach);
+  if (sub === 'rev-parse') return all.every(isRevision) ? null : unclear('it names no commit');
+  if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
+    return unclear('git add needs paths');
+  return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, reach);
+}
+
+function readCall([sub = '', ...rest]: readonly string[]): GitCall | null {
+  if (!Object.hasOwn(SUB_COMMANDS, sub) || rest.some((word) => word.includes('\0'))) return null;
+  const table: SubCommand = SUB_COMMANDS[sub as keyof typeof SUB_COMMANDS];
+  const options = new Map<string, string[]>();
+  const operands: string[] = [];
+  while (rest.length > 0) {
+    const word = rest.shift()!;
+    if (word === '--') return { sub, options, operands, paths: rest };
+    if (!word.startsWith('-')) operands.push(word);
+    else if (!takeOption(table, word, rest, options)) return null;
+  }
+  return { sub, options, operands, paths: [] };
+}
+
+/** Reads `--name`, `--name=value`, `-n value`, `-nvalue`, `-ab` or `-5`; false if the table does not have it. */
+function takeOption(table: SubCommand, word: string, rest: string[], options: Map<string, string[]>): boolean {
+  if (table.digits !== undefined && /^-\d{1,9}$/.test(word)) return options.set(table.digits, [word.slice(1)]).size > 0;
+  if (word.startsWith('--')) {
+    const [name = ''] = word.slice(2).split('=', 1);
+    const known = table.options.find(({ long }) => long === name);
+    const value = word.length > name.length + 2 ? word.slice(name.length + 3) : null;
+    return known !== undefined && take(known, name, value, rest, options);
+  }
+  for (let at = 1; at < word.length; at++) {
+    const known = table.options.find(({ short }) => short === word[at]);
+    if (known === undefined) return false;
+    const name = known.long ?? known.short ?? '';
+    if (known.value !== 'none') return take(known, name, word.slice(at + 1) || null, rest, options);
+    options.set(name, ['']);
+  }
+  return word.length > 1;
+}
+
+function take(
+  { value: takes }: SubCommand['options'][number],
+  name: string,
+  value: string | null,
+  rest: string[],
+  options: Map<string, string[]>,
+): boolean {
+  const has = value ?? (takes === 'required' ? rest.shift() : '');
+  if (has === undefined || (takes === 'none' && value !== null)) return false;
+  options.set(name, [...(options.get(name) ?? []), has]);
+  return true;
+}
+
+/** A name of a commit, without ranges and without `@{…}`. */
+function isRevision(word: string): boolean {
+  const name = word.replace(/(?:[~^][0-9]*)+$/, '');
+  const plain = [...name].every((char, at) => /[A-Za-z0-9]/.test(char) || (at > 0 && '_./-'.includes(char)));
+  return name !== '' && plain && !word.includes('..') && !word.endsWith('.lock') && word.length <= 250;
+}
+
+/** If the context contains a commit message, the commit must use it; otherwise the message is free. */
+function messageReason({ options }: GitCall, { message: due }: GitReach): Reason | null {
+  const given = options.get('message');
+  if (given === undefined) return due === null ? unclear('git commit needs a message') : null;
+  const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
+  // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
+  const plain = (text: string) =>
+    lines(text)
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .replace(/^\n+/, '')
+      .replace(/\n+$/, '');
+  if (due === null || plain(given.join('\n\n')) === plain(due)) return null;
+  return unclear(`the commit message is not ${due}`);
+}
+
+function pushReason(words: readonly string[], { config: { git } }: GitReach): Reason | null {
+  if (git === null) return outside('no remote is configured to push to');
+  if (words.length > 2) return unclear('a push takes a remote and a branch');
+  const [remote = git.remote, branch = 'HEAD'] = words;
+  // A push without a branch is judged later, by the branch that its result names.
+  const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
+  if (may && isRevision(remote) && isRevision(branch)) return null;
+  return outside(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);
+}
+
+/** A branch that is created or switched to must be a configured one. */
+function branchReason({ sub, options, operands, paths }: GitCall, { config: { git } }: GitReach): Reason | null {
+  if (paths.length > 0) return unclear(`git ${sub} takes no paths`);
+  const stated = (options.get('create') ?? options.get('b'))?.[0];
+  const words = stated === undefined || sub === 'branch' ? operands : [stated, ...operands];
+  const [branch] = words;
+  if (branch === undefined) return sub === 'branch' ? null : unclear(`git ${sub} takes a branch`);
+  if (words.length > 2) return unclear(`git ${sub} takes one branch`);
+  const may = git !== null && isConfiguredBranch(branch, git) && isRevision(branch) && !branch.startsWith('refs/');
+  return may ? null : outside(`${branch} is not a configured branch`);
+}
+
+function pathsReason(words: readonly string[], { root, config: { mask } }: GitReach): Reason | null {
+  for (const word of words) {
+    const place = placeOf(root, word);
+    if (!place.inside) return place.isPath ? outside(place.why) : unclear(place.why);
+    if (isMaskedPath(place.path, mask)) return outside(`${word} is masked`);
+  }
+  return null;
+}

@@ -1,0 +1,67 @@
+import { own } from '../../spec/names.ts';
+import type { PeripheralSpec } from '../../spec/types.ts';
+import { filled } from './apply.ts';
+import type { RequestOf } from './audit-request.ts';
+import type { AuditState } from './audit-state.ts';
+import { addContextProblems, addEntryProblems, addGateProblem, contextFor, gatesOn } from './entry-problems.ts';
+import type { Fields } from './json.ts';
+import { type JudgedState, judgedNow } from './judged-state.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import { fruitNow, noPeripheral } from './visit-problems.ts';
+
+/** A start of a sub-agent: the present peripheral delegates to the target, whose entry and gates hold as for a hop. */
+export function delegateProblems(state: AuditState, request: RequestOf<'delegate'>): readonly RuleProblem[] {
+  const { pinned, visit } = state;
+  const { to, by } = request;
+  const here = visit?.spec;
+  if (!here)
+    return [problem('no-peripheral', 'lifecycle', 'a delegation must begin in a visit', 'outside of any peripheral')];
+  if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
+  const target = own(pinned.specs.peripherals, to);
+  if (!target) return [noPeripheral(to)];
+  const found: RuleProblem[] = [];
+  const listed = here.delegates?.map((each) => each.to) ?? [];
+  if (!listed.includes(to)) {
+    const constraint = `delegates of ${here.id}: ${listed.join(', ') || 'none'}`;
+    found.push(problem('hop-not-allowed', 'delegation', constraint, `a sub-agent was started in ${to}`));
+  }
+  const judged: JudgedState = { ...judgedNow(state, by), fruit: fruitNow(state, {}) };
+  addEntryProblems(judged, target, found);
+  const gates = gatesOn(pinned, here.id, to);
+  for (const gate of gates) addGateProblem(judged, to, gate, found);
+  addContextProblems(target, delegatedContext(state, here, target).missing, found);
+  if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
+    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+  return found;
+}
+
+/** A run of the agency: its peripheral is named here, and tools that are on need `own` and a mode that acts. */
+function agencyProblems(
+  { mode, pinned }: AuditState,
+  { id, agencies = [] }: PeripheralSpec,
+  to: string,
+  acts: boolean,
+): readonly RuleProblem[] {
+  const found: RuleProblem[] = [];
+  const named = agencies.find((each) => each.to === to);
+  const constraint = `agencies of ${id}: ${agencies.map((each) => `${each.to} (${each.within})`).join(', ') || 'none'}`;
+  if (!named || (acts && named.within === 'parent')) {
+    const message = `an agent ran in ${to}${acts ? ', with tools' : ''}`;
+    found.push(problem('hop-not-allowed', 'delegation', constraint, message));
+  }
+  const effects = mode === null ? undefined : pinned.specs.modeGate?.effects[mode];
+  if (acts && effects && !effects.includes('act'))
+    found.push(problem('mode-forbids', 'mode', `${mode}: ${effects.join(', ')}`, `an agent with tools ran in ${to}`));
+  return found;
+}
+
+/** The context that a sub-agent's visit begins with, and the required fields that have no value. */
+export function delegatedContext(
+  state: AuditState,
+  here: PeripheralSpec,
+  target: PeripheralSpec,
+): { readonly context: Fields; readonly missing: readonly string[] } {
+  const fruit = fruitNow(state, {});
+  const backpack = { ...state.backpack, ...filled(fruit) };
+  return contextFor(target, { sessionId: state.sessionId, fruits: state.fruits, backpack }, {}, { [here.id]: fruit });
+}

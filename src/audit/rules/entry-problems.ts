@@ -1,0 +1,147 @@
+import { isBlank } from '../../base/text.ts';
+import { own, sourceName } from '../../spec/names.ts';
+import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { reportedFields } from '../../spec/reported-fields.ts';
+import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
+import type { AuditState, Pinned } from './audit-state.ts';
+import type { Fields } from './json.ts';
+import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+
+/** Judges the mode and the peripheral's entry: the requester, the source and the conditions. */
+export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, found: RuleProblem[]): void {
+  const { state, by, visit } = judged;
+  const { id, agents, entry } = target;
+  const { mode, agent, pinned } = state;
+  const allowed = pinned.specs.modeGate && mode ? pinned.specs.modeGate.peripherals[mode] : null;
+  if (allowed && !allowed.includes(id)) {
+    const constraint = `${mode}: ${allowed.join(', ') || 'no peripheral'}`;
+    found.push(problem('mode-forbids', 'mode', constraint, `${id} was entered in this mode`));
+  }
+  if (agents !== null && !agents.includes(agent))
+    found.push(problem('agent-not-allowed', 'agent', `agents: ${agents.join(', ')}`, `${agent} entered ${id}`));
+  if (!entry.sources.some((source) => sourceApplies(source, judged))) {
+    const from = visit ? `from ${visit.peripheral}` : wasVisited(state) ? 'after the visits' : 'at first';
+    const constraint = `entry: ${entry.sources.map(sourceName).join(', ')}`;
+    const message = `${id} was entered ${from}, by the ${by}`;
+    found.push(problem('entry-not-met', 'entry', constraint, message, NEEDS_HISTORY));
+  }
+  const onRequest = entry.sources.some(({ kind }) => kind === 'agent-request');
+  if (visit && onRequest && by === 'agent' && !atNaturalClose(judged)) {
+    const message = `${id} was entered with nothing done since the last review`;
+    found.push(problem('entry-not-met', 'entry', 'agent-request: at a natural close', message, NEEDS_HISTORY));
+  }
+  for (const name of entry.conditions) {
+    if (conditionHolds(judged, name)) continue;
+    const message = `${id} was entered while it did not hold`;
+    found.push(problem('condition-failed', 'condition', `entry: ${name}`, message, NEEDS_HISTORY));
+  }
+}
+
+function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
+  const { state, visit, by } = judged;
+  switch (source.kind) {
+    case 'default':
+      return !wasVisited(state);
+    case 'from':
+      return visit?.peripheral === source.peripheral;
+    case 'from-any':
+      return visit !== null;
+    case 'user-request':
+      return by === 'operator';
+    case 'agent-request':
+      return visit !== null && by === 'agent' && atNaturalClose(judged);
+    case 'session-close':
+      return wasVisited(state) && visit === null;
+    default:
+      return source satisfies never;
+  }
+}
+
+const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
+
+/** A gate on a destination binds every hop to it. Those of the peripheral that is left come first. */
+export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: string): readonly GateRule[] {
+  let all = gatesByTarget.get(peripherals);
+  if (!all) {
+    const listed = Object.values(peripherals).flatMap(({ id, gates }) =>
+      Object.entries(gates).flatMap(([target, rules]) => rules.map((rule) => ({ in: id, rule, target }))),
+    );
+    all = Map.groupBy(listed, ({ target }) => target);
+    gatesByTarget.set(peripherals, all);
+  }
+  const gates = all.get(to) ?? [];
+  const first = gates.filter((gate) => gate.in === from);
+  return [...first, ...gates.filter((gate) => gate.in !== from)].map(({ rule }) => rule);
+}
+
+export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, found: RuleProblem[]): void {
+  const shut = (message: string) =>
+    found.push(problem('condition-failed', 'gate', `gates: ${to}: ${JSON.stringify(gate)}`, message, NEEDS_HISTORY));
+  switch (gate.kind) {
+    case 'approval':
+      return;
+    case 'when':
+      if (!ruleHolds(judged, gate.cel)) shut('the rule did not hold');
+      return;
+    case 'pattern': {
+      const status = own(judged.state.patterns, gate.pattern);
+      const open = gate.is === 'held' ? status === 'held' : status !== undefined;
+      if (!open) shut(`the outcome of the pattern is ${status ?? 'nothing'}`);
+      return;
+    }
+    default:
+      gate satisfies never;
+  }
+}
+
+/** The fields that a caller of start may set: session state comes from tools only. */
+export function withoutState({ specs }: Pinned, given: Fields): Fields {
+  const { state } = reportedFields(specs);
+  return Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(state, field)));
+}
+
+/**
+ * The context that a visit begins with, and the fields that nothing fills. `given` is the caller's part; `latest` has
+ * the fruit of the visit that is left, which takes the place of older ones.
+ */
+export function contextFor(
+  target: PeripheralSpec,
+  { sessionId, backpack, fruits }: Pick<AuditState, 'sessionId' | 'backpack' | 'fruits'>,
+  given: Fields,
+  latest: AuditState['fruits'] = {},
+): { readonly context: Fields; readonly missing: readonly string[] } {
+  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
+  const context: Record<string, Fields[string]> = { ...others };
+  const missing: string[] = [];
+  for (const [field, { source, optional }] of Object.entries(target.context)) {
+    const due =
+      source.kind === 'session-log'
+        ? { session: sessionId }
+        : source.kind === 'fruit'
+          ? (own(latest, source.peripheral) ?? own(fruits, source.peripheral))?.[field]
+          : field === 'session-id'
+            ? sessionId
+            : backpack[field];
+    const value = others[field] ?? due ?? null;
+    const isGiven = value !== null && (optional || !isBlank(value));
+    if (isGiven) context[field] = value;
+    else if (!optional) missing.push(field);
+  }
+  return { context, missing };
+}
+
+/** The rule for a field of a peripheral's context, in words. */
+export const contextRule = ({ context }: PeripheralSpec, field: string): string => {
+  const source = own(context, field)?.source;
+  if (!source) return `context: ${Object.keys(context).join(', ')}`;
+  return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
+};
+
+export function addContextProblems(target: PeripheralSpec, missing: readonly string[], found: RuleProblem[]): void {
+  for (const argument of missing) {
+    const message = `${target.id} was entered without ${argument}`;
+    const about = { argument, ...NEEDS_HISTORY };
+    found.push(problem('missing-context', 'context', contextRule(target, argument), message, about));
+  }
+}

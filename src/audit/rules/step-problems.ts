@@ -1,0 +1,291 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { callGates } from '../../spec/calls.ts';
+import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
+import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
+import type { RequestOf } from './audit-request.ts';
+import type { AuditedVisit, AuditState } from './audit-state.ts';
+import { addressReason } from './audited-hosts.ts';
+import { auditedFruit } from './audited-observations.ts';
+import { isGrantedToWrite, liesIn, placeOf } from './audited-path.ts';
+import { fitsPattern } from './commands/audited-branches.ts';
+import { commandReason } from './commands/audited-command.ts';
+import { type Fields, show } from './json.ts';
+import { judgedNow, ruleHolds } from './judged-state.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
+
+/** A tool call: the peripheral's tools, limits, mode, arguments, and the scope's grant for each argument's role. */
+export function stepProblems(
+  state: AuditState,
+  { tool: id, args, approves = false, apart = [] }: RequestOf<'step'>,
+  now: number,
+): readonly RuleProblem[] {
+  const { visit, mode } = state;
+  const { modeGate: gate, tools } = state.pinned.specs;
+  const about = { tool: id };
+  if (!visit?.spec)
+    return [
+      problem(
+        'no-peripheral',
+        'lifecycle',
+        'a tool may only be used in a visit',
+        `${id} was used outside of any visit`,
+        about,
+      ),
+    ];
+  const found: RuleProblem[] = [];
+  const tool = own(tools, id);
+  if (!tool)
+    found.push(problem('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about));
+  const granted = visit.spec.tools;
+  if (!granted.includes(id)) {
+    const constraint = `tools of ${visit.peripheral}: ${granted.join(', ') || 'none'}`;
+    found.push(problem('tool-not-allowed', 'tool', constraint, `${id} was used here`, about));
+  }
+  if (!tool) return found;
+  const { steps, minutes } = visit.spec.limits;
+  const late = visit.expired || (visit.deadline !== null && now >= visit.deadline);
+  if (steps !== null && visit.steps >= steps)
+    found.push(
+      problem('limit-reached', 'limit', `limits: ${steps} steps`, `step ${visit.steps + 1} of the visit`, about),
+    );
+  if (late) {
+    const message = 'a step after the time had run out';
+    found.push(problem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
+  }
+  const effects = gate && mode ? (own(gate.effects, mode) ?? []) : null;
+  if (effects && !effects.includes(tool.effect)) {
+    const constraint = `${mode}: ${effects.join(', ')}`;
+    found.push(problem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
+  }
+  const named = argumentsByName(tool, args);
+  if (!named) {
+    found.push(problem('invalid-action', 'argument', parametersOf(tool), `${show(args)} does not fit`, about));
+    return found;
+  }
+  addArgumentProblems(tool, named, apart, found);
+  // An absent argument reaches nothing, except a path to read, which then means the whole tree.
+  let commands = false;
+  for (const parameter of tool.parameters) {
+    const facts = ROLE_FACTS[parameter.role];
+    if (facts.runsCommands && !commands) {
+      commands = true;
+      addCommandProblem(state, visit, tool, named, parameter.name, found);
+    }
+    if (named[parameter.name] !== undefined || facts.absentMeansRoot)
+      addReachProblems(state, visit, id, parameter, named[parameter.name], found);
+  }
+  // hopgate's own command tools run commands also where a spec declares none.
+  if (!commands) addCommandProblem(state, visit, tool, named, null, found);
+  const lent = tool.parameters.filter(({ role }) => role === 'agency').map(({ name }) => named[name]);
+  const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
+  if (lends && effects && !effects.includes('act')) {
+    const message = `an agent with tools ran in ${lent.map((each) => show(each)).join(', ')}`;
+    found.push(problem('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about));
+  }
+  const gates = callGates(tool, visit.spec);
+  const fruit = auditedFruit(visit.spec, visit.observed);
+  for (const gate of gates) {
+    if (gate.kind !== 'when' || ruleHolds({ ...judgedNow(state, 'agent'), fruit }, gate.cel, named)) continue;
+    const message = `${id} was allowed, and its rule does not hold`;
+    found.push(problem('condition-failed', 'gate', gate.cel, message, { ...about, ...NEEDS_HISTORY }));
+  }
+  if (gates.some(({ kind }) => kind === 'approval') && !approves)
+    found.push(problem('approval-required', 'approval', `${id}: approval`, 'it was not approved', NEEDS_HISTORY));
+  if (id === 'install' && !approves && state.pinned.config.install?.some(({ approval }) => approval))
+    found.push(problem('approval-required', 'approval', 'install: approval', 'it was not approved', NEEDS_HISTORY));
+  return found;
+}
+
+const parametersOf = ({ parameters }: ToolSpec): string =>
+  `parameters: ${parameters.map(({ name }) => name).join(', ') || 'none'}`;
+
+/** The arguments by name. Returns null if they are neither a list that is short enough, nor an object. */
+function argumentsByName({ parameters }: ToolSpec, args: Json): Fields | null {
+  if (args === null) return {};
+  if (typeof args !== 'object') return null;
+  if (!Array.isArray(args) && !Object.values(args).includes(null)) return args;
+  if (Array.isArray(args) && args.length > parameters.length) return null;
+  const pairs = Array.isArray(args)
+    ? args.map((value, index) => [parameters[index]!.name, value] as const)
+    : Object.entries(args);
+  // null means that an argument is left out, unless null is one of its values (the assignee "nobody" of a tracker).
+  const isValue = (name: string) =>
+    !Array.isArray(args) &&
+    parameters.some((one) => one.name === name && ROLE_FACTS[one.role].takesNull && fitsSchema(one.schema, null));
+  return Object.fromEntries(pairs.filter(([name, value]) => value !== null || isValue(name)));
+}
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const checks = new WeakMap<object, ValidateFunction>();
+
+function fitsSchema(schema: ToolParameter['schema'], value: Json): boolean {
+  let check = checks.get(schema);
+  if (!check) {
+    check = ajv.compile(schema);
+    checks.set(schema, check);
+  }
+  return check(value) as boolean;
+}
+
+function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly string[], found: RuleProblem[]): void {
+  for (const name in args)
+    if (!tool.parameters.some((parameter) => parameter.name === name))
+      found.push(argumentProblem(tool, name, parametersOf(tool), `${tool.id} has no parameter ${name}`));
+  for (const { name, required, schema } of tool.parameters) {
+    const value = args[name];
+    // A value that is stored as a blob was judged by its schema before it was stored.
+    if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
+      found.push(argumentProblem(tool, name, `${name}: ${show(schema)}`, `${show(value)} does not fit`));
+    else if (value === undefined && required)
+      found.push(argumentProblem(tool, name, `${name} is required`, 'it is missing'));
+  }
+}
+
+const argumentProblem = ({ id }: ToolSpec, argument: string, constraint: string, message: string): RuleProblem =>
+  problem('invalid-action', 'argument', constraint, message, { tool: id, argument });
+
+/** The scope's rule for the arguments that form a command; they are judged together, as the first of them. */
+function addCommandProblem(
+  { pinned: { config }, root, unsafeNoSandbox }: AuditState,
+  { scope, message: due }: AuditedVisit,
+  tool: ToolSpec,
+  args: Fields,
+  argument: string | null,
+  found: RuleProblem[],
+): void {
+  const reason = commandReason({ tool, args, scope, config, root, unsafeNoSandbox, message: due });
+  if (!reason) return;
+  const constraint = `command: ${scope.command}`;
+  const message = `${tool.id} was allowed: ${reason.why}`;
+  found.push(
+    problem(reason.code, 'scope', constraint, message, { tool: tool.id, ...(argument === null ? {} : { argument }) }),
+  );
+}
+
+/** The scope's rule for an argument's role. */
+function addReachProblems(
+  state: AuditState,
+  visit: AuditedVisit,
+  tool: string,
+  { name, role }: ToolParameter,
+  value: Json | undefined,
+  found: RuleProblem[],
+): void {
+  const { scope } = visit;
+  const outside = (constraint: string, message: string) =>
+    found.push(problem('out-of-scope', 'scope', constraint, message, { tool, argument: name }));
+  switch (role) {
+    case 'text':
+      return;
+    case 'command':
+      return;
+    case 'url': {
+      if (scope.url === 'none') outside('url: none', `${show(value)} was fetched`);
+      const { allow } = state.pinned.config.web;
+      const reason = [value]
+        .flat()
+        .map((each) => addressReason(each, allow))
+        .find((each) => each !== null);
+      if (reason && scope.url !== 'none')
+        found.push(problem(reason.code, 'scope', `url: ${allow.join(', ')}`, reason.why, { tool, argument: name }));
+      return;
+    }
+    case 'resource': {
+      const patterns = scope.resource ?? [];
+      const names = value === undefined ? [] : [value].flat();
+      const reason = names.map((each) => ungrantedResource(scope, each)).find((each) => each !== null);
+      const constraint = `resource: ${patterns.join(', ') || 'none'}`;
+      if (reason) found.push(problem(reason.code, 'scope', constraint, reason.why, { tool, argument: name }));
+      return;
+    }
+    case 'agency': {
+      const named = scope.agency?.map(({ to }) => to) ?? [];
+      if (!named.includes(value as string))
+        outside(`agencies: ${named.join(', ') || 'none'}`, `an agent ran in ${show(value)}`);
+      return;
+    }
+    case 'path:read':
+    case 'path:write':
+      if (value === undefined) {
+        if (scope.read !== 'root') outside(scopeInWords(visit, role), 'a path that is left out means the whole tree');
+        return;
+      }
+      for (const path of Array.isArray(value) ? value : [value]) {
+        const why = pathProblem(state, visit, role, path);
+        if (why)
+          found.push(
+            problem(why.code, 'scope', scopeInWords(visit, role), `${show(path)}: ${why.why}`, {
+              tool,
+              argument: name,
+              ...why.about,
+            }),
+          );
+      }
+      return;
+    default:
+      role satisfies never;
+  }
+}
+
+/** The reason why a resource is out of a scope; null if it is granted. */
+export function ungrantedResource({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
+  const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a text';
+  if (wrong !== null) return { code: 'invalid-action', why: `${show(name)} is not the name of a resource: ${wrong}` };
+  const [excludes, grants] = [true, false].map((excluding) =>
+    resource.some((each) => each.startsWith('!') === excluding && fitsPattern(each.replace(/^!/, ''), name as string)),
+  );
+  return grants && !excludes ? null : outOfScope(`${show(name)} is not granted`);
+}
+
+interface PathProblem {
+  readonly code: 'out-of-scope' | 'invalid-action';
+  readonly why: string;
+  readonly about?: Pick<RuleProblem, 'needsHistory'>;
+}
+
+const outOfScope = (why: string, about = {}): PathProblem => ({ code: 'out-of-scope', why, about });
+
+function pathProblem(
+  state: AuditState,
+  visit: AuditedVisit,
+  role: 'path:read' | 'path:write',
+  value: Json,
+): PathProblem | null {
+  const place = placeOf(state.root, value);
+  if (!place.inside) return { code: place.isPath ? 'out-of-scope' : 'invalid-action', why: place.why };
+  return role === 'path:write' ? writeProblem(state, visit, place.path) : readProblem(state, visit, place.path);
+}
+
+/** @param path relative to the root */
+export function writeProblem(
+  { pinned: { config } }: AuditState,
+  { scope }: AuditedVisit,
+  path: string,
+): PathProblem | null {
+  if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
+  if (isProtectedPath(path) || (config.specs !== 'default' && liesIn(path, [config.specs])))
+    return outOfScope('it steers git, an editor, an agent or this program');
+  return isGrantedToWrite(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
+}
+
+/** @param path relative to the root */
+export function readProblem({ pinned, files }: AuditState, { scope }: AuditedVisit, path: string): PathProblem | null {
+  if (isMaskedPath(path, pinned.config.mask)) return outOfScope('it is masked');
+  if (scope.read === 'root') return null;
+  if (scope.read === 'none') return outOfScope('nothing is read here');
+  return liesInSet(path, files) ? null : outOfScope('this session has not named it', NEEDS_HISTORY);
+}
+
+/** True if the path, or a folder above it, is in the set. */
+function liesInSet(path: string, places: ReadonlySet<string>): boolean {
+  if (places.has(path) || places.has('') || places.has('.')) return true;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
+    if (places.has(path.slice(0, at))) return true;
+  return false;
+}
+
+export const scopeInWords = ({ scope }: AuditedVisit, role: 'path:read' | 'path:write'): string =>
+  role === 'path:read' ? `read: ${scope.read}` : `write: ${scope.write.join(', ') || 'nothing'}`;

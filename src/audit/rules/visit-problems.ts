@@ -1,0 +1,184 @@
+import { own } from '../../spec/names.ts';
+import type { Exit, PeripheralSpec } from '../../spec/types.ts';
+import { filled } from './apply.ts';
+import type { RequestOf } from './audit-request.ts';
+import type { AuditedVisit, AuditState } from './audit-state.ts';
+import { auditedFruit, observation } from './audited-observations.ts';
+import {
+  addContextProblems,
+  addEntryProblems,
+  addGateProblem,
+  contextFor,
+  gatesOn,
+  withoutState,
+} from './entry-problems.ts';
+import { type Fields, fits, sameJson, show } from './json.ts';
+import { type JudgedState, judgedNow, ruleHolds } from './judged-state.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+
+/**
+ * A start while the session is in no peripheral: no visit is under way, and the target's entry and context allow it.
+ */
+export function startProblems(state: AuditState, request: RequestOf<'start'>): readonly RuleProblem[] {
+  const { peripheral, by, context = {} } = request;
+  const { visit, pinned } = state;
+  if (visit) {
+    const message = `${peripheral} was started in ${visit.peripheral}`;
+    return [problem('already-active', 'lifecycle', 'one visit at a time', message)];
+  }
+  const target = own(pinned.specs.peripherals, peripheral);
+  if (!target) return [noPeripheral(peripheral)];
+  const found: RuleProblem[] = [];
+  addEntryProblems(judgedNow(state, by), target, found);
+  addContextProblems(target, contextFor(target, state, withoutState(pinned, context)).missing, found);
+  return found;
+}
+
+export const noPeripheral = (id: string): RuleProblem =>
+  problem('hop-not-allowed', 'edge', 'the target must be a peripheral of the spec set', `there is no peripheral ${id}`);
+
+/** A stop ends a visit with a fruit of the spec's shape. Nothing else can forbid it. */
+export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'stop'>): readonly RuleProblem[] {
+  if (!visit?.spec)
+    return [
+      problem('no-peripheral', 'lifecycle', 'a stop must end a visit', 'the session was outside of any peripheral'),
+    ];
+  const found: RuleProblem[] = [];
+  addFruitProblems(visit.spec, visit, fruit, found);
+  return found;
+}
+
+/** An observed field may only repeat what was observed; a stated field has the spec's type. */
+function addFruitProblems(
+  { fruit: rules }: PeripheralSpec,
+  { observed }: AuditedVisit,
+  fruit: Fields,
+  found: RuleProblem[],
+): void {
+  const wrong = (argument: string, constraint: string, message: string, about = {}) =>
+    found.push(problem('invalid-fruit', 'fruit', constraint, message, { argument, ...about }));
+  for (const [field, rule] of Object.entries(rules)) {
+    const value = fruit[field];
+    const constraint = `${field}: ${rule.kind} ${typeof rule.type === 'string' ? rule.type : rule.type.join(' | ')}`;
+    if (rule.kind === 'observed') {
+      if (value === undefined) continue;
+      const seen = observation(observed, rule.from);
+      const message = `${field} is ${show(value)}, but the evidence shows ${show(seen)}`;
+      if (!sameJson(seen, value)) wrong(field, constraint, message, NEEDS_HISTORY);
+    } else if (value === undefined) {
+      if (!rule.optional) wrong(field, constraint, `the fruit lacks ${field}`);
+    } else if (!fits(value, rule.type)) {
+      wrong(field, constraint, `${field} is ${show(value)}, which is not of this type`);
+    }
+  }
+  const names = Object.keys(rules).join(', ') || 'none';
+  for (const field of Object.keys(fruit))
+    if (!Object.hasOwn(rules, field))
+      wrong(field, `fruit: ${names}`, `the fruit holds ${field}, which the spec does not have`);
+}
+
+/** The fruit that the visit would yield if it ended now, with the agent's part. */
+export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
+  visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observed) } : stated;
+
+/** A hop: the exit opens the target and holds, the target admits, gates, context and approval are there. */
+export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
+  const { pinned, leaving } = state;
+  const { to, by, fruit = {} } = request;
+  const visit = leaving?.visit ?? state.visit;
+  const source = visit?.spec;
+  if (!visit || !source)
+    return [
+      problem('no-peripheral', 'lifecycle', 'a hop must leave a visit', 'the session was outside of any peripheral'),
+    ];
+  const target = own(pinned.specs.peripherals, to);
+  if (!target) return [noPeripheral(to)];
+  const found: RuleProblem[] = [];
+  // The fruit of an ended visit was judged at its stop.
+  if (!leaving) addFruitProblems(source, visit, fruit, found);
+  const left = leaving ?? { ...judgedNow(state, by), fruit: fruitNow(state, fruit) };
+  const judged: JudgedState = { ...left, state, by, visit };
+  const exit = addEdgeProblems(judged, source, target, request, found);
+  if (exit) addExitProblems(judged, exit, request, found);
+  addEntryProblems(judged, target, found);
+  const gates = gatesOn(pinned, source.id, to);
+  for (const gate of gates) addGateProblem(judged, to, gate, found);
+  const backpack = { ...judged.backpack, ...filled(judged.fruit) };
+  const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
+  addContextProblems(target, contextFor(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
+  if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
+    found.push(problem('approval-required', 'approval', 'approval: operator', 'it was not approved', NEEDS_HISTORY));
+  return found;
+}
+
+/**
+ * The exit must open the target, and the target's entry must admit hops from the source at all. @returns the exit that
+ * is taken, if known
+ */
+function addEdgeProblems(
+  judged: JudgedState,
+  source: PeripheralSpec,
+  target: PeripheralSpec,
+  request: RequestOf<'hop'>,
+  found: RuleProblem[],
+): Exit | undefined {
+  const { exit: name } = request;
+  const admits = target.entry.sources.some(
+    ({ kind, ...from }) =>
+      kind === 'from-any' ||
+      kind === 'user-request' ||
+      kind === 'agent-request' ||
+      ('peripheral' in from && from.peripheral === source.id),
+  );
+  const opening = source.exits.filter(({ opens }) => admits && opens.some(({ to }) => to === target.id));
+  const exit =
+    name === undefined ? impliedExit(judged, opening, request) : source.exits.find((one) => one.name === name);
+  const refused = (code: RuleProblem['code'], message: string) => {
+    const opened = source.exits.map((one) => `${one.name} → ${one.opens.map(({ to }) => to).join(', ')}`).join('; ');
+    found.push(problem(code, 'edge', `exits of ${source.id}: ${opened || 'none'}`, message));
+  };
+  if (opening.length === 0) refused('hop-not-allowed', `a hop to ${target.id} by ${name ?? 'any exit'}`);
+  else if (name === undefined && !exit) refused('exit-not-met', `a hop to ${target.id} names one exit`);
+  else if (!exit) refused('exit-not-met', `a hop to ${target.id} by ${name}, which is not an exit`);
+  else if (!opening.includes(exit)) refused('hop-not-allowed', `a hop to ${target.id} by ${name}`);
+  return exit;
+}
+
+/**
+ * The exit that a hop takes if it names none: of the exits whose requirements hold now (of all, if none do), the one
+ * that the reason names, then `user-request` for the operator, then `hop-<target>`, then the only one.
+ */
+function impliedExit(judged: JudgedState, opening: readonly Exit[], request: RequestOf<'hop'>): Exit | undefined {
+  const open = opening.filter((exit) => {
+    const problems: RuleProblem[] = [];
+    addExitProblems(judged, exit, { ...request, reason: 'any' }, problems);
+    return problems.length === 0;
+  });
+  const left = open.length > 0 ? open : opening;
+  const isIn = (name: string, text: string) =>
+    new RegExp(`(?<![a-z0-9])${name.split('-').join('[^a-z0-9]+')}(?![a-z0-9])`).test(text.toLowerCase());
+  const named = left.filter(({ name }) => isIn(name, request.reason));
+  const longest = named.filter(({ name }) => named.every((other) => isIn(other.name, name)));
+  if (longest.length === 1) return longest[0];
+  const preferred = [...(request.by === 'operator' ? ['user-request'] : []), `hop-${request.to}`];
+  const [first] = preferred.flatMap((name) => left.find((exit) => exit.name === name) ?? []);
+  return first ?? (left.length === 1 ? left[0] : undefined);
+}
+
+function addExitProblems(
+  judged: JudgedState,
+  exit: Exit,
+  { reason, by, to }: RequestOf<'hop'>,
+  found: RuleProblem[],
+): void {
+  const { name, implies, opens } = exit;
+  const unmet = (constraint: string, message: string, about = {}) =>
+    found.push(problem('exit-not-met', 'exit', constraint, message, about));
+  if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'there is no reason');
+  if (implies && judged.fruit[implies.field] !== implies.value)
+    unmet(`${name}: ${implies.field} is ${implies.value}`, `${implies.field} is ${show(judged.fruit[implies.field])}`);
+  if (name === 'user-request' && by !== 'operator') unmet('user-request: by the operator', `it was taken by the ${by}`);
+  const when = opens.find((open) => open.to === to)?.when ?? null;
+  if (when !== null && !ruleHolds(judged, when))
+    unmet(`${name} → ${to} when ${when}`, 'the rule did not hold', NEEDS_HISTORY);
+}

@@ -1,0 +1,95 @@
+import type { IntentBody, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
+import { callGates } from '../../spec/calls.ts';
+import { own } from '../../spec/names.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { hasIntent } from '../../spec/policy/tool-effects.ts';
+import { trustedReport } from '../rules/audited-observations.ts';
+import { fieldsOf } from '../rules/json.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { wrongCommands } from '../rules/test-runs.ts';
+import { checkEffects, checkReport, unconfirmed } from './check-effects.ts';
+import type { Visiting } from './check-visits.ts';
+import { isObserving, openState } from './observe-only-session.ts';
+
+/** Judges a tool call: acting tools, and no others, have an intent. */
+export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
+  const { state, report } = at;
+  const { event, tool: id } = body;
+  const tool = own(state.pinned.specs.tools, id);
+  if (event === 'step' && hasIntent(tool))
+    report.violation('intent', `${id} must have an intent before it runs`, 'the call has no intent', { tool: id });
+  if (event === 'intent' && tool !== undefined && !hasIntent(tool))
+    report.violation('intent', `${id} is a tool to ${tool.effect}`, 'the call was recorded as an intent', { tool: id });
+  if (event === 'step') checkResult(at, body);
+}
+
+/**
+ * Compares an approval with what it had to show: a call's arguments; for an install, its command, hosts and scripts,
+ * but not its files.
+ */
+export function checkCallApproval({ state, approvals, at }: Visiting, { tool, args, approval }: IntentBody): void {
+  if (approval === undefined) {
+    approvals.drop();
+    return;
+  }
+  const { visit, pinned } = state;
+  const { install = [] } = pinned.config;
+  const known = own(pinned.specs.tools, tool);
+  const gates = known ? callGates(known, visit?.spec) : [];
+  const isInstall = tool === 'install' && install.some((one) => one.approval);
+  approvals.use(approval, at, {
+    action: { kind: 'step', from: visit?.peripheral ?? '', to: tool },
+    reason: '',
+    view: {
+      ...(gates.some(({ kind }) => kind === 'approval') ? { [APPROVAL_VIEW.args]: args } : {}),
+      ...(isInstall
+        ? {
+            command: args['command'] ?? 'the configured one',
+            install: install.map(({ run, hosts = [], scripts }) => ({
+              run: run.join(' '),
+              hosts: `from ${hosts.join(', ') || 'no host'}`,
+              scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
+            })),
+          }
+        : {}),
+    },
+  });
+}
+
+/** Judges an outcome: it belongs to the intent before it. */
+export function checkOutcome(at: Visiting, body: OutcomeBody): void {
+  const { state, report } = at;
+  const { pending } = state;
+  const { tool } = body;
+  if (!pending)
+    report.violation('intent', 'an intent must come before its outcome', 'the outcome has no intent', { tool });
+  else if (pending.tool !== tool)
+    report.violation('intent', `the intent is of ${pending.tool}`, `the outcome is of ${tool}`, {
+      tool,
+      ...NEEDS_HISTORY,
+    });
+  checkResult(at, body);
+}
+
+function checkResult({ state, report, shipping }: Visiting, body: StepBody | OutcomeBody): void {
+  const { tool: id, outcome } = body;
+  const effects = body.effects === 'unobserved' ? [] : body.effects;
+  const { tools } = state.pinned.specs;
+  const claimed = unconfirmed(outcome, effects);
+  if (body.effects === 'unobserved') report.gap('unobserved', `the effects of ${id} were not observed`, id);
+  else if (state.unsafeNoSandbox && takesCommand(own(tools, id)))
+    report.gap('unobserved', `${id} ran without a sandbox`, id);
+  if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
+  const judged = isObserving(state) ? openState(state, id, body.event === 'step' ? body.args : {}) : state;
+  if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
+  checkReport(own(tools, id), body, report);
+  if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
+    const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
+    const wrong = wrongCommands(args, fieldsOf(outcome.result), state.pinned.config);
+    const test = `test: ${state.pinned.config.test.map(({ run }) => run.join(' ')).join(' | ')}`;
+    if (wrong) report.violation('condition', test, wrong, { tool: id });
+  }
+  if (state.visit?.scope.command === 'deploy' && outcome.status === 'ok')
+    shipping.ship(id, fieldsOf(outcome.result), state.pinned);
+}

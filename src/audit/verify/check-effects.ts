@@ -1,0 +1,102 @@
+import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
+import { own } from '../../spec/names.ts';
+import type { ToolSpec } from '../../spec/types.ts';
+import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
+import { hostAllowed, placeAllowed } from '../rules/audited-hosts.ts';
+import { isFileChange } from '../rules/audited-observations.ts';
+import { fieldsOf, fits, show, textOf } from '../rules/json.ts';
+import { readProblem, scopeInWords, ungrantedResource, writeProblem } from '../rules/step-problems.ts';
+import type { AuditReport } from './audit-report.ts';
+
+/** Judges the observed effects of a step, independent of its own report. */
+export function checkEffects(
+  state: AuditState,
+  visit: AuditedVisit,
+  tool: string,
+  effects: readonly EffectRecord[],
+  report: AuditReport,
+): void {
+  const wrong = (constraint: string, message: string, about = {}) =>
+    report.violation('effect', constraint, message, { tool, ...about });
+  for (const effect of effects) {
+    const { op, path } = effect;
+    if (isFileChange(effect)) {
+      if (own(state.pinned.specs.tools, tool)?.effect !== 'act')
+        wrong(`${tool} only observes`, `the call was observed to ${op} ${path}`);
+      const why = writeProblem(state, visit, path);
+      if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
+    } else if (op === 'read') {
+      const why = readProblem(state, visit, path);
+      if (why) wrong(scopeInWords(visit, 'path:read'), `a read of ${path} was observed: ${why.why}`, why.about);
+    } else {
+      const [constraint, why] = otherProblem(state, visit, tool, effect);
+      if (why) wrong(constraint, `${op} of ${path} was observed: ${why}`);
+    }
+  }
+}
+
+function otherProblem(
+  { pinned }: AuditState,
+  { scope }: AuditedVisit,
+  tool: string,
+  { op, path }: EffectRecord,
+): readonly [string, string | null] {
+  switch (op) {
+    case 'ref':
+      return ['command: deploy', scope.command === 'deploy' ? null : 'no reference moves in this scope'];
+    case 'resource':
+      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, ungrantedResource(scope, path)?.why ?? null];
+    case 'execute':
+      return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
+    case 'connect': {
+      if (tool === 'bash-deploy' || tool === 'install') {
+        const { deploy, install = [] } = pinned.config;
+        const commands = tool === 'install' ? install : Object.values(deploy);
+        const hosts = commands.flatMap((command) => command.hosts ?? []);
+        return [`hosts: ${hosts.join(', ') || 'none'}`, placeAllowed(path, hosts) ? null : 'not a listed host'];
+      }
+      if (scope.command === 'deploy') return ['command: deploy', null];
+      if (scope.url === 'none') return ['url: none', 'this scope has no network'];
+      const { allow } = pinned.config.web;
+      return [`hosts: ${allow.join(', ') || 'none'}`, hostAllowed(path, allow) ? null : 'not an allowed host'];
+    }
+    default:
+      return ['effects must be of a known kind', 'this kind of effect is unknown'];
+  }
+}
+
+/** A reported commit or push that no observed effect confirms: a gap, because nobody saw it. */
+export function unconfirmed(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
+  if (outcome.status !== 'ok') return null;
+  const result = fieldsOf(outcome.result);
+  for (const done of ['committed', 'pushed'] as const) {
+    if (result[done] !== true) continue;
+    const sha = textOf(result['sha']);
+    if (!effects.some(({ op, after }) => op === 'ref' && after === sha))
+      return `the call reports ${done}, but no reference was observed to move to ${sha}`;
+  }
+  return null;
+}
+
+/** Judges the fields that a backend reported: the tool declares each, with its type. */
+export function checkReport(
+  tool: ToolSpec | undefined,
+  { observed = {}, state = {} }: Reported,
+  report: AuditReport,
+): void {
+  if (!tool) return;
+  for (const [kind, declared = {}, fields] of [
+    ['observes', tool.observes, observed],
+    ['state', tool.state, state],
+  ] as const)
+    for (const [field, value] of Object.entries(fields)) {
+      const type = own(declared, field);
+      const about = { tool: tool.id, argument: field };
+      const constraint = `${kind} of ${tool.id}: ${Object.keys(declared).join(', ') || 'nothing'}`;
+      if (type === undefined) report.violation('effect', constraint, `the tool reported ${field}`, about);
+      else if (value !== null && !fits(value, type))
+        report.violation('effect', constraint, `${field} is ${show(value)}, which is not of its declared type`, about);
+    }
+}
+
+type Reported = Pick<StepBody, 'observed' | 'state'>;

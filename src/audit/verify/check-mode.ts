@@ -1,0 +1,32 @@
+import type { ModeBody } from '../../evidence/bodies.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { judgedNow } from '../rules/judged-state.ts';
+import { checkFacts } from './check-facts.ts';
+import type { Visiting } from './check-visits.ts';
+
+/** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */
+export function checkMode({ state, report, approvals, at }: Visiting, body: ModeBody): void {
+  const { from, to, how, by, summary } = body;
+  const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
+  const { modeGate: gate } = state.pinned.specs;
+  if (!gate) return;
+  if (state.mode !== null && from !== state.mode)
+    wrong(`the mode is ${state.mode}`, `the recorded change starts from ${from}`);
+  if ((how === 'timeout') !== (by === 'clock'))
+    wrong('only the clock times out a mode, and does nothing else', `a ${how} is recorded as made by the ${by}`);
+  const { timeoutMinutes } = gate;
+  if (how === 'timeout' && (timeoutMinutes === null || at - state.activeAt < timeoutMinutes * 60_000))
+    wrong(`timeout-minutes: ${timeoutMinutes ?? 'none'}`, 'the mode timed out too early');
+  const transition = gate.transitions.find((one) => one.from === from && one.to === to);
+  approvals.use(body.approval, at, {
+    action: { kind: 'mode', from, to },
+    reason: body.reason ?? '',
+    view: {
+      ...(body.exitCriteria === null ? {} : { [APPROVAL_VIEW.exitCriteria]: body.exitCriteria }),
+      ...(summary === null ? {} : { [APPROVAL_VIEW.summary]: summary }),
+    },
+  });
+  const approved = how === 'transition' && transition?.approval === 'operator';
+  const decided = { approved, summary: how === 'transition' ? summary : null };
+  checkFacts(body.facts, judgedNow(state, by), decided, report);
+}

@@ -1,0 +1,94 @@
+import type { DenialBody } from '../../evidence/bodies.ts';
+import { own } from '../../spec/names.ts';
+import { type Json, PRINCIPALS, type Principal } from '../../spec/types.ts';
+import type { AuditRequest } from '../rules/audit-request.ts';
+import type { AuditState } from '../rules/audit-state.ts';
+import { looksBack } from '../rules/audited-observations.ts';
+import { gatesOn } from '../rules/entry-problems.ts';
+import { type Fields, fieldsOf, isElsewhere, textOf } from '../rules/json.ts';
+import { PROBLEM_CODES } from '../rules/problem.ts';
+import { problems } from '../rules/problems.ts';
+import { isObserving, openState } from './observe-only-session.ts';
+
+/** The codes with which a tool itself may refuse a call that the spec allows. */
+const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
+
+/**
+ * The codes with which the spec refuses a request, if the recorded code is not among them. null if the refusal was
+ * right, or if facts outside of the evidence decided it: a tool, a missing backend, the sandbox, the approver, the
+ * working tree, or the parent session.
+ *
+ * @param at epoch milliseconds of the entry
+ */
+export function wrongRefusal(state: AuditState, body: DenialBody, at: number): readonly string[] | null {
+  const { code, request: asked, enforced } = body;
+  if (!PROBLEM_CODES.some((one) => one === code) || state.hasParent || isUnserved(body)) return null;
+  const request = requestIn(asked);
+  if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
+  const judged =
+    isObserving(state) && enforced !== false && request.kind === 'step'
+      ? openState(state, request.tool, request.args)
+      : state;
+  // The decision was made before the entry was written, so a deadline may have passed in between.
+  const found = [state.lastAt, at].flatMap((now) => problems(judged, request, now)).map((each) => each.code);
+  if (found.some((each) => each === code)) return null;
+  const isOfTool = request.kind === 'step' && OF_TOOLS.includes(code) && found.length === 0;
+  return isOfTool ? null : [...new Set(found)];
+}
+
+const isUnserved = ({ code, about }: DenialBody): boolean => code === 'unknown-tool' && about['unserved'] === true;
+
+/** A recorded request; null if its kind is unknown or a part of it is stored as a blob. */
+function requestIn(asked: Fields): AuditRequest | null {
+  if (Object.values(asked).some(isElsewhere)) return null;
+  const text = (field: string) => textOf(asked[field]) ?? '';
+  const by: Principal = PRINCIPALS.find((one) => one === asked['by']) ?? 'agent';
+  const fields = (field: string) => (asked[field] === undefined ? {} : { [field]: fieldsOf(asked[field]) });
+  switch (asked['kind']) {
+    case 'start':
+      return { kind: 'start', peripheral: text('peripheral'), by, ...fields('context') };
+    case 'step':
+      return { kind: 'step', tool: text('tool'), args: (asked['args'] ?? null) as Json };
+    case 'hop': {
+      const exit = textOf(asked['exit']);
+      const named = exit === null ? {} : { exit };
+      return { kind: 'hop', to: text('to'), reason: text('reason'), by, approves: false, ...named, ...fields('fruit') };
+    }
+    case 'stop':
+      return { kind: 'stop', ...fields('fruit') };
+    case 'mode': {
+      const summary = textOf(asked['summary']);
+      const reset = asked['reset'] === true;
+      return { kind: 'mode', to: text('to'), by, reset, approves: false, ...(summary === null ? {} : { summary }) };
+    }
+    case 'delegate':
+      return {
+        ...{ kind: 'delegate', to: text('to'), reason: text('reason'), by, approves: false },
+        ...(asked['agency'] === undefined ? {} : { agency: { acts: fieldsOf(asked['agency'])['acts'] === true } }),
+      };
+    case 'close':
+      return { kind: 'close' };
+    default:
+      return null;
+  }
+}
+
+/**
+ * True for an invalid fruit of a visit that reviews the session: it was judged with the review, which only a stop
+ * records.
+ */
+const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: string): boolean =>
+  (kind === 'hop' || kind === 'stop') && code === 'invalid-fruit' && visit?.spec !== undefined && looksBack(visit.spec);
+
+/** True if somebody else's change of the files may have decided a refusal. */
+function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code: string): boolean {
+  if (code !== 'condition-failed' || !('to' in request || request.kind === 'start')) return false;
+  const id = 'to' in request ? request.to : request.peripheral;
+  const { conditions } = own(pinned.specs.peripherals, id)?.entry ?? { conditions: [] };
+  const gates = 'to' in request ? gatesOn(pinned, visit?.peripheral ?? '', id) : [];
+  const rules = [
+    ...conditions.flatMap((name) => [name, own(pinned.specs.conditions, name) ?? '']),
+    ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : '')),
+  ];
+  return gates.some(({ kind }) => kind === 'approval') || rules.some((rule) => rule.includes('tests'));
+}

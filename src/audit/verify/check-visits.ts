@@ -1,0 +1,150 @@
+import type { HopBody, StartBody, StopBody } from '../../evidence/bodies.ts';
+import { own } from '../../spec/names.ts';
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { isTestFile } from '../../spec/test-files.ts';
+import type { Json } from '../../spec/types.ts';
+import type { AuditState } from '../rules/audit-state.ts';
+import { contextFor, contextRule, gatesOn, withoutState } from '../rules/entry-problems.ts';
+import { fits, sameJson, show } from '../rules/json.ts';
+import { type JudgedState, judgedNow } from '../rules/judged-state.ts';
+import { NEEDS_HISTORY } from '../rules/problem.ts';
+import type { Approvals } from './approvals.ts';
+import type { AuditReport } from './audit-report.ts';
+import { checkFacts } from './check-facts.ts';
+import { approvedTree, type Shipping } from './shipping.ts';
+
+export interface Visiting {
+  readonly state: AuditState;
+  readonly report: AuditReport;
+  readonly approvals: Approvals;
+  readonly shipping: Shipping;
+  /** The entry's time, in milliseconds. */
+  readonly at: number;
+}
+
+/** Compares a start with its hop, the limits, the sources of the context and the facts. */
+export function checkStart({ state, report, approvals, shipping, at }: Visiting, body: StartBody): void {
+  const { arriving, sessionId, fruits } = state;
+  const { peripheral, by, deadline, context } = body;
+  const target = own(state.pinned.specs.peripherals, peripheral);
+  shipping.enter(state, peripheral, arriving ? arriving.hop.tree : body.tree);
+  if (arriving && (arriving.hop.to !== peripheral || arriving.hop.by !== by)) {
+    const message = `${peripheral} was started by the ${by}`;
+    report.violation('lifecycle', `the hop leads to ${arriving.hop.to}`, message);
+  }
+  if (!target) return;
+  const { minutes } = target.limits;
+  const latest = minutes === null ? null : at + minutes * 60_000;
+  if ((latest === null) !== (deadline === null) || (latest !== null && (deadline ?? 0) > latest))
+    report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${show(deadline)}`);
+  const sources = { sessionId, fruits, backpack: (arriving ?? state).backpack };
+  const due = contextFor(target, sources, arriving ? {} : withoutState(state.pinned, context)).context;
+  for (const field of new Set([...Object.keys(target.context), ...Object.keys(context)])) {
+    const [has, source] = [context[field] ?? null, due[field] ?? null];
+    if (sameJson(has, source)) continue;
+    const message = Object.hasOwn(target.context, field)
+      ? `${field} is ${show(has)}, its source holds ${show(source)}`
+      : `${field} was taken along, but the spec does not list it`;
+    report.violation('context', contextRule(target, field), message, { argument: field, ...NEEDS_HISTORY });
+  }
+  if (arriving) {
+    approvals.checkContext(context);
+    return;
+  }
+  const judged = { ...judgedNow(state, by), visit: null };
+  checkFacts(body.facts, judged, { conditions: target.entry.conditions }, report);
+}
+
+/** Checks that a recorded fruit holds every observed field with its type. Values are judged as in a request. */
+export function checkStop({ state, report, approvals }: Visiting, body: StopBody): void {
+  const { peripheral, fruit, exit, ended = [] } = body;
+  const { visit } = state;
+  if (!visit || exit === null) approvals.drop();
+  if (visit && visit.peripheral !== peripheral)
+    report.violation('lifecycle', `the current visit is to ${visit.peripheral}`, `the entry stops ${peripheral}`);
+  const running = visit?.background ?? [];
+  if (!sameJson([...ended], [...running])) {
+    const constraint = `commands in the background end with the visit: ${running.join(', ') || 'none'}`;
+    report.violation('lifecycle', constraint, `the stop names ${ended.join(', ') || 'none'}`, NEEDS_HISTORY);
+  }
+  for (const [field, rule] of Object.entries(visit?.spec?.fruit ?? {})) {
+    if (rule.kind !== 'observed') continue;
+    const value = fruit[field];
+    const constraint = `${field}: observed ${typeof rule.type === 'string' ? rule.type : rule.type.join(' | ')}`;
+    const about = { argument: field };
+    if (value === undefined) report.violation('fruit', constraint, `the fruit lacks ${field}`, about);
+    else if (value !== null && !fits(value, rule.type))
+      report.violation('fruit', constraint, `${field} is ${show(value)}, which is not of this type`, about);
+  }
+}
+
+/**
+ * Compares a hop with the stop before it, its approval, its reframe and its facts.
+ *
+ * @param shownBy the last entry of the visit's own line
+ */
+export function checkHop({ state, report, approvals, at }: Visiting, body: HopBody, shownBy: string | null): void {
+  const { leaving } = state;
+  const { from, exit: name, to, reason, by } = body;
+  approvals.ofHop = null;
+  if (!leaving) {
+    report.violation('lifecycle', 'a stop must come before a hop', `the hop from ${from} has no stop before it`);
+    approvals.discard();
+    return;
+  }
+  const { visit } = leaving;
+  for (const [part, left, hopped] of [
+    ['from', visit?.peripheral, from],
+    ['exit', leaving.exit, name],
+    ['reason', leaving.reason, reason],
+    ['by', leaving.by, by],
+  ] as const)
+    if (left !== hopped) report.violation('lifecycle', `${part} of the stop: ${left}`, `${part} of the hop: ${hopped}`);
+  checkReframe(state, report, body, shownBy);
+  approvals.ofHop = approvals.use(body.approval, at, {
+    action: { kind: 'hop', from, exit: name, to },
+    reason,
+    view: {
+      [APPROVAL_VIEW.fruit]: { ...leaving.fruit },
+      [APPROVAL_VIEW.changes]: { ...state.changes },
+      [APPROVAL_VIEW.findings]: unlessEmpty({ ...state.findings }),
+      [APPROVAL_VIEW.testFiles]: unlessEmpty(Object.keys(state.changes).filter(isTestFile)),
+      ...approvedTree(state.pinned, body.tree),
+    },
+  });
+  const opens = visit?.spec?.exits.find((one) => one.name === name)?.opens.find((one) => one.to === to);
+  const target = own(state.pinned.specs.peripherals, to);
+  if (!opens || !target) return;
+  const gates = gatesOn(state.pinned, from, to);
+  const when = [opens.when, ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : null))];
+  const judged: JudgedState = { ...leaving, state, by };
+  checkFacts(
+    body.facts,
+    judged,
+    {
+      conditions: target.entry.conditions,
+      when: when.filter((cel) => cel !== null),
+      approved: gates.some(({ kind }) => kind === 'approval'),
+    },
+    report,
+  );
+}
+
+/** Checks that a hop back because of a failed expectation says so, and that no other hop does. */
+function checkReframe(
+  { pinned, visits, leaving }: AuditState,
+  report: AuditReport,
+  { from, to, reframe }: HopBody,
+  shownBy: string | null,
+): void {
+  const expected = own(pinned.specs.peripherals, from)?.exits.find(({ implies }) => implies !== null)?.implies;
+  const actual = expected && leaving?.fruit[expected.field];
+  const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
+  const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
+  if (!sameJson(reframe, due))
+    report.violation('reframe', `reframe: ${show(due)}`, `the hop records reframe: ${show(reframe)}`, NEEDS_HISTORY);
+}
+
+/** Drops the parts of a view that are empty, as the gate does. */
+const unlessEmpty = <T extends Json>(value: T & object): T | undefined =>
+  Object.keys(value).length === 0 ? undefined : value;

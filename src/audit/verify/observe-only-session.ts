@@ -1,0 +1,68 @@
+import { own } from '../../spec/names.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
+import type { Json, ScopeRule, ToolSpec } from '../../spec/types.ts';
+import type { AuditState } from '../rules/audit-state.ts';
+import { fieldsOf } from '../rules/json.ts';
+import { problem, type RuleProblem } from '../rules/problem.ts';
+
+/** True if the session only observes: refused calls run, and their entries hold the refusal. */
+export const isObserving = ({ pinned }: AuditState): boolean => pinned.config.enforce === false;
+
+/** A refusal on record in a session that enforced its spec. */
+export const REFUSED_AND_RUN = problem(
+  'tool-not-allowed',
+  'pin',
+  'enforce: true',
+  'the entry records a refusal, but the call was carried out',
+);
+
+/** Compares the recorded refusal of a call with the refusal that the spec requires. */
+export const misjudged = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
+  problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
+
+/**
+ * The state for judging a call that was refused and ran all the same: only masks, protected names and the form of the
+ * arguments count.
+ */
+export function openState(state: AuditState, tool: string, args: Json = {}): AuditState {
+  const { pinned, visit } = state;
+  if (!visit?.spec) return state;
+  const { specs, config } = pinned;
+  const { gates: _, ...free } = own(specs.tools, tool) ?? {};
+  const spec = { ...visit.spec, tools: Object.keys(specs.tools), calls: {}, limits: { steps: null, minutes: null } };
+  const install = config.install?.map((one) => ({ ...one, approval: false }));
+  return {
+    ...state,
+    mode: null,
+    visit: { ...visit, spec, scope: openScope(tool, visit.scope), deadline: null, expired: false },
+    pinned: {
+      specs: { ...specs, tools: { ...specs.tools, ...('id' in free ? { [tool]: free } : {}) } },
+      config: {
+        ...config,
+        web: { allow: [...config.web.allow, ...hostsIn(own(specs.tools, tool), args)] },
+        ...(install ? { install } : {}),
+      },
+    },
+  };
+}
+
+function openScope(tool: string, { command }: ScopeRule): ScopeRule {
+  const useful = own(COMMAND_TOOLS, tool)?.worksIn ?? ['contained'];
+  return {
+    read: 'root',
+    write: ['.'],
+    command: useful.find((one) => one === command) ?? useful[0]!,
+    url: 'allow-list',
+  };
+}
+
+/** The named hosts of a call's addresses; numeric addresses stay forbidden. */
+function hostsIn(tool: ToolSpec | undefined, args: Json): readonly string[] {
+  const addresses = (tool?.parameters ?? [])
+    .filter(({ role }) => ROLE_FACTS[role].namesHost)
+    .flatMap(({ name }) => fieldsOf(args)[name]);
+  return addresses
+    .flatMap((address) => (typeof address === 'string' ? (URL.parse(address)?.hostname ?? []) : []))
+    .filter((host) => host.includes('.') && /[a-z]/.test(host));
+}

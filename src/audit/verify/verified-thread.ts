@@ -1,0 +1,71 @@
+import type { Body } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import { disciplineOf, patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import type { AuditState } from '../rules/audit-state.ts';
+import { wasVisited } from '../rules/judged-state.ts';
+
+const ADVANCES: readonly string[] = ['step', 'intent', 'outcome', 'interrupted', 'par', 'start'];
+
+/** The ids that later entries must reply to. */
+export class VerifiedThread {
+  #openedId = '';
+  #lastId: string | null = null;
+  /** The last entry of the visit, without replies to a selection and conclusions. The next step replies to it. */
+  #headId: string | null = null;
+  #pendingId: string | null = null;
+  /** The entry that last selected each pattern. */
+  readonly #selections = new Map<string, string>();
+
+  get lastId(): string | null {
+    return this.#lastId;
+  }
+
+  /** The head of the visit's own line of entries; after its stop, the entry before it. */
+  get headId(): string | null {
+    return this.#headId;
+  }
+
+  get pendingId(): string | null {
+    return this.#pendingId;
+  }
+
+  /** The entry that an entry with this body must reply to. */
+  parentOf(body: Body, state: AuditState): string | null {
+    const rule = disciplineOf(body);
+    const selection =
+      rule?.repliesTo === 'selection' && rule.pattern !== null ? this.#selections.get(rule.pattern) : undefined;
+    if (selection !== undefined) return selection;
+    switch (body.event) {
+      case 'session-open':
+        return null;
+      case 'start':
+        return wasVisited(state) ? this.#lastId : this.#openedId;
+      case 'step':
+      case 'intent':
+      case 'stop':
+        return state.visit ? this.#headId : this.#lastId;
+      case 'outcome':
+      case 'interrupted':
+        return this.#pendingId ?? this.#lastId;
+      default:
+        return this.#lastId;
+    }
+  }
+
+  /**
+   * Adds an entry.
+   * @param event null if it cannot be read; the event of an erased body is known from the entry's tags
+   */
+  add(entry: Entry, event: string | null, body: Body | null): void {
+    const { id, inReplyTo, claim } = entry;
+    this.#lastId = id;
+    if (event === 'session-open') this.#openedId = id;
+    if (event === 'intent') this.#pendingId = id;
+    if (event === 'outcome' || event === 'interrupted') this.#pendingId = null;
+    const aside = event === 'step' && (inReplyTo !== this.#headId || claim === 'conclusion');
+    if (event !== null && ADVANCES.includes(event) && !aside) this.#headId = id;
+    if (body?.event !== 'step' && body?.event !== 'outcome') return;
+    const pattern = patternStatusAfter(body.tool, body.outcome);
+    if (pattern?.selects) this.#selections.set(pattern.pattern, id);
+  }
+}

@@ -1,0 +1,82 @@
+import { type ClientCommand, readOwnOptions, splitAt } from '../client/client-command.ts';
+import { type Continued, isConversationId } from '../client/continued-session.ts';
+import { usageError } from '../io.ts';
+
+export interface ClaudeCommand extends ClientCommand {
+  readonly args: readonly string[];
+  /** The user's `--settings`, unchanged; null if not given. */
+  readonly settings: string | null;
+}
+
+/** @throws CliError `usage` */
+export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
+  const { own, args: rest } = readOwnOptions('claude', words);
+  const { args, settings } = withoutSettings(rest);
+  refuseWhatOpens(args);
+  return { ...own, continued: continuedIn(args), args, settings };
+}
+
+/** The conversation that `--continue` or `--resume ID` continues. */
+function continuedIn(args: readonly string[]): Continued | null {
+  for (const [at, word] of args.entries()) {
+    if (word === '--') return null;
+    const [name, joined] = splitAt(word);
+    if (name === '--continue' || /^-[pchv]*c[pchv]*$/.test(word)) return 'last';
+    const id = joined ?? args[at + 1];
+    if ((name === '--resume' || name === '-r') && isConversationId(id)) return { id: id ?? '' };
+  }
+  return null;
+}
+
+/** Removes the user's `--settings`: hopgate passes this option itself, one time, and merges the user's into it. */
+function withoutSettings(words: readonly string[]): {
+  readonly args: readonly string[];
+  readonly settings: string | null;
+} {
+  const args: string[] = [];
+  let settings: string | null = null;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (word === '--') return { args: [...args, ...words.slice(at)], settings };
+    const [name, joined] = splitAt(word);
+    if (name !== '--settings') args.push(word);
+    else settings = joined ?? words[++at] ?? '';
+  }
+  return { args, settings };
+}
+
+/** Claude Code's options that disable all hooks or escape this session. */
+const OPENS: { readonly [option: string]: string } = {
+  '--bare': 'switches every hook off',
+  '--safe-mode': 'switches every hook and plugin off',
+  '--strict-mcp-config': "leaves out hopgate's tools",
+  '--cloud': 'works on another machine',
+  '--teleport': 'continues a session of another machine',
+  '--environment': 'works on another machine',
+  '--desktop': 'works in another program, without its hooks',
+  '--bg': 'starts a process whose end hopgate does not see',
+  '--background': 'starts a process whose end hopgate does not see',
+  '--worktree': 'works in another tree; create it yourself, and start hopgate there',
+  '-w': 'works in another tree; create it yourself, and start hopgate there',
+  '--tmux': 'works in another tree; create it yourself, and start hopgate there',
+};
+
+/** Claude Code's subcommands that run no agent in a session. */
+const OTHER_COMMANDS: ReadonlySet<string> = new Set([
+  ...['agents', 'attach', 'auth', 'auto-mode', 'doctor', 'gateway', 'import', 'install', 'logs', 'mcp', 'plugin'],
+  ...['plugins', 'purge', 'respawn', 'rm', 'setup-token', 'stop', 'kill', 'ultrareview', 'update', 'upgrade'],
+]);
+
+function refuseWhatOpens(args: readonly string[]): void {
+  const [first = ''] = args;
+  if (OTHER_COMMANDS.has(first))
+    throw usageError(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
+  for (const word of args) {
+    if (word === '--') return;
+    const [long] = splitAt(word);
+    // Short options can be combined, and a value can directly follow the last one.
+    const name = /^-[pchv]*w/.test(word) ? '-w' : long;
+    const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;
+    if (why) throw usageError(`Claude Code's ${name} ${why}`, `Leave ${name} out.`);
+  }
+}

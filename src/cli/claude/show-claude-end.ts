@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { claudeFolder } from '../../base/user-folders.ts';
+import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
+import { type ClientEnd, leftAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
+import type { Io } from '../io.ts';
+import { noticedIn } from './list-missing-hooks.ts';
+
+/**
+ * Prints the end of the session on stderr. The exit code is that of the client; it is 1 instead of 0 if hooks were
+ * missing.
+ */
+export function showClaudeEnd(io: Io, end: ClientEnd): void {
+  const missingHooks = leftAtOnce(end, join(claudeFolder(io.env), 'projects')) ? [] : missingHooksOf(end);
+  io.exitCode = (end.code === 0 && missingHooks.length > 0 ? 1 : end.code) as Io['exitCode'];
+  const main = mainConversation(end);
+  showEnd(io, end, missingHooks, ['claude', ...(main === null ? [] : ['--resume', main])]);
+}
+
+/** Events of this run that the hooks should have reported but did not. */
+function missingHooksOf(end: ClientEnd): readonly string[] {
+  if (mainConversation(end) === null)
+    return [
+      "none of hopgate's hooks was called: the agent's own tools were neither checked nor observed. Run hopgate doctor.",
+    ];
+  const noticed = end.conversations.flatMap(noticedIn).flatMap(({ at, text }) => (at >= end.begun ? [text] : []));
+  const past = callsWithoutHookWarning('Claude Code', end.callsWithoutHook);
+  return [...noticed, ...(past === null ? [] : [past])];
+}

@@ -1,0 +1,78 @@
+import { type ClientCommand, readOwnOptions, splitAt } from '../client/client-command.ts';
+import { type Continued, isConversationId } from '../client/continued-session.ts';
+import { usageError } from '../io.ts';
+
+export interface CodexCommand extends ClientCommand {
+  /** `--follow`: resume `codex exec` if it ended in a peripheral with another sandbox. */
+  readonly follow: boolean;
+  readonly args: readonly string[];
+}
+
+/** @throws CliError `usage` */
+export function readCodexCommand(words: readonly string[]): CodexCommand {
+  const { own, on, args } = readOwnOptions('codex', words, ['--follow']);
+  refuseWhatOpens(args);
+  return { ...own, continued: continuedIn(args), follow: on.has('--follow'), args };
+}
+
+/** The conversation that `codex resume`, `codex fork` or `codex exec resume` continues. */
+function continuedIn(args: readonly string[]): Continued | null {
+  const words = args[0] === 'exec' || args[0] === 'e' ? args.slice(1) : args;
+  const at = words.findIndex((word) => word === 'resume' || word === 'fork');
+  const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1]?.startsWith('-');
+  if (at < 0 || !words.slice(0, at).every(isOption)) return null;
+  const after = words.slice(at + 1);
+  const id = after.find((word) => isConversationId(word));
+  return id === undefined ? (after.includes('--last') ? 'last' : null) : { id };
+}
+
+/** Codex's options that would move its work out of the session, or open its sandbox. */
+const SET_BY_HOPGATE: ReadonlySet<string> = new Set([
+  ...['-s', '--sandbox', '-a', '--ask-for-approval', '-C', '--cd', '--add-dir', '--full-auto', '--yolo'],
+  ...['--approve-for-me', '--dangerously-bypass-approvals-and-sandbox', '--remote', '--search'],
+  ...['--worktree'],
+]);
+
+/** Keys of Codex's config that hopgate sets, with all keys under them. */
+const KEYS_SET_BY_HOPGATE = [
+  ...['hooks', 'mcp_servers.hopgate', 'features.hooks', 'features.mcp_tool_list_changed'],
+  ...['default_permissions', 'permissions', 'sandbox_mode', 'sandbox_workspace_write', 'approval_policy'],
+  ...['web_search', 'tools.web_search'],
+];
+
+/** Codex's subcommands that run no agent in a session. Any other runs one here and takes hopgate's settings. */
+const OTHER_COMMANDS: ReadonlySet<string> = new Set([
+  ...['agents', 'login', 'logout', 'mcp', 'plugin', 'app-server', 'remote-control', 'completion', 'update'],
+  ...['doctor', 'sandbox', 'debug', 'apply', 'a', 'queue', 'archive', 'delete', 'migrate-rollouts'],
+  ...['migrate-nfs-db', 'unarchive', 'cloud', 'exec-server', 'features', 'mcp-server'],
+]);
+
+function refuseWhatOpens(args: readonly string[]): void {
+  const [first = ''] = args;
+  if (OTHER_COMMANDS.has(first))
+    throw usageError(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
+  for (const [index, word] of args.entries()) {
+    if (word === '--') return;
+    const [name] = word.startsWith('--') ? splitAt(word) : [word.slice(0, 2)];
+    if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
+      throw usageError(`hopgate sets what ${name} sets, as the peripheral grants it`, `Leave ${name} out.`);
+    const key = keyOf(word, args[index + 1]);
+    const taken = key && KEYS_SET_BY_HOPGATE.find((own) => overlaps(key, own));
+    if (taken) throw usageError(`hopgate sets ${taken} itself`, `Leave ${key} out.`);
+  }
+}
+
+/** The config key that `-c key=value`, `--enable` or `--disable` sets. */
+function keyOf(word: string, next = ''): string | null {
+  const after = (option: string): string | null =>
+    word === option ? next : word.startsWith(`${option}=`) ? word.slice(option.length + 1) : null;
+  const feature = after('--enable') ?? after('--disable');
+  if (feature !== null) return `features.${feature}`;
+  const short =
+    word.startsWith('-c') && !word.startsWith('--') ? (word === '-c' ? next : word.slice(2).replace(/^=/, '')) : null;
+  const stated = after('--config') ?? short;
+  return stated === null ? null : (stated.split('=')[0] ?? '').replaceAll(/["'\s]/g, '');
+}
+
+/** True if one key contains the other. */
+const overlaps = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);

@@ -1,0 +1,19 @@
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import { argumentsOf } from '../../adapters/core/calls/control-calls.ts';
+import { commandOf } from '../../adapters/core/calls/shell-route.ts';
+import type { McpOptions } from '../../adapters/mcp/mcp-options.ts';
+import { clientProgram } from '../client/client-program.ts';
+import type { Io } from '../io.ts';
+import { pinOfSession } from '../mcp/session-reading.ts';
+
+/** Applies the user's rules for Codex's shell to the commands that hopgate's tools run instead of it. */
+export const codexRules =
+  (io: Io, root: string, session: AgentSession): NonNullable<McpOptions['userRules']> =>
+  async ({ name, input }) => {
+    const { specs, config } = await pinOfSession(io, root, session);
+    const command = commandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
+    if (command.trim() === '') return null;
+    const { ruledByCodex } = await import('../../adapters/codex/user-rules.ts');
+    const ruled = await ruledByCodex(command, () => clientProgram(io, 'codex', null), root, io.env);
+    return ruled && { ...ruled, command };
+  };

@@ -1,0 +1,30 @@
+import { askDaemon, NoDaemon } from '../daemon/hook/ask-daemon.ts';
+import type { Io } from './io.ts';
+
+/** The answer of the running daemon to `/status`. */
+interface DaemonStatus {
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly socket: string;
+  readonly entry: string;
+  readonly client: string;
+  /** The address of `hopgate serve`; null if it does not serve HTTP. */
+  readonly httpAddress: string | null;
+  readonly atWork: number;
+  readonly sessions: readonly { readonly id: string; readonly root: string; readonly busy: string | null }[];
+}
+
+/** The status of this user's daemon; null if none is running. */
+export async function askStatus({ env }: Io): Promise<DaemonStatus | null> {
+  const answer = await askDaemon('/status', { env }).catch(nullWithoutDaemon);
+  return answer && (JSON.parse(answer.toString()) as DaemonStatus);
+}
+
+/** Ends this user's daemon after its running calls; false if none is running. */
+export const askStop = async ({ env }: Io): Promise<boolean> =>
+  (await askDaemon('/stop', { env, body: '' }).catch(nullWithoutDaemon)) !== null;
+
+function nullWithoutDaemon(error: unknown): null {
+  if (error instanceof NoDaemon) return null;
+  throw error;
+}

@@ -1,0 +1,84 @@
+import type { Tree } from './disk-tree.ts';
+import { editScope, type GitFolders } from './edit-scope.ts';
+import type { FoundDeploy, FoundTest } from './found-commands.ts';
+import { makeDeploys, makeTest } from './makefile.ts';
+import { cargoTest, goTests, otherTests, pytest, scriptTest, unittest } from './other-tests.ts';
+import { packageDeploys, packageTest } from './package-json.ts';
+import { workspaceTests } from './workspace-tests.ts';
+
+/** The edit scope, tests and deploys that a repository's files suggest. */
+export interface DetectedProject {
+  readonly edit: readonly string[];
+  readonly test: readonly FoundTest[];
+  readonly deploy: readonly FoundDeploy[];
+  readonly git: { readonly remote: string; readonly branch: string } | null;
+}
+
+/**
+ * Reads files and asks git; runs none of the repository's programs. A Makefile counts for tests only if nothing else is
+ * found, and a script only after that, because they would run the same tests again.
+ */
+export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
+  const script = packageTest(tree);
+  const others = [cargoTest(tree), ...goTests(tree), pytest(tree), unittest(tree), ...otherTests(tree)].filter(
+    (found) => found !== null,
+  );
+  const tests =
+    script === null
+      ? [...workspaceTests(tree), ...others]
+      : [script, ...others.filter(({ run }) => !isRunBy(script.because, run))];
+  const fallback = makeTest(tree) ?? scriptTest(tree);
+  return {
+    edit: editScope(tree, await gitFolders(tree, git)),
+    test: tests.length > 0 || fallback === null ? tests : [fallback],
+    deploy: deploys(tree),
+    git: await detectGit(git),
+  };
+}
+
+/** True if a script names the test runner of a command, so that the command would run the same tests again. */
+const isRunBy = (script: string, run: readonly string[]): boolean =>
+  run.some(
+    (word) =>
+      /^(?:.*\/)?(?:pytest|bats|cargo|go|phpunit|rspec|rake|mvnw?|gradlew?|mix)$/.test(word) &&
+      new RegExp(`\\b${word.replace(/^.*\//, '')}\\b`).test(script),
+  );
+
+/** Asks git about the folders at the root. */
+async function gitFolders(tree: Tree, git: AskGit): Promise<GitFolders> {
+  const folders = tree.list('').filter((name) => name.endsWith('/'));
+  const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');
+  const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MOST_ASKED)]);
+  const tracked = await lines(['ls-tree', '-d', '--name-only', 'HEAD']);
+  return { ignored: new Set(ignored), tracked: new Set(tracked.map((name) => `${name}/`)) };
+}
+
+/** Maximum number of folders in a command line. */
+const MOST_ASKED = 1000;
+
+/** Asks git; null if git fails. */
+type AskGit = (args: readonly string[]) => Promise<string | null>;
+
+/** The remote (`origin`, or the only one) and the branch to push: its HEAD, or the checked-out branch. */
+export async function detectGit(git: AskGit): Promise<{ readonly remote: string; readonly branch: string } | null> {
+  const remotes = ((await git(['remote'])) ?? '').split('\n').filter((line) => line !== '');
+  const remote = remotes.includes('origin') ? 'origin' : remotes.length === 1 ? remotes[0]! : null;
+  if (remote === null) return null;
+  const head = await git(['symbolic-ref', '--quiet', '--short', `refs/remotes/${remote}/HEAD`]);
+  const branch =
+    head?.trim().slice(remote.length + 1) || (await git(['symbolic-ref', '--quiet', '--short', 'HEAD']))?.trim();
+  return branch ? { remote, branch } : null;
+}
+
+const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
+
+/** Every deploy command found. Of equal names, package.json comes before the Makefile, that before a script. */
+export function deploys(tree: Tree): readonly FoundDeploy[] {
+  const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
+    name: 'deploy',
+    run: [`./${path}`],
+    because: path,
+  }));
+  const all = [...packageDeploys(tree), ...makeDeploys(tree), ...scripts];
+  return all.filter((found, i) => all.findIndex(({ name }) => name === found.name) === i);
+}

@@ -1,0 +1,232 @@
+import { compileGlob } from '../../base/glob.ts';
+import { WritePaths } from '../../spec/schema/path-schema.ts';
+import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
+import type { Tree } from './disk-tree.ts';
+import { makeDeploys } from './makefile.ts';
+
+/** A kind of project, by a name at its root. */
+interface Kind {
+  readonly sign: RegExp;
+  /** Folders that such projects usually create. */
+  readonly creates: readonly string[];
+  /** Files that decide what is installed and run, and folders that programs fill. */
+  readonly excludes: readonly string[];
+}
+
+const kind = (sign: RegExp, creates: string, excludes: string): Kind => ({
+  sign,
+  creates: creates.split(' ').filter(Boolean),
+  excludes: excludes.split(' ').filter(Boolean),
+});
+
+const C_SIGN = /^(?:CMakeLists\.txt|configure\.ac|meson\.build)$|\.c$/;
+
+const KINDS: readonly Kind[] = [
+  kind(/^package\.json$/, 'test/', 'package.json /*.config.* node_modules/ dist/ coverage/'),
+  kind(/^deno\.jsonc?$/, 'tests/', 'deno.json* deno.lock'),
+  kind(/^go\.mod$/, 'cmd/ internal/ pkg/', 'go.mod go.sum vendor/'),
+  kind(/^Cargo\.toml$/, 'src/ tests/ examples/ benches/', 'Cargo.toml Cargo.lock target/'),
+  kind(C_SIGN, 'src/ include/ tests/', 'build/'),
+  kind(/^(?:pyproject\.toml|setup\.(?:py|cfg))$/, 'tests/', 'pyproject.toml setup.py setup.cfg venv/ __pycache__/'),
+  kind(/^(?:Gemfile|gems\.rb|Rakefile)$|\.gemspec$/, 'lib/ spec/', 'Gemfile* gems.* *.gemspec Rakefile vendor/'),
+  kind(/^composer\.json$/, 'src/ tests/', 'composer.json composer.lock vendor/'),
+  kind(/^(?:pom\.xml|.*\.gradle(?:\.kts)?)$/, 'src/', 'pom.xml *.gradle *.gradle.kts target/ build/'),
+  kind(
+    /^(?:alembic\.ini|manage\.py|knexfile\.[cm]?[jt]s|prisma\/|artisan|ormconfig\.\w+|drizzle\.config\.ts)$/,
+    'migrations/',
+    '',
+  ),
+];
+
+/** Further names to exclude if they exist in the scope: settings, lock files, generated folders, deploy scripts. */
+const EXCLUDED = (
+  'tsconfig*.json jsconfig.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml ' +
+  'yarn.lock bun.lock* lerna.json nx.json turbo.json biome.json gulpfile.* Gruntfile.* go.work* rust-toolchain* build.rs ' +
+  'tox.ini pytest.ini noxfile.py requirements*.txt Pipfile* poetry.lock uv.lock phpunit.xml* gradlew* mvnw* ' +
+  'Makefile GNUmakefile makefile Dockerfile Dockerfile.* docker-compose*.y*ml compose.y*ml Jenkinsfile Procfile ' +
+  'bower_components/ third_party/ Pods/ out/ site-packages/'
+).split(' ');
+
+/** Names of deploy and build files that code and documents may have too. Excluded only if the file looks like one. */
+const SHIPPING = (
+  'deploy deploy.* deploy-* deployment.y*ml deploy/ deployment/ infra/ infrastructure/ k8s/ kubernetes/ helm/ charts/ ' +
+  'terraform/ ansible/ ops/ ci/ gradle/'
+).split(' ');
+/** Settings of tools, in the folder of a package. */
+const SETTINGS = '*.config.*';
+
+const ALL_EXCLUDED = [...new Set([...KINDS.flatMap(({ excludes }) => excludes), ...EXCLUDED])];
+/** Files in which a project names its dependencies. */
+const MANIFESTS = (
+  'package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock bun.lock* deno.json* ' +
+  'deno.lock go.mod go.sum go.work* Cargo.toml Cargo.lock pyproject.toml setup.py setup.cfg requirements*.txt Pipfile* ' +
+  'poetry.lock uv.lock Gemfile* gems.rb gems.locked *.gemspec composer.json composer.lock pom.xml *.gradle *.gradle.kts'
+).split(' ');
+/** Files that list the sources of a C program. */
+const BUILD_FILES = 'Makefile Makefile.am configure.ac meson.build'.split(' ');
+const INSTRUCTIONS = ['{AGENTS,CLAUDE,GEMINI}.md'];
+/** Folders that are proposed nonetheless if git tracks files in them. */
+const OUTPUT = /^(?:build|out|obj|bin|output|tmp|temp|logs?)$/;
+
+const CODE =
+  /\.(?:[cm]?[jt]sx?|vue|svelte|pyi?|go|rs|rb|java|kts?|scala|swift|mm?|c|cc|cpp|cxx|h|hh|hpp|cs|fs|php|p[lm]|lua|r|jl|dart|exs?|[eh]rl|hs|ml|clj|zig|nim|sh|bash|zsh|bats|sql|proto|s?css|html)$/i;
+const PROSE = /\.(?:mdx?|markdown|rst|rdoc|adoc|txt)$/i;
+/** Hidden folders in which a change of the program adds a note for its release. */
+const NOTES = /^\.(?:changeset|changes|changelog)\/$/;
+/** Folders with documents, examples and helpers of the program. */
+const ASIDE =
+  /^(?:docs?|site|website|examples?|samples|demos?|bench(?:es|marks?)?|scripts?|tools|assets|images?|fixtures)\/$/;
+/** Maximum number of folders in the proposed scope; with more, it is the whole tree. */
+const MOST_NAMED = 40;
+/** Maximum number of folders that are listed to find code or names to exclude. */
+const MOST_LISTED = 300;
+
+/** The folders at the root that git ignores, and those with committed files; by name with a slash. */
+export interface GitFolders {
+  readonly ignored: ReadonlySet<string>;
+  readonly tracked: ReadonlySet<string>;
+}
+
+/**
+ * The proposed edit scope. If the program is in folders: the folders with code, the folders that such a project usually
+ * creates, and globs for the files at the root (`*.go`, `*.md`). If it is at the root itself: `.`. Hidden, generated
+ * and configuring files are excluded, because they decide what is installed and run.
+ */
+export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tracked: new Set() }): readonly string[] {
+  const names = tree.list('').filter((name) => !name.startsWith('.') || NOTES.test(name));
+  const kinds = KINDS.filter(({ sign }) => names.some((name) => sign.test(name)));
+  const folders = names.filter((name) => name.endsWith('/') && isWritten(name, git));
+  const files = names.filter((name) => !name.endsWith('/'));
+  const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
+  const program = folders.filter(
+    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holds(tree, name, isCode),
+  );
+  const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
+  if (isFlat || folders.length > MOST_NAMED) {
+    const usual = kinds.flatMap(({ excludes }) => excludes);
+    return ['.', ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existing(tree, names, folders), ...git.ignored])];
+  }
+  const hasTests = folders.some(isTestFolder) || program.some((name) => holds(tree, name, isTestFolder));
+  const isMissing = (place: string) => (isTestFolder(place) ? !hasTests : !names.includes(place));
+  const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
+  const written = code.filter(
+    (name) => ![...ALL_EXCLUDED, SETTINGS, ...SHIPPING].some((pattern) => matches(pattern, name)),
+  );
+  const globs = [...written, ...files.filter((name) => PROSE.test(name)), 'README.md'].map((name) =>
+    name.includes('.') ? `*${name.slice(name.lastIndexOf('.'))}` : name,
+  );
+  const places = [...folders, ...creates.filter(isMissing)].sort().map(asGrant).filter(isValid);
+  const atRoot = files.filter((name) => globs.some((glob) => matches(glob, name)));
+  return [
+    ...new Set([...places, ...globs.sort().map(asGrant).filter(isValid)]),
+    ...excluded([...INSTRUCTIONS, ...existing(tree, atRoot, folders)]),
+  ];
+}
+
+export const withoutTests = (scope: readonly string[]): readonly string[] => [
+  ...scope.filter((place) => place.startsWith('!') || !isTestPlace(place)),
+  ...TEST_PATTERNS.map((pattern) => `!${pattern}`),
+];
+
+const isC = (names: readonly string[]): boolean => names.some((name) => C_SIGN.test(name));
+
+const manifestPatterns = (tree: Tree): readonly string[] =>
+  isC(tree.list('')) && makeDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
+
+/** The manifests, lock files and, of a C program, build files at the root. */
+export function manifestsIn(tree: Tree): readonly string[] {
+  const patterns = manifestPatterns(tree);
+  return tree.list('').filter((name) => patterns.some((pattern) => matches(pattern, name)));
+}
+
+/** Adds the manifests and lock files of the repository to a scope. */
+export function withManifests(scope: readonly string[], tree: Tree): readonly string[] {
+  const patterns = manifestPatterns(tree);
+  return [
+    ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asGrant).filter(isValid)),
+    ...scope.filter((place) => !patterns.some((pattern) => place === `!${pattern}`)),
+  ];
+}
+
+/** True if this path of a scope contains only tests. */
+export const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
+const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPlace(name);
+const isCode = (name: string): boolean => CODE.test(name);
+
+const isWritten = (folder: string, { ignored, tracked }: GitFolders): boolean =>
+  tracked.has(folder) && OUTPUT.test(folder.slice(0, -1))
+    ? true
+    : !ignored.has(folder) &&
+      !OUTPUT.test(folder.slice(0, -1)) &&
+      ![...ALL_EXCLUDED, ...SHIPPING].some((each) => matches(each, folder));
+
+/** True if a pattern for folders (`dist/`) or files matches a name of a listing. */
+const matches = (pattern: string, name: string): boolean =>
+  pattern.endsWith('/') ? pattern === name : !name.endsWith('/') && compileGlob(pattern)([name]);
+
+const excluded = (patterns: readonly string[]): readonly string[] =>
+  [...new Set(patterns)].map((each) => `!${each}`).filter(isValid);
+
+/** A name that begins with `!` would be an exclusion. */
+const asGrant = (place: string): string => (place.startsWith('!') ? `./${place}` : place);
+
+/** False for names that no write path can express, such as `a(b|c)`. */
+const isValid = (path: string): boolean => WritePaths.safeParse(['.', path]).success;
+
+/** The names in a folder of the scope; `''` is the root. */
+interface Listing {
+  readonly at: string;
+  readonly names: readonly string[];
+}
+
+/** The exclusions for names at the root and in the upper two levels of the folders. */
+function existing(tree: Tree, names: readonly string[], folders: readonly string[]): readonly string[] {
+  const listing = (at: string): Listing => ({ at, names: tree.list(at) });
+  const first = folders.slice(0, MOST_LISTED).map(listing);
+  const below = first.flatMap(({ at, names: inner }) =>
+    inner.filter((name) => name.endsWith('/') && !matchesAny(name)).map((name) => `${at}${name}`),
+  );
+  const all = [{ at: '', names }, ...first, ...below.slice(0, MOST_LISTED).map(listing)];
+  const found = [...new Set(all.flatMap((each) => each.names))];
+  return [
+    ...ALL_EXCLUDED.filter(
+      (pattern) => found.some((name) => matches(pattern, name)) && !folders.some((folder) => matches(pattern, folder)),
+    ),
+    ...all.flatMap((each) => placedIn(tree, each)),
+  ];
+}
+
+/** The settings and deploy files in a folder, as paths; for `packages/a/`, those of all packages. */
+function placedIn(tree: Tree, { at, names }: Listing): readonly string[] {
+  const isPackage = at === '' || names.includes('package.json');
+  const patterns = [
+    ...(isPackage && names.some((name) => matches(SETTINGS, name)) ? [SETTINGS] : []),
+    ...SHIPPING.filter((pattern) => names.some((name) => matches(pattern, name) && ships(tree, at, name))),
+  ];
+  const folder = at === '' ? '/' : at.replace(/^([^/]+)\/[^/]+\/$/, '$1/*/');
+  return patterns.map((pattern) => `${folder}${pattern}`);
+}
+
+const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
+/** Code and documents, which are never a deploy file. */
+const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
+
+const ships = (tree: Tree, at: string, name: string): boolean =>
+  name.endsWith('/')
+    ? at === '' || !holds(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
+    : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
+
+const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
+
+/** True if a file or folder at any depth of a folder has such a name; generated folders are not opened. */
+function holds(tree: Tree, folder: string, isSuch: (name: string) => boolean): boolean {
+  const open = [folder];
+  for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
+    const at = open.shift()!;
+    const names = tree.list(at);
+    if (names.some(isSuch)) return true;
+    const inner = names.filter((name) => name.endsWith('/') && !name.startsWith('.') && !matchesAny(name));
+    open.push(...inner.map((name) => `${at}${name}`));
+  }
+  return false;
+}

@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fieldsOf, parseJson } from '../../base/json.ts';
+import { isWithin } from '../../base/paths.ts';
+import { findProgram } from '../../base/process.ts';
+import type { Tree } from './disk-tree.ts';
+
+const MOST_WORDS = 2000;
+
+/** The programs of an ecosystem, by the file at the root that identifies the ecosystem. */
+const ECOSYSTEMS: { readonly [file: string]: readonly string[] } = {
+  'package.json': ['node', 'npm'],
+  'pnpm-lock.yaml': ['pnpm'],
+  'yarn.lock': ['yarn'],
+  'bun.lock': ['bun'],
+  'bun.lockb': ['bun'],
+  'deno.json': ['deno'],
+  'pyproject.toml': ['python3'],
+  'setup.py': ['python3'],
+  'requirements.txt': ['python3'],
+  'uv.lock': ['uv'],
+  'poetry.lock': ['poetry'],
+  'pdm.lock': ['pdm'],
+  'Cargo.toml': ['cargo', 'rustc'],
+  'go.mod': ['go', 'gofmt'],
+  'pom.xml': ['java', 'mvn'],
+  'build.gradle': ['java', 'gradle'],
+  'build.gradle.kts': ['java', 'gradle'],
+  Gemfile: ['ruby', 'bundle'],
+  Rakefile: ['ruby', 'rake'],
+  'composer.json': ['php', 'composer'],
+  'mix.exs': ['elixir', 'mix'],
+  'CMakeLists.txt': ['cmake', 'ctest'],
+  'meson.build': ['meson', 'ninja'],
+  'configure.ac': ['autoreconf', 'make'],
+};
+
+/** Programs of the operator that the sandbox shows only if `programs` names them. */
+export interface ProposedPrograms {
+  /** Programs of the repository's ecosystems, and programs with which a line of its scripts begins. */
+  readonly certain: readonly string[];
+  /** Programs whose names are words elsewhere in its scripts. */
+  readonly possible: readonly string[];
+}
+
+/**
+ * Finds the programs that a repository needs, that are on the operator's PATH and that the sandbox does not show yet.
+ * It only compares words: the result is a proposal for the operator to read, and grants nothing.
+ */
+export function proposedPrograms(tree: Tree, path: string | undefined, shown: readonly string[]): ProposedPrograms {
+  const isHidden = (name: string): boolean => {
+    const file = findProgram(name, path);
+    return file !== null && !['/usr', '/bin', '/sbin', ...shown].some((folder) => isWithin(folder, file));
+  };
+  const files = new Set(tree.list(''));
+  const makefiles = ['GNUmakefile', 'makefile', 'Makefile'].map((name) => tree.read(name) ?? '');
+  const manifest = tree.read('package.json') ?? '';
+  const lines = [
+    ...makefiles.flatMap((text) => text.split('\n').filter((line) => line.startsWith('\t'))),
+    ...Object.values(scriptsOf(manifest)),
+  ];
+  const first = lines.flatMap((line) => [...line.matchAll(/(?:^[\s@-]*|[;&|]\s*)([a-z][\w.+-]*)(?=\s|$)/g)]);
+  const certain = [
+    ...Object.entries(ECOSYSTEMS).flatMap(([file, names]) => (files.has(file) ? names : [])),
+    ...first.map((match) => match[1]!),
+  ].filter(isHidden);
+  const words = [...makefiles, manifest].flatMap((text) => text.match(/(?<![\w./-])[a-z][\w.+-]+(?![\w./=-])/g) ?? []);
+  const possible = [...new Set(words)].slice(0, MOST_WORDS).filter((word) => !certain.includes(word) && isHidden(word));
+  return { certain: [...new Set(certain)], possible };
+}
+
+function scriptsOf(manifest: string): { readonly [name: string]: string } {
+  const scripts = Object.entries(fieldsOf(fieldsOf(parseJson(manifest))['scripts']));
+  return Object.fromEntries(scripts.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
+}
+
+/** A folder for `cache`: one that test runs share, or one of the operator's, relative to the home folder. */
+export type ProposedCache = string | { readonly read: string };
+
+/** Files that name modules from elsewhere, the folders that hold them, and a file that shows that they are not used. */
+const EXTERNAL: readonly {
+  readonly sign: readonly [file: string, RegExp];
+  readonly unless?: readonly [file: string, RegExp];
+  readonly folders: readonly string[];
+}[] = [
+  { sign: ['go.sum', /\S/], unless: ['vendor/modules.txt', /\S/], folders: ['go/pkg/mod'] },
+  {
+    sign: ['Cargo.lock', /^source = /m],
+    unless: ['.cargo/config.toml', /^\s*replace-with\b/m],
+    folders: ['.cargo/registry', '.cargo/git'],
+  },
+  { sign: ['pom.xml', /<(?:dependency|plugin|parent|project)\b/], folders: ['.m2/repository', '.m2/wrapper'] },
+];
+
+/**
+ * The caches that make tests run without a network: downloaded modules of the operator that exist, and the build cache
+ * of Go, without which each run compiles the standard library.
+ */
+export function proposedCaches(tree: Tree, home: string | undefined): readonly ProposedCache[] {
+  const build: readonly ProposedCache[] = tree.read('go.mod') === null ? [] : ['~/.cache/go-build'];
+  const has = ([file, text]: readonly [string, RegExp]) => text.test(tree.read(file) ?? '');
+  const modules = EXTERNAL.filter(({ sign, unless }) => has(sign) && !(unless && has(unless)))
+    .flatMap(({ folders }) => folders)
+    .filter((folder) => home !== undefined && existsSync(join(home, folder)))
+    .map((folder) => ({ read: `~/${folder}` }));
+  return [...build, ...modules];
+}

@@ -1,0 +1,72 @@
+import { askCodex } from '../../adapters/codex/ask-codex.ts';
+import { CODEX_EVENTS, isOurs } from '../../adapters/codex/hook-config.ts';
+import { findProgram } from '../../base/process.ts';
+import { ConversationFiles } from '../../daemon/conversation-files.ts';
+import type { Io } from '../io.ts';
+import type { Diagnosis } from './diagnosis.ts';
+
+/** Gaps that no setting of Codex closes; printed whenever Codex is installed. */
+const OPEN = [
+  'Codex allows a call if its hook fails. hopgate’s hook refuses in every case, unless it is killed together with its shell; then only Codex’s own sandbox limits the call.',
+  'Typing into an open shell (write_stdin) calls no hook; no shell is open, because every command of Codex’s own shell is refused.',
+  'A turn keeps the sandbox that it began with. After a hop, hopgate’s tools follow at once; apply_patch from the next start on (hopgate codex --follow).',
+];
+
+/** Reports if hopgate can work in Codex: if it is installed, its hooks trusted and run here. Empty without Codex. */
+export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diagnosis[]> {
+  const codex = io.env['CODEX_BIN'] ?? findProgram('codex', io.env['PATH']);
+  if (!codex) return [];
+  try {
+    const { version, hooks } = await askCodex({ codex, cwd: root, env: io.env, waitMs: 10_000 });
+    const ours = hooks.filter(({ command }) => command !== null && isOurs(command));
+    return [{ name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: OPEN }, installed(ours, root, io)];
+  } catch (error) {
+    return [
+      {
+        name: 'Codex',
+        status: 'missing',
+        found: (error as Error).message,
+        without: 'hopgate codex does not start; everything else works.',
+        fix: 'Start codex without hopgate to see the error, or update it (codex update).',
+      },
+    ];
+  }
+}
+
+function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
+  const name = 'Codex hooks';
+  const details = [lastHeard(root, io)];
+  if (ours.length === 0)
+    return { name, status: 'ok', found: 'not installed; "hopgate codex" works without it', details };
+  const silent = ours.filter(
+    ({ enabled, trustStatus }) => !enabled || (trustStatus !== 'trusted' && trustStatus !== 'managed'),
+  );
+  if (silent.length > 0)
+    return {
+      name,
+      status: 'missing',
+      found: `${silent.length} of ${ours.length} are ignored by Codex: ${[...new Set(silent.map(({ enabled, trustStatus }) => (enabled ? trustStatus : 'switched off')))].join(', ')}`,
+      without: 'Codex’s own tools are not observed; hopgate’s tools are still checked.',
+      fix: 'Run "hopgate install codex" again, or start codex, type /hooks and trust them.',
+      details,
+    };
+  if (ours.length < CODEX_EVENTS.length)
+    return {
+      name,
+      status: 'missing',
+      found: `${ours.length} of ${CODEX_EVENTS.length}`,
+      fix: 'Run "hopgate install codex" again.',
+      details,
+    };
+  return { name, status: 'ok', found: 'installed and trusted', details };
+}
+
+function lastHeard(root: string, io: Io): string {
+  const last = ConversationFiles.existing(root, io.env)
+    ?.all()
+    .find(({ conversation }) => conversation.client === 'codex');
+  const event = last?.events.at(-1);
+  return event
+    ? `last call in this repository: ${event.name}, ${event.at}`
+    : 'no hook of Codex was called in this repository yet';
+}

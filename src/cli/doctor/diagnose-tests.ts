@@ -1,0 +1,41 @@
+import { plural } from '../../base/text.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
+import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
+import type { Verdict } from '../../tools/test-report/verdict.ts';
+import type { Io } from '../io.ts';
+import type { Diagnosis } from './diagnosis.ts';
+
+/**
+ * Runs each test command outside and inside the sandbox, and reports each difference of verdict or counts. Outside, the
+ * repository's code runs as the operator.
+ */
+export async function diagnoseTests(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
+  const compared = await compareTests(await sharedSandbox(), { root, config }, { ...io.env });
+  return compared.map((each) => {
+    const name = each.argv.join(' ');
+    if (isSameOutcome(each)) return { name, status: 'ok', found: `${wordsOf(each.inside)}; the same outside` };
+    return {
+      name,
+      status: 'missing',
+      found: `${wordsOf(each.inside)} in the sandbox, ${wordsOf(each.outside)} outside`,
+      without: 'A verdict of bash-test is not that of this command outside.',
+      fix: fixOf(each),
+      details: each.inside.verdict === 'pass' ? [] : each.printed.split('\n'),
+    };
+  });
+}
+
+function wordsOf({ verdict, report, reportProblem }: Verdict): string {
+  const counts =
+    report === null
+      ? ''
+      : ` (${plural(report.passed, 'test')} passed, ${report.failed} failed, ${report.skipped} skipped)`;
+  return `${verdict}${counts}${reportProblem === undefined ? '' : `: ${reportProblem}`}`;
+}
+
+function fixOf({ inside, outside }: ComparedTest): string {
+  if (inside.verdict === 'pass' && outside.verdict !== 'pass')
+    return 'Find out why it does not pass outside before you rely on the pass in the sandbox.';
+  return 'Give the sandbox what the tests need (programs, cache, env, minutes in hopgate.yaml: see "My tests need …"), or make the tests independent of it.';
+}

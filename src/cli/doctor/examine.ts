@@ -1,0 +1,272 @@
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { rgPath } from '@vscode/ripgrep';
+import { isThere } from '../../base/files.ts';
+import { installHint } from '../../base/install-hint.ts';
+import { findProgram } from '../../base/process.ts';
+import { explainSystemError } from '../../base/system-error.ts';
+import { plural } from '../../base/text.ts';
+import { openProject } from '../../project/open-project.ts';
+import { CONFIG_FILE } from '../../project/root.ts';
+import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
+import { SpecError } from '../../spec/check/issues.ts';
+import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
+import type { ProjectConfig } from '../../spec/types.ts';
+import { openReadOnly } from '../../stores/sqlite-schema.ts';
+import { personsOf } from '../../tools/git/author.ts';
+import { findRepository } from '../../tools/git/repository.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect.ts';
+import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
+import { missingPackages } from '../../tools/shell/missing-packages.ts';
+import { isStop } from '../../tools/workspace/outcome.ts';
+import { remedyOf } from '../fail.ts';
+import type { Io } from '../io.ts';
+import { askGit, type RunProgram, runProgram } from '../run-program.ts';
+import { diagnoseCaches } from './diagnose-caches.ts';
+import { diagnoseCodex } from './diagnose-codex.ts';
+import { diagnosePrograms } from './diagnose-programs.ts';
+import type { Diagnosis } from './diagnosis.ts';
+
+/** The environment that {@link examine} checks; tests remove parts of it. */
+export interface Examined {
+  readonly run: RunProgram;
+  readonly sandbox: () => Promise<SandboxAvailability>;
+  /** The space in bytes that the disk of a folder has for this user. */
+  readonly free: (folder: string) => number;
+}
+
+const HERE: Examined = {
+  run: runProgram,
+  sandbox: async () => (await sharedSandbox()).availability,
+  free: (folder) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  },
+};
+
+/** Minimum free space in bytes: a store with few entries and its journal need about as much. */
+const LEAST_FREE = 4 << 20;
+
+/** Checks everything once, and tries the sandbox. Creates the state folder and changes nothing else. */
+export async function examine(
+  root: string,
+  io: Io,
+  { run, sandbox, free }: Examined = HERE,
+): Promise<readonly Diagnosis[]> {
+  return [
+    { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
+    ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
+    stateFolder(root, io, free),
+    ...evidence(root, io),
+    ...(await project(root, io, run)),
+    ...(await diagnoseCodex(root, io)),
+  ];
+}
+
+export async function git(io: Io, run: RunProgram): Promise<Diagnosis> {
+  const path = findProgram('git', io.env['PATH']);
+  const version = path === null ? null : await run(path, ['--version']);
+  if (version !== null) return { name: 'git', status: 'ok', found: `${numberIn(version)} (${path})` };
+  return {
+    name: 'git',
+    status: 'missing',
+    found: path === null ? 'no git on the PATH' : `${path} does not run`,
+    without: 'Everything but bash-git works; "hopgate init" finds no remote.',
+    fix: `Install git ${installHint('git')}.`,
+  };
+}
+
+/** The command tools that need overlays, or those that do not. */
+const commandTools = (needsOverlay: boolean): string =>
+  Object.keys(COMMAND_TOOLS)
+    .filter((id) => COMMAND_TOOLS[id]!.needsOverlay === needsOverlay)
+    .join(', ');
+
+async function bubblewrap(sandbox: Examined['sandbox']): Promise<Diagnosis> {
+  const name = 'bubblewrap';
+  const found = await sandbox();
+  if (!found.ok)
+    return {
+      name,
+      status: 'missing',
+      found: found.reason,
+      without: `${Object.keys(COMMAND_TOOLS).join(', ')} answer sandbox-unavailable; all other tools work.`,
+      fix: `To have them: ${found.remedy}.`,
+    };
+  const limits = Object.entries(found.limits).map(([limit, how]) => `${limit}: ${how}`);
+  if (!found.overlay)
+    return {
+      name,
+      status: 'missing',
+      found: `${found.version}, which contains commands, but has no overlays here`,
+      without: `${commandTools(true)} answer sandbox-unavailable; ${commandTools(false)} work.`,
+      fix: 'Use Linux 5.11 or newer, where user namespaces may mount overlays.',
+    };
+  return { name, status: 'ok', found: `${found.version}; contains commands (tried)`, details: limits };
+}
+
+const numberIn = (text: string): string => /\d+(?:\.\d+)+/.exec(text)?.[0] ?? text.trim();
+
+async function ripgrep(run: RunProgram): Promise<Diagnosis> {
+  const version = await run(rgPath, ['--version']);
+  return version === null
+    ? {
+        name: 'ripgrep',
+        status: 'missing',
+        found: `${rgPath} does not run`,
+        without: 'Everything but grep works.',
+        fix: 'Install hopgate again: ripgrep comes with it, in the optional packages of @vscode/ripgrep.',
+      }
+    : { name: 'ripgrep', status: 'ok', found: `${numberIn(version)} (comes with hopgate)` };
+}
+
+function stateFolder(root: string, io: Io, free: Examined['free']): Diagnosis {
+  try {
+    const dir = ensureStateDir(root, io.env);
+    const left = free(dir);
+    if (left < LEAST_FREE)
+      return {
+        name: 'state folder',
+        status: 'broken',
+        found: `${dir}: its disk has only ${Math.floor(left / 1024)} KiB left`,
+        without: 'No session can start or go on, because its evidence cannot be stored.',
+        fix: 'Free some space, or set XDG_STATE_HOME to a folder on another disk.',
+      };
+    rmSync(mkdtempSync(join(dir, 'probe-')), { recursive: true });
+    return { name: 'state folder', status: 'ok', found: dir };
+  } catch (error) {
+    return {
+      name: 'state folder',
+      status: 'broken',
+      found: (error as Error).message,
+      without: 'No session can start, because its evidence cannot be stored.',
+      fix: remedyOf(error) ?? 'Set XDG_STATE_HOME to a folder that you can write.',
+    };
+  }
+}
+
+/** Checks the pages of the evidence file; nothing if no session has been opened yet. */
+export function evidence(root: string, io: Io): readonly Diagnosis[] {
+  try {
+    const file = evidenceFile(root, io.env);
+    if (!isThere(file)) return [];
+    const { db, close } = openReadOnly('sqlite', file, 5000);
+    const found = String(db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
+    close();
+    if (found !== 'ok') throw new Error(found);
+    return [{ name: 'evidence', status: 'ok', found: file }];
+  } catch (error) {
+    const system = explainSystemError(error);
+    return [
+      {
+        name: 'evidence',
+        status: 'broken',
+        found: system?.message ?? `damaged: ${(error as Error).message.replace(/^\*\*\*.*\n/, '')}`,
+        without: 'No session can start or be resumed here.',
+        fix: system?.remedy ?? 'Restore the file from a backup, or move it away to begin with empty evidence.',
+      },
+    ];
+  }
+}
+
+/** Reports a configured remote that the repository does not have, and a missing name for commits. */
+export async function gitRemote(root: string, io: Io, config: ProjectConfig): Promise<readonly Diagnosis[]> {
+  const { git: pushes, commits } = config;
+  if (pushes === null || pushes.url !== undefined) return [];
+  const url = await askGit(root, ['remote', 'get-url', pushes.remote], io.env['PATH']);
+  if (url !== null)
+    return [
+      { name: 'git remote', status: 'ok', found: `${pushes.remote} (branch ${[pushes.branch].flat().join(', ')})` },
+      ...(commits?.author === undefined ? namelessCommits(root, io) : []),
+    ];
+  // Another line names a missing git.
+  if ((await askGit(root, ['--version'], io.env['PATH'])) === null) return [];
+  return [
+    {
+      name: 'git remote',
+      status: 'missing',
+      found: `the repository has no remote "${pushes.remote}"`,
+      without: 'Everything but git push works.',
+      fix: `Add it (git remote add ${pushes.remote} URL), or correct git in hopgate.yaml.`,
+    },
+  ];
+}
+
+function namelessCommits(root: string, io: Io): readonly Diagnosis[] {
+  const repository = findRepository(root);
+  if (isStop(repository) || personsOf(repository, io.env) !== null) return [];
+  return [
+    {
+      name: 'git author',
+      status: 'missing',
+      found: 'git knows no name and address for commits',
+      without: 'Everything but git commit works.',
+      fix: 'Run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`.',
+    },
+  ];
+}
+
+async function project(root: string, io: Io, run: RunProgram): Promise<readonly Diagnosis[]> {
+  try {
+    const {
+      root: real,
+      config: settings,
+      configFile,
+      trusted,
+      ignored,
+      specs,
+      specsFolder,
+    } = await openProject(root, io.env);
+    const count = Object.keys(specs.peripherals).length;
+    return [
+      config(configFile, trusted, ignored),
+      { name: 'specs', status: 'ok', found: `${plural(count, 'peripheral')} (${specsFolder})` },
+      ...packages(real),
+      ...(await diagnosePrograms(real, settings, io, run)),
+      ...diagnoseCaches(real, settings, io),
+      ...(await gitRemote(real, io, settings)),
+    ];
+  } catch (error) {
+    const found = error instanceof SpecError ? `${plural(error.issues.length, 'problem')}` : (error as Error).message;
+    return [
+      {
+        name: 'specs',
+        status: 'broken',
+        found,
+        without: 'No session can start.',
+        fix:
+          error instanceof SpecError
+            ? `Run "hopgate check --root ${root}" and correct what it names.`
+            : (remedyOf(error) ?? ''),
+      },
+    ];
+  }
+}
+
+/** Reports packages of the repository's manifests that were never installed. */
+function packages(root: string): readonly Diagnosis[] {
+  const found = missingPackages(root);
+  if (found === null) return [];
+  const without = 'The test commands may find no program or package; reading and editing work.';
+  return [{ name: 'packages', status: 'missing', found, without, fix: 'Install them as this repository says.' }];
+}
+
+function config(file: string | null, trusted: boolean, ignored: readonly string[]): Diagnosis {
+  const name = CONFIG_FILE;
+  if (file === null)
+    return {
+      name,
+      status: 'missing',
+      found: 'none',
+      without: 'Editing and reading work by the default specs; nothing can be tested, deployed or pushed.',
+      fix: 'Run "hopgate init".',
+    };
+  if (trusted) return { name, status: 'ok', found: `trusted (${file})` };
+  return {
+    name,
+    status: 'missing',
+    found: `not trusted (${file})`,
+    without: ignored.length === 0 ? 'Its masks and scopes apply.' : `It only narrows; left out: ${ignored.join(', ')}.`,
+    fix: 'Read it, then run "hopgate trust".',
+  };
+}

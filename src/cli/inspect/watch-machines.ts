@@ -1,0 +1,74 @@
+import { type Command, Option } from 'commander';
+import type { Inspector } from '../../ports/inspector.ts';
+import { type Io, note } from '../io.ts';
+import { onSignal } from '../on-signal.ts';
+import { wholeUpTo } from '../shared-options.ts';
+import { startBridge } from './bridge-server.ts';
+import { connectTo } from './socket-client.ts';
+import { statelyInspector } from './stately-inspector.ts';
+
+/** A session's machines and the place where they are shown. */
+export interface Watch {
+  readonly inspector: Inspector;
+  /** The address to open in a browser; null if the messages go to a remote receiver. */
+  readonly address: string | null;
+  /** The address that serves the messages, or to which they are sent. */
+  readonly socket: string;
+  close(): Promise<void>;
+}
+
+/** The port that the package's own clients expect. */
+const PORT = 8080;
+
+export interface WatchOptions {
+  readonly port?: number;
+  readonly url?: string;
+}
+
+/** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
+export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<Watch> {
+  if (url !== undefined) {
+    const receiver = await connectTo(url, (why) => note(io, `the inspector at ${url} disconnected: ${why}`));
+    return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
+  }
+  const { address, socket, send, close } = await startBridge(port ?? PORT);
+  return { inspector: statelyInspector(send), address, socket, close };
+}
+
+const portOf = wholeUpTo(65_535);
+
+/** `--port` and `--url` of `hopgate inspect`. */
+export const addWatchOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--port <number>', 'the port of the bridge; 0 takes any free one').default(PORT).argParser(portOf),
+    )
+    .option('--url <address>', 'send to a receiver at this WebSocket address instead');
+
+/** `--inspect [where]` of commands that run a session. */
+export const inspectOption = (): Option =>
+  new Option(
+    '--inspect [where]',
+    'show its machines in the Stately inspector: a port of this machine, or a ws:// address',
+  );
+
+/** Starts what `--inspect` asks for; null if the option was not given. */
+export async function watchIf(io: Io, inspect: string | true | undefined): Promise<Watch | null> {
+  if (inspect === undefined) return null;
+  const watch = await startWatch(
+    io,
+    inspect === true ? {} : /^\d+$/.test(inspect) ? { port: portOf(inspect) } : { url: inspect },
+  );
+  note(
+    io,
+    watch.address === null ? `its machines are shown to ${watch.socket}` : `watch its machines at ${watch.address}`,
+  );
+  return watch;
+}
+
+/** Keeps the bridge open after the session until Ctrl-C, so that watchers can go on reading. */
+export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
+  if (address === null) return;
+  note(io, `still shown at ${address}; Ctrl-C ends it`);
+  await new Promise<void>(onSignal);
+}

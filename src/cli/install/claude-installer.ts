@@ -1,0 +1,166 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
+import { isObject } from '../../base/json.ts';
+import { quoteShell } from '../../base/text.ts';
+import { claudeFolder } from '../../base/user-folders.ts';
+import { ownPluginFiles } from '../claude/plugin-folder.ts';
+import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
+import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line-setting.ts';
+import { CliError } from '../io.ts';
+import { changeOf, readText } from './apply-install.ts';
+import { withGuard } from './claude-guard.ts';
+import type { FileChange, Installer, InstallTarget } from './installer.ts';
+import { objectIn, withKey } from './json-settings.ts';
+
+/**
+ * Installs the plugin in the folder where Claude Code looks for skills that are plugins, so that no settings have to
+ * name it. The written settings keep hooks on and allow hopgate's run command, so that the user is asked only about the
+ * agent's own command. In a repository they also block every call if Claude Code would not find the plugin.
+ */
+export const claudeInstaller: Installer = {
+  client: 'claude',
+  async install(place) {
+    const folder = pluginFolder(place);
+    assertOurs(folder);
+    const plugin = Object.entries(ownPluginFiles(place.io.env)).map(
+      ([path, text]) => [join(folder, path), text] as const,
+    );
+    const guard = place.scope === 'project' ? [[join(place.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
+    const files = [...plugin, ...guard, [keptFile(place), textToKeep(place)] as const].map(([path, text]) =>
+      change(path, text),
+    );
+    const left = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
+    return {
+      keep: keptFolder(place),
+      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(place, true)],
+      notes: place.scope === 'project' ? projectNotes(place) : userNotes,
+    };
+  },
+  async uninstall(place) {
+    return {
+      keep: keptFolder(place),
+      changes: [...ourFiles(place).map((path) => change(path, null)), settingsChange(place, false)],
+      notes: ['The evidence is kept. Running conversations keep the hooks until they end.'],
+    };
+  },
+};
+
+/** Refuses a folder that already contains something else, such as a skill of the user with the same name. */
+function assertOurs(folder: string): void {
+  if (filesIn(folder).length === 0 || isOurPlugin(readText(join(folder, PLUGIN_FILE)))) return;
+  throw new CliError(
+    'folder-taken',
+    `${folder} contains files that hopgate did not write`,
+    'Move them to another folder, then run this again. Nothing was changed.',
+  );
+}
+
+function isOurPlugin(manifest: string | null): boolean {
+  try {
+    return JSON.parse(manifest ?? '').author.name === 'hopgate';
+  } catch {
+    return false;
+  }
+}
+
+const userNotes = [
+  'From its next start on, Claude Code works in a session in every folder of this account.',
+  'A repository that switches hooks off for itself (disableAllHooks in its own .claude settings) switches hopgate off with them; "hopgate claude" and --scope project still work there.',
+];
+
+const projectNotes = ({ root }: InstallTarget): readonly string[] => [
+  `Every conversation of Claude Code in ${root} is in a session from its next start on; started in a folder below it, Claude Code is let do nothing (outside of git it does not even see this). What was written names programs of this machine: keep it out of git (.claude/skills/hopgate/ and .claude/settings.local.json).`,
+];
+
+/** The files of the installed plugin; none if hopgate did not write the folder. */
+const ourFiles = (place: InstallTarget): readonly string[] =>
+  isOurPlugin(readText(join(pluginFolder(place), PLUGIN_FILE))) ? filesIn(pluginFolder(place)) : [];
+
+const change = (path: string, after: string | null): FileChange => ({ ...changeOf(path, after), isOurs: true });
+
+const PLUGIN_FILE = join('.claude-plugin', 'plugin.json');
+
+const configFolder = ({ io, root, scope }: InstallTarget): string =>
+  scope === 'project' ? join(root, '.claude') : claudeFolder(io.env);
+
+/** The folder to keep on removal: the one that CLAUDE_CONFIG_DIR names. The default folder may be removed. */
+const keptFolder = (place: InstallTarget): string => {
+  const folder = configFolder(place);
+  return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
+};
+
+const pluginFolder = (place: InstallTarget): string => join(configFolder(place), 'skills', 'hopgate');
+
+const filesIn = (folder: string): readonly string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name))
+        .sort()
+    : [];
+
+/** The settings file to write. In a repository this is the local one, because it overrides the shared one. */
+const settingsFile = (place: InstallTarget): string =>
+  join(configFolder(place), place.scope === 'project' ? 'settings.local.json' : 'settings.json');
+
+function settingsChange(place: InstallTarget, installs: boolean): FileChange {
+  const path = settingsFile(place);
+  const before = readText(path);
+  const kept = readText(keptFile(place));
+  if (installs) return { path, before, after: withOurs(place, path, before) };
+  if (kept !== null && withOurs(place, path, kept) === before) return { path, before, after: kept };
+  const after = withoutOurs(place, path, before, kept);
+  const isLeft = kept !== null || after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
+  return { path, before, after: isLeft ? after : null };
+}
+
+/** A copy of the settings before the installation. It is restored only if nobody changed the written settings. */
+const keptFile = (place: InstallTarget): string => join(pluginFolder(place), 'settings.before');
+
+/** The copy for {@link keptFile}. If our settings are already installed, the existing copy is kept. */
+function textToKeep(place: InstallTarget): string | null {
+  const [path, kept] = [settingsFile(place), readText(keptFile(place))];
+  const before = readText(path);
+  return before === withOurs(place, path, before) ? kept : before;
+}
+
+function withOurs(place: InstallTarget, path: string, text: string | null): string | null {
+  const switched = withKey(text, path, 'disableAllHooks', false);
+  const own =
+    statedIn(text, path, 'statusLine') ?? (place.scope === 'project' ? userStatusLine(place.io.env) : undefined);
+  const shown = withKey(switched, path, 'statusLine', withStatusLine(own, place.io.env) as never);
+  return withGuard(withAllowedRunCommand(shown, path, place.io.env, true), path, guardOf(place));
+}
+
+const statedIn = (text: string | null, path: string, key: string): unknown =>
+  text?.trim() ? objectIn(text, path)[key] : undefined;
+
+/** @param kept the settings before the installation, whose `disableAllHooks` and `statusLine` are restored */
+function withoutOurs({ io }: InstallTarget, path: string, text: string | null, kept: string | null): string | null {
+  const original = statedIn(kept, path, 'disableAllHooks') as boolean | undefined;
+  const isOurs = statedIn(text, path, 'disableAllHooks') === false;
+  const switched = isOurs ? withKey(text, path, 'disableAllHooks', original) : text;
+  const shown = isOurStatusLine(statedIn(text, path, 'statusLine'), io.env)
+    ? withKey(switched, path, 'statusLine', statedIn(kept, path, 'statusLine') as never)
+    : switched;
+  return withGuard(withAllowedRunCommand(shown, path, io.env, false), path, {});
+}
+
+/** Adds or removes the rules that allow hopgate's run command. On removal, parts that become empty are removed too. */
+function withAllowedRunCommand(
+  text: string | null,
+  path: string,
+  env: InstallTarget['io']['env'],
+  wanted: boolean,
+): string | null {
+  const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
+  if (stated !== undefined && !isObject(stated)) return text;
+  const changed = wanted ? withRunCommand(stated, env) : withoutRunCommand(stated ?? {}, env);
+  if (isDeepStrictEqual(changed, stated ?? {})) return text;
+  return withKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
+}
+
+const guardOf = ({ root, scope }: InstallTarget) =>
+  scope === 'project' ? guardHooks(quoteShell(join(root, GUARD_FILE))) : {};

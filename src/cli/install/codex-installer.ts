@@ -1,0 +1,165 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
+import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
+import { hookOverrides } from '../../adapters/codex/overrides.ts';
+import { words } from '../../base/text.ts';
+import { codexFolder } from '../../base/user-folders.ts';
+import { hookCommand } from '../../daemon/hook/launcher.ts';
+import { serverName } from '../../daemon/mcp-server-name.ts';
+import { clientProgram, ownProgram } from '../client/client-program.ts';
+import { hashesOf } from '../codex/codex-arguments.ts';
+import { changeOf, readText } from './apply-install.ts';
+import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
+import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
+import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
+import { keptCopies, restoredCopies, withCopies } from './kept-copies.ts';
+
+/** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
+const FEATURES = ['mcp_tool_list_changed'];
+
+/** The variables that Codex must pass to our MCP server: it passes only named ones. */
+const PASSED = words(`
+  CODEX_HOME CODEX_BIN XDG_STATE_HOME XDG_RUNTIME_DIR HOPGATE_SESSION HOPGATE_ROOT HOPGATE_PERIPHERAL HOPGATE_DAEMON
+`);
+
+const SERVER_BLOCK = 'hopgate';
+
+export const codexInstaller: Installer = { client: 'codex', install: planInstall, uninstall: planUninstall };
+
+/**
+ * Plans the changes of `hopgate install codex`: hooks.json and config.toml of the user or of the repository. The trust
+ * that Codex requires for hooks is always in the user's config.toml, because Codex reads it only there.
+ *
+ * @throws CliError `malformed` or `taken` if no change is possible without a loss
+ */
+async function planInstall(place: InstallTarget): Promise<InstallPlan> {
+  const { io } = place;
+  const { folder, home } = foldersOf(place);
+  const hooksFile = join(folder, 'hooks.json');
+  const ours = codexHooks(hookCommand('codex', io.env));
+  const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
+  const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
+  const trust = await trustOf(place, hooksFile, hooks.places, notes);
+  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(place)]]]);
+  if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
+  const changes = [changeOf(hooksFile, hooks.text)];
+  for (const [path, additions] of configs) {
+    let text = readText(path);
+    // Starts from the text without our additions, which are removed in the reverse order of adding.
+    for (const { block, features } of additions.toReversed())
+      if (text !== null) text = withoutAdditions(path, text, block, features);
+    for (const addition of additions) text = withAdditions(path, text, addition);
+    changes.push(changeOf(path, text));
+  }
+  const removals = partsRemoved(place);
+  const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
+  const copies = withCopies(keptCopies(place, folder), changes, isPlain);
+  return { changes: [...changes, copies], notes, keep: keptFolder(place) };
+}
+
+/** Plans the changes of `hopgate uninstall codex`: removes everything that hopgate wrote, and changes nothing else. */
+async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
+  const changes = restoredCopies(keptCopies(place, foldersOf(place).folder), partsRemoved(place));
+  const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
+  return { changes, notes, keep: keptFolder(place) };
+}
+
+/** The changes that remove hopgate's additions, also from files that were changed since. */
+function partsRemoved(place: InstallTarget): readonly FileChange[] {
+  const { folder, home } = foldersOf(place);
+  const hooksFile = join(folder, 'hooks.json');
+  const hooks = readText(hooksFile);
+  const changes = [changeOf(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
+  for (const path of new Set([join(folder, 'config.toml'), join(home, 'config.toml')])) {
+    let text = readText(path);
+    // Removes in the reverse order of installing, so that the file gets its earlier text back.
+    for (const [block, features] of [
+      [trustBlock(hooksFile), []],
+      [SERVER_BLOCK, FEATURES],
+    ] as const)
+      if (text !== null && (block !== SERVER_BLOCK || path === join(folder, 'config.toml')))
+        text = withoutAdditions(path, text, block, features);
+    changes.push(changeOf(path, text));
+  }
+  return changes;
+}
+
+/** Codex uses the real path of a folder that CODEX_HOME names, and the unresolved path of the usual one. */
+function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: string; readonly home: string } {
+  const stated = resolve(io.cwd, codexFolder(io.env));
+  const home = io.env['CODEX_HOME'] && existsSync(stated) ? realpathSync(stated) : stated;
+  return { folder: scope === 'user' ? home : join(root, '.codex'), home };
+}
+
+/** The folder to keep on removal, because Codex does not start if CODEX_HOME names a missing folder. */
+function keptFolder(place: InstallTarget): string {
+  const { folder } = foldersOf(place);
+  return place.scope === 'user' && place.io.env['CODEX_HOME'] ? folder : dirname(folder);
+}
+
+function server({ io }: InstallTarget): Additions {
+  const [command, ...own] = ownProgram();
+  return {
+    block: SERVER_BLOCK,
+    features: FEATURES,
+    tables: [
+      {
+        path: ['mcp_servers', serverName(io.env)],
+        values: {
+          command,
+          args: [...own, 'mcp', '--attach', '--agent', 'codex'],
+          env_vars: PASSED,
+          startup_timeout_sec: 30,
+          tool_timeout_sec: 1200,
+          default_tools_approval_mode: 'approve',
+        },
+      },
+    ],
+  };
+}
+
+const trustBlock = (hooksFile: string): string => `hopgate trust ${hooksFile}`;
+
+/** Asks Codex for the hashes to trust. Codex runs only hooks of a stored hash, which it alone can compute. */
+async function trustOf(
+  { io, root, scope }: InstallTarget,
+  hooksFile: string,
+  places: { readonly [event: string]: number },
+  notes: string[],
+): Promise<Additions | null> {
+  const ours = codexHooks(hookCommand('codex', io.env));
+  let answer: CodexAnswer;
+  let hashes: { readonly [key: string]: string };
+  try {
+    answer = await askCodex({
+      codex: clientProgram(io, 'codex', null),
+      cwd: root,
+      env: io.env,
+      overrides: hookOverrides(ours),
+    });
+    hashes = hashesOf(answer, ours);
+  } catch (error) {
+    notes.push(
+      `The hooks are not trusted yet (${(error as Error).message}), so Codex ignores them: start codex, type /hooks, and trust those of hopgate.`,
+    );
+    return null;
+  }
+  if (scope === 'project')
+    notes.push(
+      'Codex uses the hooks of a repository only if it trusts the repository; it asks when you start it there.',
+    );
+  const tables = Object.entries(hashes).map(([key, hash]) => {
+    const event = key.split(':').at(-3) ?? '';
+    return {
+      path: ['hooks', 'state', `${hooksFile}:${event}:${places[pascal(event)]}:0`],
+      values: { trusted_hash: hash },
+    };
+  });
+  return { block: trustBlock(hooksFile), features: [], tables };
+}
+
+/** Converts `pre_tool_use` to the event's name. */
+const pascal = (event: string): string =>
+  CODEX_EVENTS.find((name) => name.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase() === event) ??
+  event;

@@ -1,0 +1,211 @@
+import manifest from '../../../package.json' with { type: 'json' };
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import { McpHost } from '../../adapters/mcp/mcp-host.ts';
+import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
+import { serveOverStdio } from '../../adapters/mcp/serve-stdio.ts';
+import { shellWord } from '../../base/text.ts';
+import { ConversationFiles } from '../../daemon/conversation-files.ts';
+import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
+import type { GrantLimits } from '../../gate/approvals/grant.ts';
+import { pendingRequests } from '../../operator/answer-request.ts';
+import { approvalsFolder } from '../../operator/approvals-folder.ts';
+import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
+import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
+import { leavePending } from '../../operator/pending-approver.ts';
+import type { ApprovalRequest } from '../../ports/approver.ts';
+import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
+import { cardFor, linesWithBorder } from '../approve/approval-card.ts';
+import { diffFor } from '../approve/show-request.ts';
+import { waitingApprover } from '../approve/wait-approval.ts';
+import { codexRules } from '../codex/codex-rules.ts';
+import { fail } from '../fail.ts';
+import { type Io, note, usageError } from '../io.ts';
+import { onSignal } from '../on-signal.ts';
+import { rootOf, telemetryOf } from '../shared-options.ts';
+import { type Address, addressOf, isLoopback } from './http-address.ts';
+import { type McpCommand, TOKEN_VARIABLE } from './mcp-command.ts';
+import type { Wanted } from './open-agent.ts';
+import { readingOf } from './session-reading.ts';
+
+/** Replaces the list of schema errors for an invalid line from the client. */
+const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
+
+/** `hopgate mcp`: serves until the client disconnects or a signal comes. Errors go to stderr, also with `--json`. */
+export async function serveMcp(io: Io, options: McpCommand): Promise<void> {
+  try {
+    await serve(io, options);
+  } catch (error) {
+    const quiet = { ...io, stdout: io.stderr };
+    fail(quiet, error);
+    io.exitCode = quiet.exitCode;
+  }
+}
+
+async function serve(io: Io, options: McpCommand): Promise<void> {
+  const root = placeOf(io, options);
+  const at = options.http === undefined ? null : placeToServe(options.http, options.allowHost ?? []);
+  const session = await (options.attach
+    ? remoteAgentSession({ root, agent: options.agent, env: io.env })
+    : (await import('./open-agent.ts')).openAgent(io, wantedOf(io, root, options)));
+  const host = new McpHost({
+    session,
+    version: manifest.version,
+    reading: readingOf(io, root, session),
+    elicit: options.elicit,
+    describes: !options.attach,
+    upstreamNames: options.upstreamNames ?? false,
+    answeredAhead: answeredAhead(io, root, options),
+    ...(options.attach && options.agent === 'claude-code' ? { answerBytes: Number.POSITIVE_INFINITY } : {}),
+    ...(options.attach && options.agent === 'codex' ? { userRules: codexRules(io, root, session) } : {}),
+    ...(options.telemetry ? { inTrace: (await import('../../telemetry/index.ts')).inTrace } : {}),
+    diff: (request) => shownDiff(io, request, root),
+    grantIn,
+    readBy: (request) => readBy(io, root, request),
+    answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
+    onError: (error) => note(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
+  });
+  try {
+    if (at) await overHttp(io, host, session, root, { at, allowHosts: options.allowHost ?? [] });
+    else await overStdio(io, host, session, root);
+  } finally {
+    await host.close();
+  }
+}
+
+/**
+ * The repository to serve. A server that is attached to the session of hooks must use their repository, which the
+ * environment names.
+ */
+function placeOf(io: Io, { root, attach }: McpCommand): string {
+  if (!attach || root !== '.') return rootOf(io, { root });
+  const { HOPGATE_SESSION: session, HOPGATE_ROOT: named, CLAUDE_PROJECT_DIR: folder } = io.env;
+  return named && session ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
+}
+
+const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({
+  root,
+  agent: options.agent,
+  observe: options.observe ?? false,
+  telemetry: telemetryOf(options.telemetry),
+  unsafeNoSandbox: options.unsafeNoSandbox ?? false,
+  approver: approverOf(io, root, options),
+  approve: options.approve ?? [],
+  ...(options.session === undefined ? {} : { session: options.session }),
+  ...(options.specs === undefined ? {} : { specs: options.specs }),
+  ...(options.peripheral === undefined ? {} : { peripheral: options.peripheral }),
+});
+
+async function overStdio(io: Io, host: McpHost, session: AgentSession, root: string): Promise<void> {
+  const serving = serveOverStdio(host, io.stdin, io.stdout);
+  const stop = onSignal(() => void serving.close());
+  try {
+    await banner(io, session, root, null);
+    await serving.ended;
+  } finally {
+    stop();
+  }
+}
+
+async function overHttp(
+  io: Io,
+  host: McpHost,
+  session: AgentSession,
+  root: string,
+  { at, allowHosts }: { readonly at: Address; readonly allowHosts: readonly string[] },
+): Promise<void> {
+  const stated = statedToken(io);
+  const stopped = Promise.withResolvers<void>();
+  const stop = onSignal(stopped.resolve);
+  try {
+    const serving = await serveOverHttp(host, { ...at, allowHosts, ...(stated === null ? {} : { token: stated }) });
+    await banner(io, session, root, { url: serving.url, token: stated === null ? serving.token : null });
+    await stopped.promise;
+    await serving.close();
+  } finally {
+    stop();
+  }
+}
+
+/** The token from the environment; null if one must be generated. */
+function statedToken({ env }: Io): string | null {
+  const token = env[TOKEN_VARIABLE] ?? null;
+  if (token === null || token.length >= 16) return token;
+  throw usageError(`${TOKEN_VARIABLE} is shorter than 16 characters`, 'Create one with "openssl rand -hex 16".');
+}
+
+/** Prints the served session on stderr, because stdout carries the protocol. */
+async function banner(
+  io: Io,
+  session: AgentSession,
+  root: string,
+  http: { readonly url: string; readonly token: string | null } | null,
+): Promise<void> {
+  const { mode, peripheral, agent } = await session.status();
+  if (io.json) {
+    io.stderr.write(
+      `${JSON.stringify({ type: 'open', session: session.id, agent, root, mode, peripheral, ...http })}\n`,
+    );
+    return;
+  }
+  note(
+    io,
+    `session ${session.id} of ${agent} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,
+  );
+  if (http)
+    note(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
+  note(io, `continue later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
+}
+
+/** Approves requests that the operator approved in advance; other requests wait for "hopgate approve". */
+const approverOf = (io: Io, root: string, { approve = [], waitApproval = 0 }: McpCommand) =>
+  fallbackApprover(approverInAdvance(approve), waitingApprover(io, root, waitApproval));
+
+/** Maximum number of lines to show; people do not read more in a client's window. */
+const MOST_LINES = 2000;
+
+/** The lines of the change that an approval would ship, formatted for a client's window; null if there is none. */
+export async function shownDiff(io: Io, request: ApprovalRequest, root: string): Promise<readonly string[] | null> {
+  const diff = await diffFor(request, root);
+  if (diff === null) return null;
+  const { changedSince, problem } = diff;
+  const lines = linesWithBorder(diff, await cardFor(io, request, root, diff));
+  const left = lines.length - MOST_LINES;
+  return [
+    ...changedSince.map((path) => `(${path} differs from this session's last version)`),
+    ...lines.slice(0, MOST_LINES),
+    ...(left > 0 ? [`(${left} more lines are not shown: close this, and "hopgate approve" shows them all)`] : []),
+    ...(problem === null ? [] : [`(the diff is not whole: ${problem})`]),
+  ];
+}
+
+/** The limits of a grant as a person wrote them in a form: `3x`, `2h tests`. */
+function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readonly problem: string } {
+  const said = parseTypedAnswer(`yes ${text}`);
+  if (said === null || 'problem' in said) return { problem: said?.problem ?? `"${text}" is not a limit of a grant` };
+  return grantLimits(said.terms ?? {}, request, Date.now());
+}
+
+/** Files the request for the operator too, and returns the command that shows it in a terminal; null if that fails. */
+function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
+  const id = leavePending({ stateDir: ensureStateDir(root, io.env), root }, request);
+  return id === null ? null : `hopgate approve ${id}`;
+}
+
+/** True if the session gets the answer from another approver, so that the person at the client is not asked. */
+const answeredAhead =
+  (io: Io, root: string, { approve = [], attach }: McpCommand) =>
+  ({ action, hash, sessionId }: ApprovalRequest): boolean =>
+    approve.some((name) => name === 'all' || name === action.to) ||
+    (attach === true && new ConversationFiles(root, io.env).isApproved(sessionId, action.to)) ||
+    pendingRequests(stateDir(root, io.env)).some(
+      ({ pending, answer }) => pending.request.hash === hash && answer !== null,
+    );
+
+function placeToServe(http: string | true, allowHosts: readonly string[]): Address {
+  const at = addressOf(http);
+  if (isLoopback(at.address) || allowHosts.length > 0) return at;
+  throw usageError(
+    `${at.address} can be reached from other machines`,
+    'Serve on 127.0.0.1, or name with --allow-host the names under which it may be reached (and put TLS in front of it).',
+  );
+}

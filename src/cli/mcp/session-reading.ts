@@ -1,0 +1,63 @@
+import type { AgentSession } from '../../adapters/core/agent-session.ts';
+import { describeConstraints } from '../../adapters/core/describe-constraints.ts';
+import type { McpReading } from '../../adapters/mcp/mcp-reading.ts';
+import { projectThread } from '../../evidence/threads.ts';
+import { openEvidence } from '../../open-evidence.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { Pin } from '../../session/pin.ts';
+import { own } from '../../spec/names.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
+import { outline } from '../../view/outline.ts';
+import { readPin } from '../choose-sessions.ts';
+import type { Io } from '../io.ts';
+import { findSession, withStore } from '../open-store.ts';
+import { renderText } from '../thread/render-thread.ts';
+
+const COLUMNS = 120;
+
+/** The data that MCP clients may read about a session, from the evidence; the session may be in any process. */
+export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
+  const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
+  const pin = () => pinOfSession(io, root, session);
+  // Kept open, because it is read four times a second.
+  let open: EvidenceStore | null = null;
+  const store = (): EvidenceStore => (open ??= openEvidence(root, io.env, 'read', { readOnly: true }));
+  const { id } = session;
+  const spec = async (): Promise<SpecSet> => (await pin()).specs;
+  return {
+    spec,
+    async thread() {
+      const specs = await spec();
+      const entries = await reading((store) => Array.fromAsync(store.entries(id), ({ entry }) => entry));
+      const subject = { type: 'session' as const, id };
+      const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
+      const order = (tool: string) => own(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
+      return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
+    },
+    inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],
+    last: async () => (await store().head(id)).seq,
+    async message(id) {
+      const { messages } = store();
+      const message = await messages?.find(id);
+      return message ? { message, answer: (await messages?.answerTo(id)) ?? null } : null;
+    },
+    async constraints(peripheral) {
+      const { specs, config } = await pin();
+      return describeConstraints(specs, config, peripheral) as unknown as Json;
+    },
+  };
+}
+
+const readStore = <T>(io: Io, root: string, use: (store: EvidenceStore) => Promise<T>): Promise<T> =>
+  withStore<T | null>(root, io.env, null, use).then((found) => {
+    if (found === null) throw new Error(`the evidence of ${root} is gone`);
+    return found;
+  });
+
+/** The specs and the configuration that a session was opened with. */
+export const pinOfSession = (io: Io, root: string, { id }: Pick<AgentSession, 'id'>): Promise<Pin> =>
+  readStore(io, root, async (store) => {
+    const read = await readPin(store, findSession(await store.sessions(), id));
+    if (typeof read === 'string') throw new Error(read);
+    return read;
+  });

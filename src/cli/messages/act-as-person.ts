@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { Option } from 'commander';
+import { checkPost, type Posted, type PostRefusal } from '../../messages/post.ts';
+import { ownToken } from '../../operator/token.ts';
+import type { EvidenceStore } from '../../ports/evidence-store.ts';
+import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
+import { ensureStateDir } from '../../project/state-dir.ts';
+import { CliError, type Io } from '../io.ts';
+import { withStore } from '../open-store.ts';
+import { rootOf } from '../shared-options.ts';
+
+export interface PersonOptions {
+  readonly root: string;
+  readonly as: string;
+}
+
+/** `--as NAME`: the person whose inbox is used. */
+export const asOption = (): Option =>
+  new Option('--as <name>', 'the person who sends or reads').default('operator', 'operator');
+
+const NAME = /^[a-z][a-z0-9-]*$/;
+
+/** Opens the inboxes of a repository for a person. The caller must be able to read the operator's token. */
+export async function withInboxes<T>(
+  io: Io,
+  options: PersonOptions,
+  use: (messages: MessageStore, store: EvidenceStore) => Promise<T>,
+): Promise<T> {
+  if (!NAME.test(options.as))
+    throw new CliError(
+      'invalid-name',
+      `"${options.as}" is not the name of a person`,
+      'Use lowercase letters, digits and "-".',
+    );
+  const root = rootOf(io, options);
+  ownToken(ensureStateDir(root, io.env));
+  const none = new CliError(
+    'no-sessions',
+    'there is no session in this repository yet',
+    'Start one, such as "hopgate claude".',
+  );
+  return withStore<T | null>(
+    root,
+    io.env,
+    null,
+    async (store) => {
+      if (!store.messages) throw none;
+      await store.messages.addPerson(options.as);
+      return use(store.messages, store);
+    },
+    'write',
+  ).then((result) => {
+    if (result === null) throw none;
+    return result;
+  });
+}
+
+/** The checked message of a person. Throws CliError `invalid-message`. */
+export async function draftOf(
+  store: EvidenceStore,
+  messages: MessageStore,
+  options: PersonOptions,
+  post: Omit<Posted, 'id' | 'from'>,
+): Promise<MessageDraft> {
+  const checked = await checkPost(store, messages, { ...post, id: `m-${randomUUID()}`, from: `person:${options.as}` });
+  if (!checked.ok) throw cliRefusal(checked);
+  return checked.draft;
+}
+
+export const cliRefusal = ({ message, remedy }: PostRefusal): CliError =>
+  new CliError('invalid-message', message, remedy);

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { transcriptPath } from '../adapters/core/transcript/transcript-file.ts';
+import { judgeInhabitation } from '../audit/inhabitation/judge-inhabitation.ts';
+import type { Inhabitation } from '../audit/inhabitation/phenomenology.ts';
+import { excerpt } from '../base/text.ts';
+import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
+import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { stateDir } from '../project/state-dir.ts';
+import { readPin } from './choose-sessions.ts';
+import { callsWithoutHook } from './client/calls-without-hook.ts';
+import { CliError, type Io, paint, print, usageError } from './io.ts';
+import { table } from './table.ts';
+
+/**
+ * Judges demands P-1 to P-6 of a session by a transcript: the named one, or else the one recorded with the evidence, or
+ * else an empty one.
+ *
+ * @throws CliError `unreadable` if the named transcript cannot be read; `no-pin` if the pinned specs of the session are
+ *   missing or changed.
+ */
+export async function inhabitationOf(
+  io: Io,
+  store: EvidenceStore,
+  session: SessionSummary,
+  root: string,
+  file: string | undefined,
+): Promise<readonly Inhabitation[]> {
+  const pin = await readPin(store, session);
+  if (typeof pin === 'string')
+    throw new CliError('no-pin', pin, 'Without it, the text that the agent had to be shown is unknown.');
+  const entries = await Array.fromAsync(store.entries(session.sessionId), ({ entry }) => entry);
+  const recorded = readTranscript(io, session.sessionId, root, file);
+  const transcript = file === undefined ? withUnhooked(io, session.sessionId, root, recorded) : recorded;
+  return judgeInhabitation(transcript, pin.specs, entries);
+}
+
+/** Appends the calls that the client's own transcript reports and no hook reported. */
+function withUnhooked(io: Io, sessionId: string, root: string, recorded: Transcript): Transcript {
+  const last = recorded.items.at(-1);
+  if (last === undefined) return recorded;
+  const more = callsWithoutHook(root, io.env, sessionId, recorded).map((item, index) => ({
+    ...item,
+    n: last.n + 1 + index,
+    at: last.at,
+  }));
+  return { ...recorded, items: [...recorded.items, ...more] };
+}
+
+function readTranscript(io: Io, sessionId: string, root: string, file: string | undefined): Transcript {
+  const path = file === undefined ? transcriptPath(stateDir(root, io.env), sessionId) : resolve(io.cwd, file);
+  try {
+    return parseTranscript(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    if (file === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return NO_TRANSCRIPT;
+    throw usageError(`cannot read the transcript ${path}`, 'Name an existing file.', 'unreadable', cause);
+  }
+}
+
+const STYLE = { holds: 'green', fails: 'red', 'not-applicable': 'dim' } as const;
+/** Maximum number of findings to print for one demand; `--json` has more. */
+const TOLD = 3;
+const WIDTH = 120;
+
+export function printInhabitation(io: Io, judged: readonly Inhabitation[]): void {
+  const rows = judged.flatMap(({ id, title, verdict, score, findings }) => {
+    const word = paint(io, STYLE[verdict], verdict.replace('-', ' '));
+    const first = [id, title, score === undefined ? word : `${word} (${score})`];
+    if (findings.length === 0) return [[...first, '', '']];
+    const rows = findings
+      .slice(0, TOLD)
+      .map(({ item, seq, reason }, index) => [
+        ...(index === 0 ? first : ['', '', '']),
+        item === null ? (seq === null ? '' : `seq ${seq}`) : `item ${item}`,
+        excerpt(reason, WIDTH),
+      ]);
+    const more = findings.length - TOLD;
+    return more > 0 ? [...rows, ['', '', '', '', `and ${more} more`]] : rows;
+  });
+  print(io, table(io, ['', 'demand', 'verdict', 'where', 'why'], rows));
+}

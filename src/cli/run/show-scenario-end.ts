@@ -1,0 +1,44 @@
+import { bodyOf } from '../../evidence/bodies.ts';
+import type { Entry } from '../../evidence/entry.ts';
+import type { Json } from '../../spec/types.ts';
+import { inShort } from '../../view/in-short.ts';
+import { outline } from '../../view/outline.ts';
+import type { ParameterOrder } from '../../view/spell-call.ts';
+import { heading, type Io, paint, print } from '../io.ts';
+import { columnsOf, table } from '../table.ts';
+import { printFindings } from '../thread/print-findings.ts';
+import { renderText } from '../thread/render-thread.ts';
+
+/** The fruit of each visit, in order. */
+export const fruitsOf = (
+  evidence: readonly Entry[],
+): { peripheral: string; fruit: { readonly [field: string]: Json } }[] =>
+  evidence.flatMap(({ body }) => {
+    const known = bodyOf(body);
+    return known?.event === 'stop' ? [{ peripheral: known.peripheral, fruit: known.fruit }] : [];
+  });
+
+/** Prints the end of a run: the thread, the fruits, and the path of the evidence. */
+export function showScenarioEnd(
+  io: Io,
+  evidence: readonly Entry[],
+  order: ParameterOrder,
+  places: { readonly [name: string]: string },
+): void {
+  print(io);
+  print(io, heading(io, 'Thread'));
+  print(io, renderText(io, outline(evidence, order), columnsOf(io)));
+  printFindings(io, evidence);
+  print(io);
+  print(io, heading(io, 'Fruits'));
+  const rows = fruitsOf(evidence).map(({ peripheral, fruit }) => [
+    paint(io, 'cyan', peripheral),
+    Object.entries(fruit)
+      .map(([field, value]) => `${field}: ${inShort(value)}`)
+      .join(', '),
+  ]);
+  print(io, table(io, ['peripheral', 'fruit'], rows));
+  print(io);
+  print(io, heading(io, 'Evidence'));
+  for (const [name, value] of Object.entries(places)) print(io, `  ${name.padEnd(12)}${value}`);
+}

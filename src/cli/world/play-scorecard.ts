@@ -1,0 +1,101 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
+import { type Inhabitation, PHENOMENOLOGY, type PhenomenologyId } from '../../audit/inhabitation/phenomenology.ts';
+import { excerpt } from '../../base/text.ts';
+import type { Transcript } from '../../evidence/transcript.ts';
+import { heading, type Io, paint, print, printJson } from '../io.ts';
+import { table } from '../table.ts';
+import { FAULTS } from './faults.ts';
+import { runStory, type StoryWires } from './run-story.ts';
+
+const WIRES: readonly (StoryWires & { readonly name: string })[] = [
+  { name: 'in process', world: 'here', agent: 'here' },
+  { name: 'world: HTTP', world: 'http', agent: 'here' },
+  { name: 'world: OpenEnv', world: 'openenv', agent: 'here' },
+  { name: 'MCP over HTTP', world: 'http', agent: 'mcp-http' },
+  { name: 'MCP over stdio', world: 'http', agent: 'mcp-stdio' },
+  { name: 'REST', world: 'http', agent: 'rest' },
+  { name: 'command line', world: 'http', agent: 'cli' },
+];
+
+export interface ScorecardOptions {
+  readonly seed: number;
+  /** The folder that gets the transcripts. */
+  readonly save?: string;
+}
+
+interface FaultyLife {
+  readonly id: PhenomenologyId;
+  /** The connection whose transcript was changed. */
+  readonly over: string;
+  readonly what: string;
+  readonly verdict: Inhabitation['verdict'];
+  readonly reason: string;
+}
+
+/**
+ * Plays the story once over each connection, and judges each transcript by P-1 to P-6; then each transcript again with
+ * one fault for each demand. Exit code 1 if a judgement is not the expected one.
+ */
+export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): Promise<void> {
+  const root = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));
+  const state = mkdtempSync(join(tmpdir(), 'hopgate-scorecard-'));
+  const env = { ...io.env, XDG_STATE_HOME: state };
+  const folder = save === undefined ? null : resolve(io.cwd, save);
+  const keep = (name: string, { items }: Transcript): void => {
+    if (folder === null) return;
+    mkdirSync(folder, { recursive: true });
+    const lines = items.map((item) => `${JSON.stringify(item)}\n`);
+    writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
+  };
+  try {
+    const lives: { name: string; won: boolean; judged: readonly Inhabitation[] }[] = [];
+    const faults: FaultyLife[] = [];
+    for (const { name, ...wires } of WIRES) {
+      const life = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
+      keep(name, life.transcript);
+      lives.push({ name, won: life.end.won, judged: judgeInhabitation(life.transcript, life.specs, life.entries) });
+      for (const { breaks, what, change } of FAULTS) {
+        const changed = change(life);
+        keep(`${name} ${breaks} fails`, changed.transcript);
+        const judged = judgeInhabitation(changed.transcript, life.specs, changed.entries);
+        const { verdict, findings } = judged.find(({ id }) => id === breaks)!;
+        faults.push({ id: breaks, over: name, what, verdict, reason: findings[0]?.reason ?? '' });
+      }
+    }
+    const passes = lives.every(({ won, judged }) => won && judged.every(({ verdict }) => verdict === 'holds'));
+    const ok = passes && faults.every(({ verdict }) => verdict === 'fails');
+    if (io.json) printJson(io, { ok, lives, faults });
+    else printScorecard(io, lives, faults);
+    if (!ok) io.exitCode = 1;
+  } finally {
+    for (const used of [root, state]) rmSync(used, { recursive: true });
+  }
+}
+
+function printScorecard(
+  io: Io,
+  lives: readonly { readonly name: string; readonly judged: readonly Inhabitation[] }[],
+  faults: readonly FaultyLife[],
+): void {
+  const ids = Object.keys(PHENOMENOLOGY) as PhenomenologyId[];
+  const word = (verdict: string): string =>
+    paint(io, verdict === 'holds' ? 'green' : verdict === 'fails' ? 'red' : 'dim', verdict);
+  print(io, heading(io, 'An agent in the house, over each connection'));
+  const rows = ids.map((id) => [
+    id,
+    PHENOMENOLOGY[id],
+    ...lives.map(({ judged }) => word(judged.find((one) => one.id === id)!.verdict)),
+  ]);
+  print(io, table(io, ['', 'demand', ...lives.map(({ name }) => name)], rows));
+  print(io);
+  print(io, heading(io, 'The same lives with one fault'));
+  const broken = FAULTS.map(({ breaks, what }) => {
+    const same = faults.filter(({ id }) => id === breaks);
+    const cells = lives.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));
+    return [breaks, ...cells, what, excerpt(same[0]!.reason, 70)];
+  });
+  print(io, table(io, ['', ...lives.map(({ name }) => name), 'the fault', 'the judge says'], broken));
+}

@@ -1,0 +1,132 @@
+import { realpathSync } from 'node:fs';
+import { isThere } from '../base/files.ts';
+import { fieldsOf } from '../base/json.ts';
+import { isInUse } from '../base/process-holder.ts';
+import { errorText } from '../base/text.ts';
+import type { Env } from '../base/user-folders.ts';
+import { compileTables } from '../compile/spec-tables.ts';
+import { pendingItems } from '../operator/pending-items.ts';
+import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
+import { ProjectError } from '../project/project-error.ts';
+import { repositoryOf } from '../project/root.ts';
+import { evidenceFile, stateDir } from '../project/state-dir.ts';
+import { getPin, type Pin } from '../session/pin.ts';
+import { applyEntry } from '../session/state/fold.ts';
+import { keptState } from '../session/state/kept-state.ts';
+import { initialState, type SessionState } from '../session/state/state.ts';
+import type { Json } from '../spec/types.ts';
+import { type LineStatus, lineStatus, statusLine } from '../view/status-line.ts';
+import { ConversationFiles } from './conversation-files.ts';
+import { isRunning } from './hook/client-process.ts';
+
+export interface StatusQuery {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** The id of the session. Null for the session of the conversation, or else the newest session in use. */
+  readonly session: string | null;
+  /** The id of a conversation of Claude Code. */
+  readonly conversation?: string | null;
+}
+
+interface Folded {
+  readonly pin: Pin;
+  readonly tables: ReturnType<typeof compileTables>;
+  state: SessionState;
+}
+
+/** Maximum number of sessions whose state is kept. */
+const MOST = 50;
+
+/** Reads the status of sessions from their evidence. It takes no lease, so that the writer can be any process. */
+export class StatusReader {
+  readonly #env: Env;
+  readonly #folded = new Map<string, Folded>();
+
+  constructor(env: Env) {
+    this.#env = env;
+  }
+
+  /** The status of the chosen session; null if there is none, or if its content was erased. */
+  async read(store: EvidenceStore, query: StatusQuery): Promise<LineStatus | null> {
+    const summary = chosen(await store.sessions(), query, this.#env);
+    if (!summary || summary.erased) return null;
+    const { sessionId } = summary;
+    const known = this.#folded.get(sessionId) ?? (await begun(store, summary));
+    // A concurrent request may have read these entries already.
+    for await (const stored of store.entries(sessionId, { from: known.state.head.seq + 1 }))
+      if (stored.entry.seq === known.state.head.seq + 1) known.state = applyEntry(known.tables, known.state, stored);
+    this.#folded.delete(sessionId);
+    this.#folded.set(sessionId, known);
+    if (this.#folded.size > MOST) this.#folded.delete(this.#folded.keys().next().value!);
+    const waiting = pendingItems(stateDir(query.root, this.#env)).filter(({ answer }) => answer === null).length;
+    return lineStatus(known.pin, known.state, Date.now(), waiting);
+  }
+}
+
+async function begun(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<Folded> {
+  const pin = await getPin(store, hash);
+  const tables = compileTables(pin.specs);
+  const state = (await keptState(store, sessionId))?.state ?? initialState(tables, sessionId);
+  return { pin, tables, state };
+}
+
+function chosen(all: readonly SessionSummary[], query: StatusQuery, env: Env): SessionSummary | undefined {
+  const files = ConversationFiles.existing(query.root, env);
+  if (query.session !== null) return all.find(({ sessionId }) => sessionId === query.session);
+  if (query.conversation) {
+    const conversation = { client: 'claude-code', id: query.conversation, agentId: null, root: query.root } as const;
+    const record = files?.read(conversation);
+    return all.find(({ sessionId }) => sessionId === record?.sessionId);
+  }
+  return all.find((session) => {
+    if (session.closed || session.archived) return false;
+    const owner = files?.owner(session.sessionId);
+    if (owner && owner.parent !== null) return false;
+    return isInUse(session) || [owner?.program, owner?.client].some((process) => process && isRunning(process));
+  });
+}
+
+/** True if a root has evidence. Creates nothing. A folder that contains the state folder cannot be a root. */
+export function hasEvidence(root: string, env: Env): boolean {
+  try {
+    return isThere(evidenceFile(root, env));
+  } catch (error) {
+    if (error instanceof ProjectError && error.code === 'state-dir-inside-root') return false;
+    throw error;
+  }
+}
+
+export interface LineRequest {
+  /** A folder of the repository; empty: the folder that the input, the environment or `cwd` names. */
+  readonly folder: string;
+  /** The JSON that Claude Code writes to the program; empty for other programs. */
+  readonly input: string;
+  readonly env: Env;
+  readonly cwd: string;
+}
+
+/**
+ * Answers the program that prints a status line. Never throws: if it fails, nothing is printed.
+ *
+ * @param read returns the status of a session
+ */
+export async function answerStatusLine(
+  { folder, input, env, cwd }: LineRequest,
+  read: (query: StatusQuery) => Promise<LineStatus | null>,
+): Promise<{ readonly exit: number; readonly stdout: string; readonly stderr: string }> {
+  try {
+    const event = fieldsOf(input.trim() === '' ? null : (JSON.parse(input) as Json));
+    const session = env['HOPGATE_SESSION'] || null;
+    const workspace = fieldsOf(event['workspace'] ?? null);
+    const stated = [folder, env['CLAUDE_PROJECT_DIR'], workspace['project_dir'], event['cwd'], cwd];
+    const named = session !== null && folder === '' ? env['HOPGATE_ROOT'] : undefined;
+    const place = stated.find((path): path is string => typeof path === 'string' && path !== '') ?? cwd;
+    const root = named ? realpathSync(named) : repositoryOf(realpathSync(place));
+    const { session_id: id } = event;
+    const conversation = typeof id === 'string' ? id : null;
+    const status = await read({ root, session: folder === '' ? session : null, conversation });
+    return { exit: 0, stdout: `${statusLine(status, !env['HOPGATE_NO_COLOR'])}\n`, stderr: '' };
+  } catch (error) {
+    return { exit: 1, stdout: '', stderr: `hopgate: ${errorText(error)}\n` };
+  }
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { Env } from '../../base/user-folders.ts';
+import { daemonFolder } from '../daemon-folder.ts';
+import { encoded } from '../package-files.ts';
+import { takeParts } from './answer-frame.ts';
+
+/** No daemon answered: none is running, it is closing, or it exited. `asked`: true if it may have started the work. */
+export class NoDaemon extends Error {
+  override readonly name = 'NoDaemon';
+  readonly asked: boolean;
+  constructor(message: string, asked: boolean) {
+    super(message);
+    this.asked = asked;
+  }
+}
+
+export interface DaemonRequest {
+  readonly env: Env;
+  readonly pid?: number;
+  readonly signal?: AbortSignal;
+  /** The body of a POST; without it, the request is a GET. */
+  readonly body?: string;
+  /** Receives each part of the output that precedes the answer, as soon as it arrives. */
+  readonly onPart?: (bytes: Buffer) => void;
+}
+
+export const socketOf = (env: Env): string => join(daemonFolder(env), 'socket');
+export const tokenFileOf = (env: Env): string => join(daemonFolder(env), 'token');
+
+/**
+ * Sends a request to this user's daemon.
+ *
+ * @throws NoDaemon if none answers
+ */
+export async function askDaemon(
+  path: string,
+  { env, pid = process.pid, signal, body, onPart }: DaemonRequest,
+): Promise<Buffer> {
+  const token = readToken(env);
+  if (token === null) throw new NoDaemon('no daemon is running', false);
+  const request = httpRequest({
+    // No HTTP agent: it would compile Node's pattern for IPv6 addresses, which takes three milliseconds.
+    createConnection: () => createConnection(socketOf(env)),
+    path,
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      Host: 'hopgate',
+      Authorization: `Bearer ${token}`,
+      'X-Hopgate-Pid': pid,
+      'X-Hopgate-Cwd': encoded(process.cwd()),
+      'X-Hopgate-Env': passedVariables(env),
+      ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
+    },
+    ...(signal ? { signal } : {}),
+  });
+  let connected = false;
+  request.once('socket', (socket) => socket.once('connect', () => (connected = true)));
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject).end(body);
+  });
+  let status: number | undefined;
+  let bytes: Buffer;
+  try {
+    const response = await answer;
+    status = response.statusCode;
+    bytes = await (onPart ? withoutParts(response, onPart) : buffer(response));
+  } catch {
+    if (signal?.aborted) throw signal.reason;
+    throw new NoDaemon(connected ? 'the daemon stopped' : 'the daemon does not answer', connected);
+  }
+  if (status === 200) return bytes;
+  if (status === 503) throw new NoDaemon('the daemon is finishing', false);
+  if (status === 403 && readToken(env) !== token) throw new NoDaemon('another daemon has started', false);
+  throw new Error(`the daemon answered ${status}: ${bytes.toString()}`);
+}
+
+function readToken(env: Env): string | null {
+  try {
+    return readFileSync(tokenFileOf(env), 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+async function withoutParts(response: IncomingMessage, onPart: (bytes: Buffer) => void): Promise<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of response as AsyncIterable<Buffer>) rest = takeParts(Buffer.concat([rest, chunk]), onPart);
+  return rest;
+}
+
+/** The variables that hooks read, without those whose names mark a secret. */
+const passedVariables = (env: Env): string[] =>
+  Object.entries(env).flatMap(([name, value]) =>
+    /^(HOPGATE|CLAUDE|CODEX)_/.test(name) && !/TOKEN|KEY|SECRET|PASSWORD/.test(name) && value !== undefined
+      ? [encoded(`${name}=${value}`)]
+      : [],
+  );

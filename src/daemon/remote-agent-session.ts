@@ -1,0 +1,118 @@
+import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from '../adapters/core/agent-session.ts';
+import type { Env } from '../base/user-folders.ts';
+import type { ApprovalRequest } from '../ports/approver.ts';
+import type { AgentOp, AgentOpAnswer } from './agent-ops.ts';
+import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
+import { daemonWanted, ensureDaemon } from './start-daemon.ts';
+
+export interface RemoteOptions {
+  /** Absolute real path of the repository. */
+  readonly root: string;
+  /** The agent name for a new session: the client program's name. */
+  readonly agent: string;
+  /** `HOPGATE_SESSION` names the session; `HOPGATE_DAEMON=off` keeps everything in this process. */
+  readonly env: Env;
+  /** The process whose ancestors are searched for the client program; default: this process. */
+  readonly pid?: number;
+}
+
+type Perform = (op: AgentOp, signal?: AbortSignal) => Promise<unknown>;
+
+interface Performer {
+  readonly perform: Perform;
+  close(): Promise<void>;
+}
+
+/** The answer if the daemon ended in the middle of a call. */
+const LOST: AgentAnswer = {
+  status: 'failed',
+  text: 'interrupted: hopgate stopped during this call and its result is unknown; check the current state before you repeat it.',
+  data: { code: 'interrupted' },
+  denial: null,
+  toolsChanged: true,
+};
+
+/**
+ * The session of the client program that this process belongs to, the same as in its hooks, through this user's daemon.
+ * If the daemon dies, it is started again and the session is found by its id.
+ *
+ * @throws Error if the session does not exist, or no daemon can be started
+ */
+export async function remoteAgentSession(options: RemoteOptions): Promise<AgentSession> {
+  const { root, agent } = options;
+  const { perform, close } = await performer(options);
+  const session = (await perform({ op: 'attach', root, agent })) as string;
+  const at = { root, session };
+  return {
+    id: session,
+    tools: async () => (await perform({ ...at, op: 'tools' })) as readonly AgentTool[],
+    allTools: async () => (await perform({ ...at, op: 'allTools' })) as readonly AgentTool[],
+    async call({ signal, ...call }: AgentCall) {
+      try {
+        return (await perform({ ...at, op: 'call', call }, signal)) as AgentAnswer;
+      } catch (error) {
+        if (error instanceof NoDaemon && error.asked) return LOST;
+        throw error;
+      }
+    },
+    wants: async ({ signal: _, ...call }) => (await perform({ ...at, op: 'wants', call })) as ApprovalRequest | null,
+    status: async () => (await perform({ ...at, op: 'status' })) as Awaited<ReturnType<AgentSession['status']>>,
+    prompt: async () => (await perform({ ...at, op: 'prompt' })) as string,
+    close,
+  };
+}
+
+type OperatorAct = Extract<AgentOp, { readonly op: 'note' | 'hop' }>;
+
+/** Acts as the operator in a session. Returns the answer of the session. @throws Error if it cannot be reached */
+export async function actAsOperator(act: OperatorAct, env: Env): Promise<unknown> {
+  const options = { root: act.root, agent: 'operator', env };
+  const { perform, close } = await performer(options);
+  try {
+    return await perform(act);
+  } finally {
+    await close();
+  }
+}
+
+/**
+ * Returns a performer that asks the daemon; without a daemon, one that loads all of a session's code and works in this
+ * process.
+ */
+const performer = (options: RemoteOptions): Promise<Performer> | Performer =>
+  daemonWanted(options.env) ? overDaemon(options) : inProcess(options);
+
+function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
+  const perform: Perform = async (op, signal) => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const bytes = await askDaemon('/agent', { env, pid, body: JSON.stringify(op), ...(signal ? { signal } : {}) });
+        return outcomeOf(JSON.parse(bytes.toString()) as AgentOpAnswer);
+      } catch (error) {
+        const again =
+          error instanceof NoDaemon && (!error.asked || !['call', 'note', 'hop'].includes(op.op)) && attempt < 3;
+        if (!again) throw error;
+        await ensureDaemon(env);
+      }
+    }
+  };
+  return { perform, close: async () => {} };
+}
+
+async function inProcess({ env, pid = process.pid }: RemoteOptions): Promise<Performer> {
+  const [{ SessionHost }, { carryOutAgentOp }] = await Promise.all([
+    import('./session-host.ts'),
+    import('./agent-ops.ts'),
+  ]);
+  const host = new SessionHost({ env, keepOpenMs: 0 });
+  return {
+    perform: async (op, signal = new AbortController().signal) =>
+      outcomeOf(await carryOutAgentOp(host, { env, pid }, op, signal)),
+    close: () => host.close(),
+  };
+}
+
+function outcomeOf(answer: AgentOpAnswer): unknown {
+  if (answer.ok) return answer.value;
+  throw Object.assign(new Error(answer.why), answer.cause);
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, chmodSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeAtomically } from '../base/files.ts';
+import type { Env } from '../base/user-folders.ts';
+import type { HostOptions } from './conversations/session-host-options.ts';
+import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
+import { DaemonServer } from './daemon-server.ts';
+import { tryLock } from './file-lock.ts';
+import type { HANDLERS } from './hook/answer-hook.ts';
+import { askDaemon } from './hook/ask-daemon.ts';
+import { installLauncher } from './hook/launcher.ts';
+import { entryFile, installedBuild } from './package-files.ts';
+import { runCommand } from './run-command.ts';
+import { SessionHost } from './session-host.ts';
+
+export interface ServeOptions extends Partial<Pick<HostOptions, 'keepOpenMs' | 'backends' | 'telemetry'>> {
+  readonly env: Env;
+  /** Minutes without a request after which it exits. Default 15, or `HOPGATE_DAEMON_IDLE_MINUTES`. */
+  readonly idleMinutes?: number;
+  /** How long to wait for the exit of an older daemon, in milliseconds. */
+  readonly waitMs?: number;
+  readonly handlers?: typeof HANDLERS;
+  /** Starts the HTTP server for the same sessions. The daemon then never ends because it is idle. */
+  readonly openHttp?: (host: SessionHost, log: (line: string) => void) => Promise<Endpoint>;
+}
+
+/** The HTTP server of the daemon's sessions. */
+export interface Endpoint {
+  /** The address for people: `http://127.0.0.1:4780`. */
+  readonly address: string;
+  /** Ends the server and its running calls. */
+  close(): Promise<void>;
+}
+
+export interface Daemon {
+  readonly socket: string;
+  /** The address of its HTTP server; null if it has none. */
+  readonly httpAddress: string | null;
+  /** Settles when it has ended: idle, stopped, or replaced. */
+  readonly ended: Promise<void>;
+  /** Finishes running work, releases the sessions, and ends. */
+  stop(): Promise<void>;
+}
+
+const DEFAULT_IDLE_MINUTES = 15;
+const KEEP_OPEN_MS = 20_000;
+const OLDER_MS = 20_000;
+const LOG_BYTES = 1 << 20;
+
+/**
+ * Starts this user's daemon in this process. Null if another one is running. If several start at once, a lock decides;
+ * the kernel frees it when its holder dies. Only the lock's holder touches the socket.
+ */
+export async function serve(options: ServeOptions): Promise<Daemon | null> {
+  const { env } = options;
+  const folder = ensurePrivateDir(daemonFolder(env));
+  const lock = await takeLock(join(folder, 'lock'), env, Date.now() + (options.waitMs ?? OLDER_MS));
+  if (!lock) return null;
+  try {
+    return await run(options, folder, lock);
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+async function run(options: ServeOptions, folder: string, lock: { close(): void }): Promise<Daemon> {
+  const { env, keepOpenMs = KEEP_OPEN_MS, backends, telemetry = false, handlers } = options;
+  const socket = join(folder, 'socket');
+  const log = logTo(join(folder, 'log'));
+  const own = backends ? { backends } : {};
+  const host = new SessionHost({ env, keepOpenMs, telemetry, runCommand: runCommand(env), ...own });
+  const build = installedBuild();
+  const startedAt = new Date().toISOString();
+  const http = options.openHttp ? await options.openHttp(host, log) : null;
+  let finish = () => {};
+  const asked = new Promise<void>((resolve) => (finish = resolve));
+  const server = new DaemonServer({
+    host,
+    token: newToken(join(folder, 'token')),
+    isReplaced: () => installedBuild() !== build,
+    log,
+    onFinish: () => finish(),
+    about: () => ({
+      pid: process.pid,
+      startedAt,
+      socket,
+      client,
+      entry: entryFile(),
+      httpAddress: http?.address ?? null,
+    }),
+    ...(handlers ? { handlers } : {}),
+  });
+  rmSync(socket, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.http.once('error', reject);
+    server.http.listen(socket, resolve);
+  });
+  chmodSync(socket, 0o600);
+  log(`listens, pid ${process.pid}`);
+  const fault = (error: unknown) =>
+    log(`stops after an error: ${error instanceof Error ? error.stack : String(error)}`);
+  process.on('uncaughtExceptionMonitor', fault);
+  const { client } = installLauncher(env, log);
+
+  const idleMs = 60_000 * (options.idleMinutes ?? idleMinutesOf(env));
+  const watch = setInterval(
+    () => {
+      if ((http === null && server.idleMs >= idleMs) || !sameSocket(socket, server)) finish();
+    },
+    Math.min(10_000, Math.max(50, idleMs / 4)),
+  );
+  const ended = asked.then(async () => {
+    clearInterval(watch);
+    rmSync(socket, { force: true });
+    await http?.close();
+    await server.finish();
+    await host.close();
+    lock.close();
+    process.off('uncaughtExceptionMonitor', fault);
+    log('ended');
+  });
+  const stop = (): Promise<void> => {
+    finish();
+    return ended;
+  };
+  return { socket, httpAddress: http?.address ?? null, ended, stop };
+}
+
+/** Takes the lock; null if another daemon answers or does not end. */
+async function takeLock(file: string, env: Env, deadline: number): Promise<ReturnType<typeof tryLock>> {
+  for (;;) {
+    const lock = tryLock(file);
+    if (lock || Date.now() >= deadline || (await answers(env))) return lock;
+    await sleep(50);
+  }
+}
+
+/** True if a daemon answers. The request ends a daemon whose installation was replaced. */
+const answers = (env: Env): Promise<boolean> =>
+  askDaemon('/status', { env, signal: AbortSignal.timeout(1000) }).then(
+    () => true,
+    () => false,
+  );
+
+/** False if the socket was removed or replaced, so that no client finds this daemon. */
+function sameSocket(socket: string, { http }: DaemonServer): boolean {
+  try {
+    return http.listening && statSync(socket).isSocket();
+  } catch {
+    return false;
+  }
+}
+
+function newToken(file: string): string {
+  const token = randomBytes(32).toString('hex');
+  rmSync(file, { force: true });
+  // Written atomically: a client that read a part of the token would be refused.
+  writeAtomically(file, `${token}\n`);
+  return token;
+}
+
+function idleMinutesOf(env: Env): number {
+  const said = Number(env['HOPGATE_DAEMON_IDLE_MINUTES']);
+  return said > 0 ? said : DEFAULT_IDLE_MINUTES;
+}
+
+/** A log that never exceeds twice its limit: it is rotated, and one older file is kept. */
+function logTo(file: string): (line: string) => void {
+  return (line) => {
+    try {
+      if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(file, `${file}.1`);
+      appendFileSync(file, `${new Date().toISOString()} ${line.slice(0, 2000)}\n`, { mode: 0o600 });
+    } catch {
+      // a log that cannot be written must not stop the daemon
+    }
+  };
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { words } from '../base/text.ts';
+import type { Env } from '../base/user-folders.ts';
+import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
+import { entryFile } from './package-files.ts';
+
+/** The allow-list of variables that the daemon inherits from its starter; it excludes a client program's secrets. */
+const PASSED = words(`
+  PATH HOME USER LOGNAME SHELL LANG LC_ALL TZ TMPDIR SSH_AUTH_SOCK XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME
+  XDG_CACHE_HOME HOPGATE_DAEMON_IDLE_MINUTES HOPGATE_HOOK_CLIENT
+`);
+
+/** The part of an environment that the daemon keeps. */
+export const scrubbed = (env: Env): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    PASSED.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+
+/** `HOPGATE_DAEMON=off`: every process answers without a daemon. */
+export const daemonWanted = (env: Env): boolean => env['HOPGATE_DAEMON'] !== 'off';
+
+/** Without a limit, V8 keeps more than 100 MB for new objects. The C client passes the same. */
+const NODE_FLAGS = ['--max-semi-space-size=4'];
+
+/** Starts the daemon detached, without a wait. If one is running, the new one exits at once or replaces it. */
+export function startDetached(env: Env): void {
+  const child = spawn(process.execPath, [...NODE_FLAGS, entryFile(), 'daemon'], {
+    detached: true,
+    stdio: 'ignore',
+    cwd: '/',
+    env: scrubbed(env),
+  });
+  child.on('error', () => {});
+  child.unref();
+}
+
+/** Ensures that a daemon of this build answers. @throws Error if none does within `waitMs` */
+export async function ensureDaemon(env: Env, waitMs = 10_000): Promise<void> {
+  const deadline = Date.now() + waitMs;
+  let started = false;
+  for (;;) {
+    try {
+      await askDaemon('/status', { env });
+      return;
+    } catch (error) {
+      if (!(error instanceof NoDaemon)) throw error;
+      if (Date.now() >= deadline)
+        throw new Error('the daemon did not start; see "hopgate daemon status"', { cause: error });
+    }
+    if (!started) startDetached(env);
+    started = true;
+    await sleep(25);
+  }
+}

@@ -58,9 +58,9 @@ const hook = defineConfig({
         // Loaded before the compile cache is enabled.
         { name: 'user-folders', test: /\/base\/user-folders\.ts$/, priority: 2 },
         // Enough to ask the daemon.
-        { name: 'start', test: /\/daemon\/(hook\/hook-process|own-files|daemon-folder)\.ts$/, priority: 1 },
+        { name: 'start', test: /\/daemon\/(hook\/hook-process|package-files|daemon-folder)\.ts$/, priority: 1 },
         // An answer to Claude Code without the daemon: one file is read faster than forty.
-        { name: 'answer', test: /\/(hook\/answer-hook|daemon\/session-host|claude-code\/hooks)\.ts$/ },
+        { name: 'answer', test: /\/(hook\/answer-hook|daemon\/session-host|claude-code\/handle-claude-event)\.ts$/ },
       ],
     },
   },

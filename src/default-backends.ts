@@ -22,7 +22,9 @@ export function defaultBackends(
 ): ToolBackend[] {
   let sandbox: Promise<Sandbox> | null = null;
   const detect = () => {
-    sandbox ??= import('./tools/sandbox/detect.ts').then(({ sharedSandbox }) => sharedSandbox(options.unsafeNoSandbox));
+    sandbox ??= import('./tools/sandbox/detect-sandbox.ts').then(({ sharedSandbox }) =>
+      sharedSandbox(options.unsafeNoSandbox),
+    );
     return sandbox;
   };
   const bound = Object.values(options.specs?.tools ?? {}).filter(({ upstream }) => upstream !== undefined);
@@ -54,7 +56,7 @@ export function defaultBackends(
     ),
     onFirstUse('environment', ['alfworld-action'], async () => {
       const [{ worldBackend }, { homeWorld }] = await Promise.all([
-        import('./tools/environment/environment-backend.ts'),
+        import('./tools/world/world-backend.ts'),
         import('./world/home-world.ts'),
       ]);
       return worldBackend(homeWorld);

@@ -2,7 +2,6 @@ export type { AuditVerdict as Verdict } from './audit/verify/audit-verdict.ts';
 export { verifyConstraints } from './audit/verify/verify-constraints.ts';
 export { compileSpecs, type EnvelopeMeta, facts, guards, type Machine, type MachineEvent } from './compile/index.ts';
 export type { Entry, StoredEntry } from './evidence/entry.ts';
-export { transferContext } from './gate/context.ts';
 export { decide, validateHop } from './gate/decide.ts';
 export {
   type Available,
@@ -13,6 +12,7 @@ export {
   type WayLeg,
 } from './gate/denial.ts';
 export type { GateContext, Request } from './gate/request.ts';
+export { transferContext } from './gate/transfer-context.ts';
 export { type ApproveFunction, type OpenOptions, openSession } from './open-session.ts';
 export type { ApprovalRequest, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';
@@ -22,10 +22,10 @@ export type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts'
 export { ProjectError, type ProjectErrorCode } from './project/project-error.ts';
 export { runAndVerify } from './run-and-verify.ts';
 export type { SessionActors } from './session/actors.ts';
-export type { HopResult, ModeResult, StartResult, StepResult, StopResult } from './session/results.ts';
+export type { HopResult, ModeResult, StartResult, StepResult, StopResult } from './session/call-results.ts';
 export { type ChainLink, type ChainResult, runChain } from './session/run-chain.ts';
 export type { Session } from './session/session.ts';
-export type { SessionStatus } from './session/status.ts';
+export type { SessionStatus } from './session/session-status.ts';
 export { SpecError, type SpecIssue } from './spec/check/issues.ts';
 export { loadSpecs } from './spec/load/load-specs.ts';
 export type { Json, PeripheralSpec, ProjectConfig, SpecSet } from './spec/types.ts';

@@ -11,9 +11,15 @@ import type { EvidenceStore } from './ports/evidence-store.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { ToolBackend } from './ports/tool-backend.ts';
-import { realRoot } from './project/root.ts';
+import { realRoot } from './project/repository-root.ts';
 import { ensureStateDir, evidenceFileIn, stateDir } from './project/state-dir.ts';
-import { createSession, type NewSession, type ResumePoint, resumePoint, resumeSession } from './session/open.ts';
+import {
+  createSession,
+  type NewSession,
+  type ResumePoint,
+  resumePoint,
+  resumeSession,
+} from './session/create-session.ts';
 import type { Pin } from './session/pin.ts';
 import type { Session } from './session/session.ts';
 import { suggest } from './spec/names.ts';

@@ -7,14 +7,14 @@ import type { Entry } from './evidence/entry.ts';
 import type { Denial } from './gate/denial.ts';
 import type { ToolBackend, ToolCall, ToolReport } from './ports/tool-backend.ts';
 import type { SessionParts } from './session/calls/session-parts.ts';
-import { createSession } from './session/open.ts';
+import { createSession } from './session/create-session.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
 import { TRIAL_CONFIG } from './testing/model/model-config.ts';
 import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
-import { searchRoute } from './testing/plan/search.ts';
+import { searchRoute } from './testing/plan/search-route.ts';
 import { sendRequest } from './testing/plan/send-request.ts';
 
 /** By default a memory store, the system's clock, counted ids and no tools. */

@@ -18,7 +18,7 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
 /** The folders of these makers; other folders have functions of the same names. */
 const MAKERS = /^(?:cli\/(?!install|fail)|server|social|messages|gate|tools)\b/;
 /** describeDenial makes sentences of these files' clauses; test/gate/words.test.ts checks them as rendered. */
-const CLAUSES = /^gate\/(?:describe-denial|refuse-visit|scope\/scope)\.ts$/;
+const CLAUSES = /^gate\/(?:describe-denial|refuse-visit|scope\/scope-problem)\.ts$/;
 const MAKER = new RegExp(`(?<!['.\\w])(?:${Object.keys(REMEDY_ARGUMENT).join('|')})\\(`, 'g');
 const PROPERTY = /\b(?:remedy|(?<!")fix)(?::| =)\s*/g;
 /** One remedy is one or more sentences; a template may begin or end with an inserted text. */

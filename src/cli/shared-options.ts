@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { realRoot, repositoryOf } from '../project/root.ts';
+import { realRoot, repositoryOf } from '../project/repository-root.ts';
 import { CliError, type Io } from './io.ts';
 
 /** `--root DIR`: the repository; default: the one that contains the current folder. Resolve it with {@link rootOf}. */

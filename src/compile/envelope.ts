@@ -1,4 +1,4 @@
-import { callGates } from '../spec/calls.ts';
+import { callGates } from '../spec/call-gates.ts';
 import type { PeripheralSpec, ScopeRule, SpecSet, ToolEffect, ToolGate } from '../spec/types.ts';
 
 /** The envelope of a peripheral, as the `meta` of its states and of its lifecycle. */

@@ -4,7 +4,7 @@ import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/trans
 import { fieldsOf, isObject } from '../base/json.ts';
 import { errorText } from '../base/text.ts';
 import type { BackgroundCommand } from '../ports/tool-backend.ts';
-import type { Refused, StepResult } from '../session/results.ts';
+import type { Refused, StepResult } from '../session/call-results.ts';
 import type { Session } from '../session/session.ts';
 import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Json } from '../spec/types.ts';

@@ -2,7 +2,7 @@ import type { AgentCall } from '../adapters/core/agent-session.ts';
 import { deniedByParent } from '../adapters/core/calls/parent-denial.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
-import { usableToken } from '../operator/token.ts';
+import { usableToken } from '../operator/operator-token.ts';
 import { ensureStateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { instructionProblem } from '../tools/instruction-imports.ts';

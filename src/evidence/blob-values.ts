@@ -1,4 +1,4 @@
-import { callGates } from '../spec/calls.ts';
+import { callGates } from '../spec/call-gates.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 

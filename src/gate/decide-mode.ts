@@ -4,7 +4,7 @@ import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
 import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { deny } from './deny.ts';
+import { deny } from './make-denial.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';

@@ -4,12 +4,11 @@ import { reportedFields } from '../spec/reported-fields.ts';
 import { delegationEdge } from '../spec/resolve/derive-edges.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { Approval, ApprovalAction } from './approvals/approval.ts';
+import { hopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { hopView } from './approvals/hop-view.ts';
-import { transferContext } from './context.ts';
-import { deny } from './deny.ts';
 import { findEdge, hasText } from './find-edge.ts';
 import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
+import { deny } from './make-denial.ts';
 import {
   conditionFailed,
   exitNotMet,
@@ -33,7 +32,8 @@ import type {
 import { type RequirementFacts, unmet } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
-import type { TreeToShip } from './scope/tree.ts';
+import type { TreeToShip } from './scope/compare-trees.ts';
+import { transferContext } from './transfer-context.ts';
 
 export interface StartPlan {
   readonly peripheral: PeripheralSpec;

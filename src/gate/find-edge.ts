@@ -1,8 +1,8 @@
 import { isBlank } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { Edge } from '../spec/types.ts';
-import { deny } from './deny.ts';
 import type { Fruit } from './fruit.ts';
+import { deny } from './make-denial.ts';
 import type { GateContext, HopRequest, Refusal } from './request.ts';
 import { unmet } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';

@@ -3,7 +3,7 @@ import type { Approval, ApprovalSubject } from './approvals/approval.ts';
 import type { GrantView } from './approvals/grant.ts';
 import type { Denial } from './denial.ts';
 import type { Fruit } from './fruit.ts';
-import type { SessionView } from './view.ts';
+import type { SessionView } from './session-view.ts';
 
 export interface StartRequest {
   readonly kind: 'start';

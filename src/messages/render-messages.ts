@@ -1,6 +1,6 @@
 import { visibleJson } from '../base/text.ts';
 import type { Message } from '../ports/message-store.ts';
-import { MAX_TEXT } from './acts.ts';
+import { MAX_TEXT } from './speech-acts.ts';
 
 /**
  * Messages as the next turn shows them, one per line: hopgate writes the envelope, and the text is a JSON string, so no

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type AnswerTerms, answerProblem, type SignedAnswer, signAnswer } from './answer.ts';
 import { approvalsFolder } from './approvals-folder.ts';
+import { usableToken } from './operator-token.ts';
 import type { PendingRequest } from './pending-request.ts';
-import { usableToken } from './token.ts';
+import { type AnswerTerms, answerProblem, type SignedAnswer, signAnswer } from './signed-answer.ts';
 
 export interface OperatorItem {
   readonly pending: PendingRequest;

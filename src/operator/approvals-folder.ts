@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isGone } from '../base/process-holder.ts';
-import { isHash, parseAnswer, type SignedAnswer } from './answer.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
+import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
 
 /** Maximum size of a request, in bytes: no person could read a larger one. Larger files are ignored. */
 const LARGEST_REQUEST = 1 << 20;

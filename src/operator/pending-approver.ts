@@ -1,11 +1,11 @@
 import { processHolder } from '../base/process-holder.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
-import { answerProblem, type SignedAnswer } from './answer.ts';
 import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
 import { watchUntil } from './folder-watch.ts';
+import { usableToken } from './operator-token.ts';
 import { REQUEST_LIFETIME, shortId } from './pending-request.ts';
-import { usableToken } from './token.ts';
+import { answerProblem, type SignedAnswer } from './signed-answer.ts';
 
 /** Maximum number of pending requests per session; the oldest is removed first. */
 const PER_SESSION = 20;

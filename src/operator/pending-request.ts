@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { isObject } from '../base/json.ts';
 import { APPROVAL_KINDS, approvalHash } from '../gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
-import { isHash } from './answer.ts';
+import { isHash } from './signed-answer.ts';
 
 /** How long a request waits for its answer, in milliseconds. */
 export const REQUEST_LIFETIME = 24 * 60 * 60_000;

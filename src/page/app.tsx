@@ -1,11 +1,11 @@
 import { signal, useComputed } from '@preact/signals';
 import { visible } from '../base/text.ts';
-import { clock, FactList, span, Ways } from './aside.tsx';
-import { DetailPanel } from './detail.tsx';
+import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { NodeTools, OperatorActs, picked } from './operator.tsx';
 import { FILTERS, filter, query, Rows } from './rows.tsx';
+import { clock, FactList, span, Ways } from './side-panel.tsx';
 import type { SessionEntry, Source } from './source.ts';
 import { doing, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';

@@ -1,4 +1,4 @@
-import type { ViewEdge, ViewGraph, ViewNode, ViewState } from '../view/state.ts';
+import type { ViewEdge, ViewGraph, ViewNode, ViewState } from '../view/view-state.ts';
 
 export const effectOf = ({ nodes }: ViewGraph, id: string): string =>
   nodes.find((node) => node.id === id)?.effect ?? 'none';

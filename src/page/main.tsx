@@ -1,11 +1,11 @@
 import { render } from 'preact';
 import { App, chosen } from './app.tsx';
-import { clock } from './aside.tsx';
 import { tellWaiting } from './inbox/notify.tsx';
-import { liveSource } from './live.ts';
-import { recordingIn } from './recorded.ts';
+import { liveSource } from './live-source.ts';
+import { PAGE_STYLE } from './page-style.ts';
+import { recordingIn } from './read-recording.ts';
+import { clock } from './side-panel.tsx';
 import type { Source } from './source.ts';
-import { PAGE_STYLE } from './style.ts';
 
 const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.letter input' };
 const TITLE = document.title || 'hopgate';

@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { visible } from '../base/text.ts';
-import type { ViewNode, ViewState } from '../view/state.ts';
+import type { ViewNode, ViewState } from '../view/view-state.ts';
 import type { OperatorActions, SessionEntry } from './source.ts';
 
 /** The peripheral whose tools are listed. */

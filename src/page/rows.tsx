@@ -1,7 +1,7 @@
 import { signal, useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { ViewRow } from '../view/state.ts';
-import { duration, offset } from '../view/times.ts';
+import { duration, offset } from '../view/format-time.ts';
+import type { ViewRow } from '../view/view-state.ts';
 import { effectOf } from './graph.tsx';
 import type { SessionEntry } from './source.ts';
 

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { applyDelta, EMPTY_VIEW, type Frame, type ViewRow, type ViewState } from '../view/state.ts';
+import { applyDelta, EMPTY_VIEW, type Frame, type ViewRow, type ViewState } from '../view/view-state.ts';
 
 /** Number of frames between two stored states; other states are computed from them. */
 const APART = 256;

@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { Mode } from '../spec/types.ts';
-import type { EntryDetail, ViewGraph } from '../view/state.ts';
+import type { EntryDetail, ViewGraph } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** The part of a request that a person reads first. */

@@ -1,5 +1,5 @@
-import type { ViewRow, ViewState } from '../view/state.ts';
-import { span } from './aside.tsx';
+import type { ViewRow, ViewState } from '../view/view-state.ts';
+import { span } from './side-panel.tsx';
 import type { Letter, SessionEntry, Waiting } from './source.ts';
 
 interface SummaryProps {

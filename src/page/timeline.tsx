@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Frame } from '../view/state.ts';
-import { offset } from '../view/times.ts';
+import { offset } from '../view/format-time.ts';
+import type { Frame } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** Kinds of ticks, the most important first. Of several ticks on one pixel, the most important one is drawn. */

@@ -1,7 +1,7 @@
 import type { DenialCode } from '../gate/denial.ts';
-import type { TreeNow, TreeToShip } from '../gate/scope/tree.ts';
+import type { TreeNow, TreeToShip } from '../gate/scope/compare-trees.ts';
 import type { Json, PeripheralSpec, ProjectConfig, ScopeRule, ToolSpec } from '../spec/types.ts';
-import type { ObservedEffects } from './effects.ts';
+import type { ObservedEffects } from './observed-effects.ts';
 
 /**
  * The gate's grant for one call. A backend enforces it against the real world (links, races, processes) and never

@@ -5,7 +5,7 @@ import { defaultSpecsFolder, loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 import { narrowConfig } from './narrow-config.ts';
 import { ProjectError } from './project-error.ts';
-import { CONFIG_FILE, realRoot } from './root.ts';
+import { CONFIG_FILE, realRoot } from './repository-root.ts';
 import { stateDir } from './state-dir.ts';
 import { readTrustOf } from './trust-record.ts';
 

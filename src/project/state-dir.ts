@@ -5,7 +5,7 @@ import { makeFolders } from '../base/files.ts';
 import { isWithin } from '../base/paths.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
 import { ProjectError } from './project-error.ts';
-import { realRoot } from './root.ts';
+import { realRoot } from './repository-root.ts';
 
 /**
  * The folder of hopgate's state of a repository: evidence, approvals, keys, trust. Named by the root's real path and

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { writeAtomically } from '../base/files.ts';
 import type { Env } from '../base/user-folders.ts';
 import { readProjectFile } from '../spec/load/load-project-config.ts';
-import { CONFIG_FILE } from './root.ts';
+import { CONFIG_FILE } from './repository-root.ts';
 import { ensureStateDir, stateDir } from './state-dir.ts';
 import { otherWorkTrees } from './work-trees.ts';
 

@@ -4,7 +4,7 @@ import { loadProjectConfig } from '../spec/load/load-project-config.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import { specsFolder } from './open-project.ts';
 import { ProjectError } from './project-error.ts';
-import { CONFIG_FILE } from './root.ts';
+import { CONFIG_FILE } from './repository-root.ts';
 import { type TrustRecord, writeTrust } from './trust-record.ts';
 
 /** The record that an acceptance would store now: the hash of hopgate.yaml and of a spec set in the repository. */

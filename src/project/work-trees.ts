@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { namesIn, readIfAny, realpathIfAny } from '../base/files.ts';
-import { gitRootOf } from './root.ts';
+import { gitRootOf } from './repository-root.ts';
 
 /**
  * Returns the folder at the same relative path in the other work trees of the git repository. The repository and the

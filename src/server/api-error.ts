@@ -2,7 +2,7 @@ import { explainSystemError } from '../base/system-error.ts';
 import { SessionBusy } from '../daemon/open-sessions.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
-import { FoldError } from '../session/state/fold.ts';
+import { FoldError } from '../session/state/apply-entry.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 
 /** The code of each error, with its HTTP status. A denial is an answer with `ok: false` instead. */

@@ -4,7 +4,7 @@ import { plural } from '../base/text.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import { filesOf } from '../gate/approvals/grant.ts';
 import { effectiveScope } from '../gate/decide-step.ts';
-import { unwritable } from '../gate/scope/writable.ts';
+import { unwritable } from '../gate/scope/write-paths.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Pin } from '../session/pin.ts';

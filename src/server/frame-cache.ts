@@ -1,9 +1,9 @@
 import { compileTables } from '../compile/spec-tables.ts';
-import { applyEntry } from '../session/state/fold.ts';
+import { applyEntry } from '../session/state/apply-entry.ts';
 import { keptState } from '../session/state/kept-state.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { SessionFrames } from '../view/frames.ts';
-import type { Frame, ViewGraph } from '../view/state.ts';
+import { SessionFrames } from '../view/session-frames.ts';
+import type { Frame, ViewGraph } from '../view/view-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 import type { GraphCache } from './graph-cache.ts';
 import { KeptFrames, type Tail } from './kept-frames.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { isObject } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
-import { graphOf } from '../view/graph.ts';
-import type { ViewGraph } from '../view/state.ts';
+import { graphOf } from '../view/view-graph.ts';
+import type { ViewGraph } from '../view/view-state.ts';
 
 /** Maximum number of graphs in memory. */
 const MOST = 32;

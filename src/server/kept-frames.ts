@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import type { SessionFrames } from '../view/frames.ts';
-import { applyDelta, type Frame, type ViewState } from '../view/state.ts';
+import type { SessionFrames } from '../view/session-frames.ts';
+import { applyDelta, type Frame, type ViewState } from '../view/view-state.ts';
 
 const PIECE = 500;
 /** Number of frames after which other requests may run. */

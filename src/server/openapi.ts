@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { STATUS } from './api-error.ts';
-import { type HttpRoute, isStreamed } from './route.ts';
+import { type HttpRoute, isStreamed } from './http-route.ts';
 import { Failure } from './schemas.ts';
 
 type Document = { readonly [field: string]: unknown };

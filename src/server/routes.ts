@@ -1,5 +1,5 @@
+import { type HttpRoute, route } from './http-route.ts';
 import { openApi } from './openapi.ts';
-import { type HttpRoute, route } from './route.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
 import { ABOUT_ROUTES } from './routes/about.ts';
 import { ACTIVITY_ROUTES } from './routes/activity.ts';

@@ -13,7 +13,7 @@ import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';
 import { NodeMail } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
-import { Feed } from './stream/feed.ts';
+import { Feed } from './stream/entry-feed.ts';
 
 /** Maximum number of event streams at once: of all clients, and of the agent of one session. */
 const MOST_STREAMS = 256;

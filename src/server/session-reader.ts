@@ -1,17 +1,17 @@
 import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
 import { defaultBackends } from '../default-backends.ts';
-import { available } from '../gate/available.ts';
+import { available } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial } from '../gate/denial.ts';
 import type { Request } from '../gate/request.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
-import type { SessionView } from '../gate/view.ts';
+import type { SessionView } from '../gate/session-view.ts';
 import type { Pin } from '../session/pin.ts';
-import { applyEntry } from '../session/state/fold.ts';
+import { type SessionStatus, statusOf } from '../session/session-status.ts';
+import { applyEntry } from '../session/state/apply-entry.ts';
 import { keptState } from '../session/state/kept-state.ts';
-import { initialState, type SessionState } from '../session/state/state.ts';
-import { viewOf } from '../session/state/view.ts';
-import { type SessionStatus, statusOf } from '../session/status.ts';
+import { initialState, type SessionState } from '../session/state/session-state.ts';
+import { viewOf } from '../session/state/view-of-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */

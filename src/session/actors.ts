@@ -6,7 +6,7 @@ import type { RequirementFacts } from '../gate/requirements/requirement.ts';
 import type { Inspector } from '../ports/inspector.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { type AddressedEvent, machineEventsOf } from './state/machine-events.ts';
-import type { SessionState } from './state/state.ts';
+import type { SessionState } from './state/session-state.ts';
 
 /** Called with each entry that became durable, and the states before and after it. */
 export type EntryObserver = (before: SessionState, after: SessionState, entry: Entry) => void;

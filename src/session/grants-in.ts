@@ -2,9 +2,9 @@ import { compileTables } from '../compile/spec-tables.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
-import { resumePoint } from './open.ts';
-import { applyEntry } from './state/fold.ts';
-import { initialState, isSessionClosed } from './state/state.ts';
+import { resumePoint } from './create-session.ts';
+import { applyEntry } from './state/apply-entry.ts';
+import { initialState, isSessionClosed } from './state/session-state.ts';
 
 export interface SessionGrant {
   readonly sessionId: string;

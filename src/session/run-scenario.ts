@@ -2,7 +2,7 @@ import { isObject, type Json } from '../base/json.ts';
 import type { Denial } from '../gate/denial.ts';
 import type { CallWatch } from '../ports/tool-backend.ts';
 import type { Scenario, ScenarioAction, ScenarioStep } from '../spec/schema/scenario-file.ts';
-import type { CloseResult, HopResult, ModeResult, StartResult, StepResult, StopResult } from './results.ts';
+import type { CloseResult, HopResult, ModeResult, StartResult, StepResult, StopResult } from './call-results.ts';
 import type { Session } from './session.ts';
 
 type AnyResult = StartResult | StepResult | HopResult | StopResult | ModeResult | CloseResult;

@@ -1,7 +1,7 @@
 import type { Fields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
-import { available } from '../gate/available.ts';
+import { available } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
@@ -11,19 +11,6 @@ import type { Message } from '../ports/message-store.ts';
 import type { CallWatch, ToolBackend } from '../ports/tool-backend.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet, ToolSpec } from '../spec/types.ts';
 import type { SessionActors } from './actors.ts';
-import { changeMode } from './calls/change-mode.ts';
-import { close } from './calls/close.ts';
-import { type DelegateOptions, delegate } from './calls/delegate.ts';
-import { type ModeOptions, type StepCall, stepRequest } from './calls/gate-requests.ts';
-import { operatorActs, recordNote } from './calls/operator-acts.ts';
-import { SessionCalls } from './calls/session-calls.ts';
-import type { SessionParts } from './calls/session-parts.ts';
-import { step } from './calls/step.ts';
-import { hop, startVisit, stopVisit } from './calls/visit.ts';
-import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
-import { recordMessages, recordRead, unreadMessages } from './messages.ts';
-import { NativeSteps } from './native/native-steps.ts';
-import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
 import type {
   CloseResult,
   DelegateResult,
@@ -33,10 +20,23 @@ import type {
   StartResult,
   StepResult,
   StopResult,
-} from './results.ts';
+} from './call-results.ts';
+import { changeMode } from './calls/change-mode.ts';
+import { close } from './calls/close-session.ts';
+import { type DelegateOptions, delegate } from './calls/delegate.ts';
+import { type ModeOptions, type StepCall, stepRequest } from './calls/gate-requests.ts';
+import { operatorActs, recordNote } from './calls/operator-acts.ts';
+import { SessionCalls } from './calls/session-calls.ts';
+import type { SessionParts } from './calls/session-parts.ts';
+import { step } from './calls/step.ts';
+import { hop, startVisit, stopVisit } from './calls/visit.ts';
+import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
+import { NativeSteps } from './native/native-steps.ts';
+import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
+import { recordMessages, recordRead, unreadMessages } from './session-messages.ts';
+import { type SessionStatus, statusOf } from './session-status.ts';
+import type { Writer } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
-import { type SessionStatus, statusOf } from './status.ts';
-import type { Writer } from './writer.ts';
 
 /** The approver for this one call; by default the session's approver. */
 export interface Answering {

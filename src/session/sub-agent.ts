@@ -5,7 +5,7 @@ import { own } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
 import { type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { internalsOf, type Session } from './session.ts';
-import type { Delegation } from './state/state.ts';
+import type { Delegation } from './state/session-state.ts';
 
 export interface SubAgent {
   /** null if it works in its parent's peripheral. */

@@ -2,7 +2,7 @@ import { fieldsOf, isObject } from '../base/json.ts';
 import type { Json, ToolEffect } from '../spec/types.ts';
 import { clausesOf } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
-import { effectOfVerb, mayBeVerb, verbOf } from './words.ts';
+import { effectOfVerb, mayBeVerb, verbOf } from './verbs.ts';
 
 /** The kind of a message: it coordinates, or it asks for an action. */
 export type Talk = 'coordination' | 'action';

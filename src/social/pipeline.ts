@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
-import { checkPost, ring } from '../messages/post.ts';
+import { checkPost, ring } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classify } from './classify.ts';

@@ -3,12 +3,12 @@ import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
-import { planCases } from './cases.ts';
 import { trialConfig } from './model/model-config.ts';
 import { type RunCaseOptions, runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
 import { Coverage, type CoverageRow } from './plan/coverage.ts';
 import { Exclusions } from './plan/exclusions.ts';
 import { itemsOf, type PlannedCase } from './plan/planned-case.ts';
+import { planCases } from './plan-cases.ts';
 
 export interface TestSpecsOptions {
   /** The repository's config; a made-up repository by default. */

@@ -2,8 +2,8 @@ import { withMethod } from '../base/with-method.ts';
 import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
-import { locate } from './workspace/locate.ts';
-import { isStop } from './workspace/outcome.ts';
+import { locate } from './workspace/hold-path.ts';
+import { isStop } from './workspace/tool-stop.ts';
 
 /**
  * Puts a user's backend behind the walk of the file tools: a call with a path that leaves the grant by a link is

@@ -1,7 +1,7 @@
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt, plainOutput, plural } from '../base/text.ts';
 import { fewerTestsIn } from '../evidence/findings/weakened-tests.ts';
-import { inShort } from './in-short.ts';
+import { inShort } from './summarise-value.ts';
 
 export const shortValue = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);

@@ -1,6 +1,6 @@
 import { excerpt, shorten, visibleJson } from '../base/text.ts';
 import type { Entry } from '../evidence/entry.ts';
-import type { EntryDetail } from './state.ts';
+import type { EntryDetail } from './view-state.ts';
 
 /** Longest text inside of an entry, and longest entry, in characters. */
 const LONGEST = { text: 2_000, body: 12_000 };

@@ -3,8 +3,8 @@ import { excerpt } from '../base/text.ts';
 import { sha256 } from '../evidence/chain.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { describeValue, lastLines } from './describe-value.ts';
-import { inShort, type OptionalFields } from './in-short.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
+import { inShort, type OptionalFields } from './summarise-value.ts';
 
 /** `unknown`: no outcome was recorded. */
 export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
-import { inOneText, type Row, ThreadRows } from './rows.ts';
 import type { ParameterOrder } from './spell-call.ts';
+import { inOneText, type Row, ThreadRows } from './thread-rows.ts';
 
 export interface ThreadVisit {
   readonly peripheral: string;

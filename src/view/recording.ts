@@ -4,9 +4,9 @@ import { excerpt } from '../base/text.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { Pin } from '../session/pin.ts';
 import { entryDetail } from './entry-detail.ts';
-import { SessionFrames } from './frames.ts';
-import { graphOf } from './graph.ts';
-import type { EntryDetail, Frame, Recording, ViewGraph } from './state.ts';
+import { SessionFrames } from './session-frames.ts';
+import { graphOf } from './view-graph.ts';
+import type { EntryDetail, Frame, Recording, ViewGraph } from './view-state.ts';
 
 export interface SessionToShow {
   readonly id: string;

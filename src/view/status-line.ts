@@ -2,8 +2,8 @@ import { styleText } from 'node:util';
 import { excerpt } from '../base/text.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { Pin } from '../session/pin.ts';
-import type { SessionState } from '../session/state/state.ts';
-import { viewOf } from '../session/state/view.ts';
+import type { SessionState } from '../session/state/session-state.ts';
+import { viewOf } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Facts } from './facts.ts';
 import { type Expression, readTyped } from './pddl/expression.ts';
+import type { Facts } from './world-facts.ts';
 
 /** The names that a formula's variables stand for. */
 export type Bindings = { readonly [variable: string]: string };

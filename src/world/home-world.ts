@@ -1,7 +1,7 @@
-import { type HouseChoice, HouseholdEnvironment } from './environment.ts';
 import { findTask } from './find-task.ts';
-import { generateHouse } from './generate.ts';
+import { generateHouse } from './generate-house.ts';
 import { TASK_TYPES } from './house.ts';
+import { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
 import { CONTAINS, OBJECTS, RECEPTACLES } from './vocabulary.ts';
 
 /** The household in this process, for peripherals whose config names no server. */

@@ -1,5 +1,5 @@
 import { words } from '../base/text.ts';
-import type { Fact } from './facts.ts';
+import type { Fact } from './world-facts.ts';
 
 /** The six kinds of tasks, with the names of the ALFWorld data. */
 export const TASK_TYPES = [

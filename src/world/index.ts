@@ -1,11 +1,11 @@
-export type { GameChoice, WorldEnvironment, WorldTurn } from '../ports/environment.ts';
-export { WorldError } from '../ports/environment.ts';
-export { type HouseChoice, HouseholdEnvironment } from './environment.ts';
+export type { GameChoice, WorldEnvironment, WorldTurn } from '../ports/world-environment.ts';
+export { WorldError } from '../ports/world-environment.ts';
 export { exportHouse, GameFileError, gameFiles, loadHouse, readGame } from './game-file.ts';
-export { generateHouse, type HouseOptions } from './generate.ts';
+export { generateHouse, type HouseOptions } from './generate-house.ts';
 export { type House, TASK_TYPES, type Task, type TaskType, type Wording } from './house.ts';
 export { Household, type HouseholdSnapshot, type Turn } from './household.ts';
+export { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
 export { oraclePlan } from './oracle.ts';
 export { houseFromPddl, pddlOfHouse } from './pddl/problem.ts';
-export { searchPlan } from './search.ts';
-export { serveWorld, type WorldServer } from './serve/server.ts';
+export { searchPlan } from './search-plan.ts';
+export { serveWorld, type WorldServer } from './serve/world-server.ts';

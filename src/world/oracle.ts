@@ -1,8 +1,8 @@
-import { Facts } from './facts.ts';
 import type { House } from './house.ts';
 import { playerNames } from './house.ts';
 import { Household } from './household.ts';
 import { CHANGES } from './tasks.ts';
+import { Facts } from './world-facts.ts';
 
 /** The ids that a goal may concern: the object's, and those of its destination, the tool and the lamp. */
 export interface Relevant {

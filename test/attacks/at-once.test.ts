@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { detectSandbox } from '../../src/tools/sandbox/detect.ts';
+import { detectSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { depth } from '../depth.ts';

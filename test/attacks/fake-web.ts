@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { isPublicAddress } from '../../src/tools/web/address.ts';
 import type { Network } from '../../src/tools/web/fetch-once.ts';
+import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
 /** The one loopback address that plays a public host; every other private address stays out of reach. */
 const HOST = '127.0.0.77';

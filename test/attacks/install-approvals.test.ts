@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSession } from '../../src/open-session.ts';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
+import { ownToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
-import { ownToken } from '../../src/operator/token.ts';
 import type { Session } from '../../src/session/session.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

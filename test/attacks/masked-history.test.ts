@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { expect, it } from 'vitest';
-import { sharedSandbox } from '../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { git, put, repository, resultOf, runner } from '../tools/git/support.ts';
 
 it('a search of the git history does not reveal the content of a masked file', async () => {

@@ -4,7 +4,7 @@ import { defaultBackends } from '../../src/default-backends.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
-import type { StepResult } from '../../src/session/results.ts';
+import type { StepResult } from '../../src/session/call-results.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runsLater } from '../../src/evidence/findings/executable-files.ts';
-import { sharedSandbox } from '../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { type CallChanges, toolCall } from '../tools/shell/tool-call.ts';

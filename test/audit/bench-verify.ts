@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import type { EntryDraft } from '../../src/evidence/entry.ts';
-import { createSession } from '../../src/session/open.ts';
+import { createSession } from '../../src/session/create-session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 
 const wanted = Number(process.argv[2] ?? 1_000_000);
 const folder = mkdtempSync(join(tmpdir(), 'hopgate-bench-'));

@@ -11,7 +11,7 @@ import * as thread from '../../src/cli/commands/evidence/thread.ts';
 import * as verify from '../../src/cli/commands/evidence/verify.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
-import { createSession } from '../../src/session/open.ts';
+import { createSession } from '../../src/session/create-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { answering, CONFIG, fivePeripherals, folder, parts, SPECS, yes } from './world.ts';
 

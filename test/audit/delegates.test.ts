@@ -4,7 +4,7 @@ import { widerThan } from '../../src/audit/delegation/wider-than.ts';
 import { examineSpecs } from '../../src/audit/properties/prove.ts';
 import { isGrantedToWrite } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
-import { unwritable } from '../../src/gate/scope/writable.ts';
+import { unwritable } from '../../src/gate/scope/write-paths.ts';
 import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';

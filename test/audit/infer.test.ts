@@ -8,7 +8,7 @@ import { authored } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
 import { liesIn } from '../../src/audit/rules/audited-path.ts';
-import { replay } from '../../src/session/replay.ts';
+import { replay } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';

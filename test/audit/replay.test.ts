@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replay } from '../../src/session/replay.ts';
+import { replay } from '../../src/session/replay-decisions.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
 import { CONFIG, fivePeripherals, SPECS, world } from './world.ts';

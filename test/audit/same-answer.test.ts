@@ -6,7 +6,7 @@ import { firstProblem } from '../../src/audit/rules/problems.ts';
 import { imagine } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
-import { replay } from '../../src/session/replay.ts';
+import { replay } from '../../src/session/replay-decisions.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { hasIntent } from '../../src/spec/policy/tool-effects.ts';
 import {
@@ -22,7 +22,7 @@ import {
   type ToolGate,
   type ToolSpec,
 } from '../../src/spec/types.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth, isDeep } from '../depth.ts';
 import { SPECS, world } from './world.ts';
 

@@ -13,18 +13,18 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { isRef } from '../../src/gate/commands/git-command.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
-import { transferContext } from '../../src/gate/context.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
-import { mayShipBranch } from '../../src/gate/scope/branches.ts';
+import { mayShipBranch } from '../../src/gate/scope/branch-patterns.ts';
 import { locatePath, within } from '../../src/gate/scope/locate-path.ts';
 import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
-import { mayHoldWritable, unwritable } from '../../src/gate/scope/writable.ts';
-import { changedPaths } from '../../src/session/state/observe.ts';
+import { mayHoldWritable, unwritable } from '../../src/gate/scope/write-paths.ts';
+import { transferContext } from '../../src/gate/transfer-context.ts';
+import { changedPaths } from '../../src/session/state/observations.ts';
 import { IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
+import { EFFECT_OPS } from '../../src/spec/policy/effect-ops.ts';
 import { SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { MAX_FRUIT_FILES, MAX_NAMED_FILES, MAX_PATH_BYTES } from '../../src/spec/policy/limits.ts';
-import { EFFECT_OPS } from '../../src/spec/policy/observed-effects.ts';
 import {
   GIT_CREDENTIALS,
   OWN_PACKAGES,
@@ -32,7 +32,7 @@ import {
   REPOSITORY_MARK,
 } from '../../src/spec/policy/protected-names.ts';
 import type { Json, ProjectConfig } from '../../src/spec/types.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth } from '../depth.ts';
 import { answering, CONFIG, SPECS, world } from './world.ts';
 

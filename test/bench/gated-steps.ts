@@ -1,6 +1,6 @@
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
-import { createSession } from '../../src/session/open.ts';
+import { createSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';

@@ -11,7 +11,7 @@ import { unquotedWords } from '../../src/cli/detect/package-json.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/proposed-programs.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
-import { unwritable } from '../../src/gate/scope/writable.ts';
+import { unwritable } from '../../src/gate/scope/write-paths.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WorldEnvironment } from '../../src/ports/environment.ts';
-import { turnIdentity, WorldGame } from '../../src/tools/environment/game.ts';
-import { generateHouse, optionsOf } from '../../src/world/generate.ts';
+import type { WorldEnvironment } from '../../src/ports/world-environment.ts';
+import { turnIdentity, WorldGame } from '../../src/tools/world/world-game.ts';
+import { generateHouse, optionsOf } from '../../src/world/generate-house.ts';
 import { Household } from '../../src/world/household.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
 

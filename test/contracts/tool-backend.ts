@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
-import { EFFECT_OPS } from '../../src/spec/policy/observed-effects.ts';
+import { EFFECT_OPS } from '../../src/spec/policy/effect-ops.ts';
 import type { Json, ToolEffect } from '../../src/spec/types.ts';
 
 const KEBAB = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

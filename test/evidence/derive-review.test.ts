@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
 import { withoutOutput } from '../../src/evidence/patterns/remove-output.ts';
-import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/observed-effects.ts';
+import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
 
 it('a review is the same from entries without the texts of their calls, which are most of a long session', () => {

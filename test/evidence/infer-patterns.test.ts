@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Body } from '../../src/evidence/bodies.ts';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
-import { FILE_CHANGES } from '../../src/spec/policy/observed-effects.ts';
+import { FILE_CHANGES } from '../../src/spec/policy/effect-ops.ts';
 import { failure, hop, outcome, start, step, told } from './told.ts';
 
 const seen = (...bodies: Parameters<typeof told>) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { approvalHash, approvalProblem } from '../../src/gate/approvals/approval.ts';
 import { decide } from '../../src/gate/decide.ts';
-import type { SessionView } from '../../src/gate/view.ts';
+import type { SessionView } from '../../src/gate/session-view.ts';
 import { contextOf, grantFor, viewOf, visitTo } from './views.ts';
 
 const wanted = { sessionId: 's', requestHash: 'h' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bindArguments } from '../../src/gate/arguments.ts';
+import { bindArguments } from '../../src/gate/bind-arguments.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { fixtureSpecs } from './views.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { available } from '../../src/gate/available.ts';
+import { available } from '../../src/gate/available-actions.ts';
 import { decide, validateHop } from '../../src/gate/decide.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { describeDenial } from '../../src/gate/describe-denial.ts';
 import type { Request } from '../../src/gate/request.ts';
-import type { SessionView } from '../../src/gate/view.ts';
+import type { SessionView } from '../../src/gate/session-view.ts';
 import { type Mode, PRINCIPALS, type Principal, type SpecSet } from '../../src/spec/types.ts';
 import { MODES } from '../fixture-specs.ts';
 import { answer, contextOf, fixtureSpecs, viewOf, visitTo } from './views.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Request } from '../../src/gate/request.ts';
-import type { SessionView } from '../../src/gate/view.ts';
+import type { SessionView } from '../../src/gate/session-view.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { sourceName } from '../../src/spec/names.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';

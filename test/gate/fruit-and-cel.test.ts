@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { prospectiveFruit } from '../../src/gate/fruit.ts';
-import { evaluateRule } from '../../src/gate/requirements/cel.ts';
+import { evaluateRule } from '../../src/gate/requirements/evaluate-rule.ts';
 import { celFacts } from '../../src/gate/requirements/requirement-facts.ts';
 import type { FruitType, Json, PeripheralSpec } from '../../src/spec/types.ts';
 import { fixtureSpecs, viewOf, visitTo } from './views.ts';

@@ -8,7 +8,7 @@ import {
   networkPlace,
   placeText,
 } from '../../src/gate/scope/host-names.ts';
-import { isPublicAddress } from '../../src/tools/web/address.ts';
+import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
 test.each([
   ['Example.COM.', 'example.com'],

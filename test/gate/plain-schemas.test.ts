@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { plainProblem } from '../../src/gate/arguments.ts';
+import { plainProblem } from '../../src/gate/bind-arguments.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });

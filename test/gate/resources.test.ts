@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ungrantedResource as audited } from '../../src/audit/rules/step-problems.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
-import { resourceProblem } from '../../src/gate/scope/resources.ts';
+import { resourceProblem } from '../../src/gate/scope/resource-problem.ts';
 import type { ToolBackend, ToolReport } from '../../src/ports/tool-backend.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json } from '../../src/spec/types.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { available } from '../../src/gate/available.ts';
+import { available } from '../../src/gate/available-actions.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { WayLeg } from '../../src/gate/denial.ts';
 import { shortestWay } from '../../src/gate/ways/shortest-way.ts';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
 import type { Denial } from '../../src/gate/denial.ts';
-import { deny } from '../../src/gate/deny.ts';
 import { describeWay } from '../../src/gate/describe-denial.ts';
+import { deny } from '../../src/gate/make-denial.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
-import type { SessionView } from '../../src/gate/view.ts';
+import type { SessionView } from '../../src/gate/session-view.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
 import { contextOf, fixtureSpecs, grantFor, viewOf, visitTo } from './views.ts';
 

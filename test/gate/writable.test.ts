@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unwritable } from '../../src/gate/scope/writable.ts';
+import { unwritable } from '../../src/gate/scope/write-paths.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 
 describe('the write paths', () => {

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ring } from '../../src/messages/post.ts';
+import { ring } from '../../src/messages/send-message.ts';
 import { openSession } from '../../src/open-session.ts';
+import { ownTokenIn } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
-import { ownTokenIn } from '../../src/operator/token.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { hasTmux, Screen } from '../clients/screen.ts';

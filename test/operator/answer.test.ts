@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnswerTerms, answerProblem, parseAnswer, signAnswer } from '../../src/operator/answer.ts';
+import { type AnswerTerms, answerProblem, parseAnswer, signAnswer } from '../../src/operator/signed-answer.ts';
 
 const hex = (length: number) =>
   fc.array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length }).map((all) => all.join(''));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { answerOnce, pendingRequests } from '../../src/operator/answer-request.ts';
 import { type GrantTerms, grantLimits, parseTypedAnswer } from '../../src/operator/grant-terms.ts';
+import { ownToken } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { revokedBy, revokeGrant } from '../../src/operator/revoked-grants.ts';
-import { ownToken } from '../../src/operator/token.ts';
 import { readAnswerFile, requestOf, stateFolder, writeAnswerFile } from './support.ts';
 
 const HOUR = 60 * 60_000;

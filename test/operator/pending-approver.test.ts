@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { APPROVAL_KINDS } from '../../src/gate/approvals/approval.ts';
 import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
 import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
+import { ownToken, tokenFile } from '../../src/operator/operator-token.ts';
 import { hereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
-import { ownToken, tokenFile } from '../../src/operator/token.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
 

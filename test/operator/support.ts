@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';
-import { ownToken } from '../../src/operator/token.ts';
+import { ownToken } from '../../src/operator/operator-token.ts';
 
 /** A state folder of its own for one test. */
 export function stateFolder(): string {

@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ownToken, readToken, TokenError, tokenFile, usableToken } from '../../src/operator/token.ts';
+import { ownToken, readToken, TokenError, tokenFile, usableToken } from '../../src/operator/operator-token.ts';
 import { stateFolder } from './support.ts';
 
 const codeOf = (work: () => unknown): string => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { repositoryOf } from '../../src/project/root.ts';
+import { repositoryOf } from '../../src/project/repository-root.ts';
 
 let base: string;
 beforeEach(() => {

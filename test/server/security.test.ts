@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Logins } from '../../src/server/access/logins.ts';
 import { FILE_ROLES, roleTokenFile } from '../../src/server/access/tokens.ts';
-import { MAX_BODY } from '../../src/server/app.ts';
+import { MAX_BODY } from '../../src/server/create-app.ts';
 import { ROUTES } from '../../src/server/routes.ts';
 import { isDeep } from '../depth.ts';
 import { send, serveWorld } from './kit.ts';

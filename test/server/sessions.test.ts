@@ -96,7 +96,7 @@ describe('the frames of a session', () => {
     await served.ask(`POST /v1/sessions/${id}/mode`, { body: { to: 'diagnose', by: 'agent' } });
     const whole = (await served.ask(`GET /v1/sessions/${id}/frames`)).json;
     expect(whole.frames.map(({ event }: { event: string }) => event)).toEqual(['session-open', 'start', 'mode']);
-    const { applyDelta } = await import('../../src/view/state.ts');
+    const { applyDelta } = await import('../../src/view/view-state.ts');
     const { json: snapshot } = await served.ask(`GET /v1/sessions/${id}/snapshot`);
     for (const from of [0, 1, 2]) {
       const { json } = await served.ask(`GET /v1/sessions/${id}/frames?from=${from}`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkPost, ring } from '../../src/messages/post.ts';
+import { checkPost, ring } from '../../src/messages/send-message.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
 import type { AllEvidence } from '../../src/server/all-evidence.ts';

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
-import { resumeSession } from '../../src/session/open.ts';
+import { resumeSession } from '../../src/session/create-session.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { depth } from '../depth.ts';
 import { must, temporaryTree } from './sessions.ts';
 

@@ -3,10 +3,10 @@ import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import type { Approver } from '../../src/ports/approver.ts';
-import { replay } from '../../src/session/replay.ts';
+import { replay } from '../../src/session/replay-decisions.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { InstallCommand, Json, ProjectConfig } from '../../src/spec/types.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { CONFIG, world } from '../audit/world.ts';
 import { inTurn, no } from './sessions.ts';
 

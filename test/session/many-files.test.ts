@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { compileTables } from '../../src/compile/spec-tables.ts';
 import { sealDrafts } from '../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
+import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { draftEntry } from '../../src/session/state/drafts.ts';
-import { applyEntry } from '../../src/session/state/fold.ts';
-import { initialState } from '../../src/session/state/state.ts';
-import { viewOf } from '../../src/session/state/view.ts';
+import { initialState } from '../../src/session/state/session-state.ts';
+import { viewOf } from '../../src/session/state/view-of-state.ts';
 import { fixtureSpecs } from './sessions.ts';
 
 const TABLES = compileTables(fixtureSpecs);

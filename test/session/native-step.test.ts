@@ -5,7 +5,7 @@ import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { type Body, bodyOf } from '../../src/evidence/bodies.ts';
 import type { NativeOutcome, NativeTicket } from '../../src/session/native/native-ticket.ts';
 import type { Session } from '../../src/session/session.ts';
-import { sha256Hex } from '../../src/tools/effects.ts';
+import { sha256Hex } from '../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { must, type Stage, stage } from './sessions.ts';
 

@@ -5,7 +5,7 @@ import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
-import { replay } from '../../src/session/replay.ts';
+import { replay } from '../../src/session/replay-decisions.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
-import { replay } from '../../src/session/replay.ts';
+import { replay } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { bodies, denied, lead, must, specsOf, stage, testRun } from './sessions.ts';

@@ -4,9 +4,9 @@ import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { Session } from '../../src/session/session.ts';
-import { applyEntry } from '../../src/session/state/fold.ts';
+import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { keptState } from '../../src/session/state/kept-state.ts';
-import { initialState, type SessionState } from '../../src/session/state/state.ts';
+import { initialState, type SessionState } from '../../src/session/state/session-state.ts';
 import {
   bodies,
   changed,
@@ -186,7 +186,7 @@ describe('resuming a session', () => {
   });
 
   it('fails for an unknown session', async () => {
-    const { resumeSession } = await import('../../src/session/open.ts');
+    const { resumeSession } = await import('../../src/session/create-session.ts');
     const on = await stage();
     const parts = { store: on.store, clock: on.clock, ids: { next: () => 'x' }, backends: [], approver: null };
     await expect(resumeSession(parts, 'nobody')).rejects.toMatchObject({ code: 'session-not-found' });

@@ -6,13 +6,13 @@ import type { Entry } from '../../src/evidence/entry.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
-import { createSession, resumeSession } from '../../src/session/open.ts';
+import { createSession, resumeSession } from '../../src/session/create-session.ts';
 import type { Session } from '../../src/session/session.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 
 export { fixtureSpecs };

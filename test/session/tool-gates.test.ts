@@ -3,7 +3,7 @@ import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts'
 import type { ApprovalRequest, Approver } from '../../src/ports/approver.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
-import type { ScriptedResult } from '../../src/testing/doubles/scripted.ts';
+import type { ScriptedResult } from '../../src/testing/doubles/scripted-backend.ts';
 import { CONFIG, specsOf, stage } from './sessions.ts';
 
 const TOOLS = `tools:

@@ -8,13 +8,13 @@ import { parseStored, type StoredBytes, sealDrafts } from '../../src/evidence/ch
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../src/evidence/merkle.ts';
 import { newSealKey, sealHead } from '../../src/evidence/seal.ts';
-import { resumeSession } from '../../src/session/open.ts';
+import { resumeSession } from '../../src/session/create-session.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { messagesBackend } from '../../src/tools/messages/messages-backend.ts';
 import { CONFIG, changed, fixtureSpecs, lead, must, stage, TestClock } from '../session/sessions.ts';
 import { COLUMNS, type Finder, FORGERIES, writePage } from './forged-store-table.ts';

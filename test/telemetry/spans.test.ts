@@ -7,7 +7,7 @@ import { openSession } from '../../src/open-session.ts';
 import { roleTokenFile } from '../../src/server/access/tokens.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
 import { inTrace } from '../../src/telemetry/index.ts';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { connected, hostOf } from '../adapters/mcp/client.ts';
 import { makeWorld } from '../daemon/world.ts';
 import { send } from '../server/kit.ts';

@@ -5,9 +5,9 @@
  */
 import { registerHooks } from 'node:module';
 import type { SpecSet } from '../../src/spec/types.ts';
-import { planCases } from '../../src/testing/cases.ts';
 import { trialConfig } from '../../src/testing/model/model-config.ts';
 import type * as RunCase from '../../src/testing/model/run-case.ts';
+import { planCases } from '../../src/testing/plan-cases.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
 import { DOORS, EXTRA, FACTS } from './gate-mutants-specs.ts';
 import { REVIEW, RUNBOOK, specsOf } from './spec-sets.ts';

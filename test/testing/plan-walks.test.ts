@@ -6,11 +6,11 @@ import { putPin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { planCases } from '../../src/testing/cases.ts';
 import { TRIAL_CONFIG, trialConfig } from '../../src/testing/model/model-config.ts';
 import type { Move } from '../../src/testing/plan/moves.ts';
 import { itemsOf } from '../../src/testing/plan/planned-case.ts';
 import { predict } from '../../src/testing/plan/predict.ts';
+import { planCases } from '../../src/testing/plan-cases.ts';
 import { generateTests } from '../../src/testing/test-specs.ts';
 import { specsOf } from './spec-sets.ts';
 

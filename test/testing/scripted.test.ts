@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scriptedBackend } from '../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
 
 const grant = { root: '/nowhere' };

@@ -1,7 +1,7 @@
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import type { Pin } from '../../src/session/pin.ts';
-import { SessionFrames } from '../../src/view/frames.ts';
-import type { Frame } from '../../src/view/state.ts';
+import { SessionFrames } from '../../src/view/session-frames.ts';
+import type { Frame } from '../../src/view/view-state.ts';
 
 export function framesOf(pin: Pin, sessionId: string, entries: Iterable<StoredEntry>): readonly Frame[] {
   const view = new SessionFrames(pin, sessionId);

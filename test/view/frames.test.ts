@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { compileTables } from '../../src/compile/spec-tables.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import type { Pin } from '../../src/session/pin.ts';
-import { applyEntry } from '../../src/session/state/fold.ts';
-import { initialState } from '../../src/session/state/state.ts';
-import { SessionFrames } from '../../src/view/frames.ts';
-import { graphOf } from '../../src/view/graph.ts';
-import { applyDelta, EMPTY_VIEW, type Frame, type ViewState } from '../../src/view/state.ts';
+import { applyEntry } from '../../src/session/state/apply-entry.ts';
+import { initialState } from '../../src/session/state/session-state.ts';
+import { SessionFrames } from '../../src/view/session-frames.ts';
+import { graphOf } from '../../src/view/view-graph.ts';
+import { applyDelta, EMPTY_VIEW, type Frame, type ViewState } from '../../src/view/view-state.ts';
 import { fixtureSpecs, type Stage, stage } from '../session/sessions.ts';
 import { framesOf } from './frames-of.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { recordingPage, recordSessions } from '../../src/view/recording.ts';
-import type { Recording } from '../../src/view/state.ts';
+import type { Recording } from '../../src/view/view-state.ts';
 import { stage } from '../session/sessions.ts';
 
 const EVIL = `</script><img src=x onerror=alert(1)>\u202e\u001b[2J`;

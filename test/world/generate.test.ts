@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { gameFiles, readGame } from '../../src/world/game-file.ts';
-import { generateHouse, optionsOf } from '../../src/world/generate.ts';
+import { generateHouse, optionsOf } from '../../src/world/generate-house.ts';
 import { TASK_TYPES } from '../../src/world/house.ts';
 import { Household } from '../../src/world/household.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
-import { searchPlan } from '../../src/world/search.ts';
+import { searchPlan } from '../../src/world/search-plan.ts';
 import { depth } from '../depth.ts';
 
 describe('generated houses', () => {

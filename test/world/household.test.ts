@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { generateHouse } from '../../src/world/generate.ts';
+import { generateHouse } from '../../src/world/generate-house.ts';
 import { type House, TASK_TYPES } from '../../src/world/house.ts';
 import { Household } from '../../src/world/household.ts';
 import { houseFromPddl } from '../../src/world/pddl/problem.ts';

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { serveWorld, type WorldServer } from '../../src/world/serve/server.ts';
+import { serveWorld, type WorldServer } from '../../src/world/serve/world-server.ts';
 
 let server: WorldServer;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { textOf } from '../../base/json.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { repositoryOf } from '../../project/root.ts';
+import { repositoryOf } from '../../project/repository-root.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
 import { idsOf, toolCall, toolFault, toolResult, userMessage } from '../core/transcript/transcript-items.ts';

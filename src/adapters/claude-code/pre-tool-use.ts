@@ -1,5 +1,5 @@
 import { textOf } from '../../base/json.ts';
-import type { Refused } from '../../session/results.ts';
+import type { Refused } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';

@@ -1,6 +1,6 @@
 import type { Env } from '../../base/user-folders.ts';
+import type { Refused } from '../../session/call-results.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
-import type { Refused } from '../../session/results.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { serverNamed } from '../core/calls/mcp-name.ts';

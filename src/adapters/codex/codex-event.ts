@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { z } from 'zod';
 import type { Env } from '../../base/user-folders.ts';
-import { repositoryOf } from '../../project/root.ts';
+import { repositoryOf } from '../../project/repository-root.ts';
 import type { Conversation } from '../core/hook-context.ts';
 
 const Tool = { tool_name: z.string().min(1), tool_input: z.unknown(), tool_use_id: z.string().min(1) };

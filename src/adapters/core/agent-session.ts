@@ -2,7 +2,7 @@ import type { GrantLimits } from '../../gate/approvals/grant.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Message } from '../../ports/message-store.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json, ToolEffect } from '../../spec/types.ts';
 
 /** The JSON Schema of a tool's arguments; its type is always an object. */

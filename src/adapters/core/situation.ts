@@ -1,6 +1,6 @@
 import type { Fields } from '../../base/json.ts';
 import type { Denial, WayLeg } from '../../gate/denial.ts';
-import { branchPatterns } from '../../gate/scope/branches.ts';
+import { branchPatterns } from '../../gate/scope/branch-patterns.ts';
 import type { Session } from '../../session/session.ts';
 import { modeFor } from '../../spec/mode-way.ts';
 import { own } from '../../spec/names.ts';

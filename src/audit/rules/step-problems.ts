@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { callGates } from '../../spec/calls.ts';
+import { callGates } from '../../spec/call-gates.ts';
 import { own } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';

@@ -1,5 +1,5 @@
 import type { IntentBody, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { callGates } from '../../spec/calls.ts';
+import { callGates } from '../../spec/call-gates.ts';
 import { own } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';

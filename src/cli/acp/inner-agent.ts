@@ -4,9 +4,9 @@ import { fieldsOf } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { stateHome } from '../../base/user-folders.ts';
-import { gitRootOf } from '../../project/root.ts';
+import { gitRootOf } from '../../project/repository-root.ts';
 import { commonDirOf } from '../../project/work-trees.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { CliError, type Io } from '../io.ts';
 
 export interface InnerAgent {

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { callGates } from '../../spec/calls.ts';
+import { callGates } from '../../spec/call-gates.ts';
 import { nearest } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';

@@ -2,7 +2,7 @@ import { visible } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
-import { duration } from '../../view/times.ts';
+import { duration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
 import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './approval-card.ts';
 import { describeRequest } from './describe-request.ts';

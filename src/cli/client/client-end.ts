@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../session/session-status.ts';
 import { type Io, note } from '../io.ts';
 import { callsWithoutHook, recordedOf } from './calls-without-hook.ts';
 import { moveInWords } from './print-place.ts';

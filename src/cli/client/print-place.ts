@@ -1,5 +1,5 @@
 import { plural } from '../../base/text.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../session/session-status.ts';
 import { type Io, note } from '../io.ts';
 
 /** Prints the session's state before the client program takes over the screen. */

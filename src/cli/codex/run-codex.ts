@@ -7,7 +7,7 @@ import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/mcp-server-name.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../session/session-status.ts';
 import { clientRun, mainConversation } from '../client/client-end.ts';
 import { clientProgram, ownProgram } from '../client/client-program.ts';
 import { openClient } from '../client/open-client.ts';

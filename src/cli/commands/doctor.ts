@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { visible } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { probeSandbox } from '../../tools/sandbox/probe.ts';
 import type { ProbeResult } from '../../tools/sandbox/probe-result.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';

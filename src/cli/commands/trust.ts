@@ -4,7 +4,7 @@ import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
 import { readRegularFile } from '../../base/read-file.ts';
 import { visible } from '../../base/text.ts';
-import { CONFIG_FILE } from '../../project/root.ts';
+import { CONFIG_FILE } from '../../project/repository-root.ts';
 import { trustable } from '../../project/trust.ts';
 import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { loadScenario } from '../../spec/load/load-scenario.ts';
 import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { pageScript } from '../../view/page-script.ts';
 import { type Io, note, print, printJsonLine } from '../io.ts';

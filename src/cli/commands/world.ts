@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { HouseChoice } from '../../world/environment.ts';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
+import type { HouseChoice } from '../../world/household-environment.ts';
 import { CliError, type Io, note, print, printJson, printResult, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 import { examples, wholeUpTo } from '../shared-options.ts';
@@ -69,7 +69,7 @@ async function world(io: Io, options: Options): Promise<void> {
     return playStory(io, options);
   }
   const choice = await choiceOf(io, options);
-  const { HouseholdEnvironment } = await import('../../world/environment.ts');
+  const { HouseholdEnvironment } = await import('../../world/household-environment.ts');
   const first = new HouseholdEnvironment(choice);
   await first.reset().catch((error: Error) => {
     throw usageError(error.message, 'Choose another --task.', 'no-such-house');
@@ -86,7 +86,7 @@ async function world(io: Io, options: Options): Promise<void> {
     if (!commands) throw new CliError('no-walkthrough', `no simple plan wins ${house.id}`, 'Search for one yourself.');
     return printResult(io, { game: house.id, commands }, commands.join('\n'));
   }
-  const { serveWorld } = await import('../../world/serve/server.ts');
+  const { serveWorld } = await import('../../world/serve/world-server.ts');
   const server = await serveWorld({ choice, port: options.port, host: options.host }).catch(
     (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'it is in use' : error.message;

@@ -1,8 +1,8 @@
 import { plural } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import { sharedSandbox } from '../../tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { type ComparedTest, compareTests, isSameOutcome } from '../../tools/shell/compare-tests.ts';
-import type { Verdict } from '../../tools/test-report/verdict.ts';
+import type { Verdict } from '../../tools/test-report/judge-run.ts';
 import type { Io } from '../io.ts';
 import type { Diagnosis } from './diagnosis.ts';
 

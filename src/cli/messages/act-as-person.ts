@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Option } from 'commander';
-import { checkPost, type Posted, type PostRefusal } from '../../messages/post.ts';
-import { ownToken } from '../../operator/token.ts';
+import { checkPost, type Posted, type PostRefusal } from '../../messages/send-message.ts';
+import { ownToken } from '../../operator/operator-token.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';

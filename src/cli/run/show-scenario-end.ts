@@ -1,9 +1,9 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { inShort } from '../../view/in-short.ts';
 import { outline } from '../../view/outline.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
+import { inShort } from '../../view/summarise-value.ts';
 import { heading, type Io, paint, print } from '../io.ts';
 import { columnsOf, table } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';

@@ -1,8 +1,8 @@
 import { visible } from '../../base/text.ts';
 import type { OutcomeMark } from '../../view/entry-summary.ts';
+import { duration, offset } from '../../view/format-time.ts';
 import type { ThreadVisit } from '../../view/outline.ts';
-import type { Row } from '../../view/rows.ts';
-import { duration, offset } from '../../view/times.ts';
+import type { Row } from '../../view/thread-rows.ts';
 import { type Io, paint, type Style } from '../io.ts';
 import { broken, width } from '../table.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageFolder } from '../../daemon/package-files.ts';
-import { ring } from '../../messages/post.ts';
+import { ring } from '../../messages/send-message.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Session } from '../../session/session.ts';
 import { ownProgram } from '../client/client-program.ts';

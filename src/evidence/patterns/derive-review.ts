@@ -1,4 +1,4 @@
-import { FILE_CHANGES } from '../../spec/policy/observed-effects.ts';
+import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
 import { normalisedFields, text, texts } from '../dialects/fields.ts';

@@ -1,5 +1,5 @@
 import type { Denial } from '../denial.ts';
-import { deny } from '../deny.ts';
+import { deny } from '../make-denial.ts';
 import type { GateContext, Refusal } from '../request.ts';
 import { type Approval, type ApprovalAction, type ApprovalSubject, approvalHash, approvalProblem } from './approval.ts';
 import { coveringGrant, grantProblem } from './grant.ts';

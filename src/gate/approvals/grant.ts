@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { isObject, type Json } from '../../base/json.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { unwritable } from '../scope/writable.ts';
+import { unwritable } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 
 /** The limits of a grant. It ends at the first one that is reached. */

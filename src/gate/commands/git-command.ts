@@ -1,5 +1,5 @@
 import type { GitConfig, Json, ScopeRule } from '../../spec/types.ts';
-import { branchPatterns, mayShipBranch } from '../scope/branches.ts';
+import { branchPatterns, mayShipBranch } from '../scope/branch-patterns.ts';
 import { locatePath } from '../scope/locate-path.ts';
 import { isGitInternal, isMasked } from '../scope/masks.ts';
 import { type ParsedGit, parseGit } from './parse-git.ts';

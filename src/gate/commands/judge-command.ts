@@ -2,8 +2,8 @@ import { own } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
-import type { Arguments } from '../arguments.ts';
-import { chooseDeploy, chooseInstall, chooseTests, commandWords } from './configured.ts';
+import type { Arguments } from '../bind-arguments.ts';
+import { chooseDeploy, chooseInstall, chooseTests, commandWords } from './choose-command.ts';
 import { gitWords, judgeGit } from './git-command.ts';
 import { beyondScope, invalidArgument, isUnfit, type Unfit } from './unfit.ts';
 

@@ -5,17 +5,16 @@ import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import type { Approval, ApprovalAction } from '../approvals/approval.ts';
 import { checkApproval } from '../approvals/check-approval.ts';
-import { transferContext } from '../context.ts';
 import { decideStep } from '../decide-step.ts';
-
 import type { Denial } from '../denial.ts';
-import { deny } from '../deny.ts';
 import { backpackOf, prospectiveFruit } from '../fruit.ts';
+import { deny } from '../make-denial.ts';
 import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
 import { unmet } from '../requirements/requirement.ts';
 import { requirementFacts } from '../requirements/requirement-facts.ts';
 import { edgeRequirements } from '../requirements/requirements.ts';
+import { transferContext } from '../transfer-context.ts';
 
 export interface DelegatePlan {
   readonly from: string;

@@ -1,8 +1,8 @@
 import { checkOf } from '../../spec/reported-fields.ts';
 import { type Json, type Principal, type SpecSet, TESTS_PASSED } from '../../spec/types.ts';
 import type { Fruit } from '../fruit.ts';
-import type { SessionView } from '../view.ts';
-import { type CelFacts, evaluateRule } from './cel.ts';
+import type { SessionView } from '../session-view.ts';
+import { type CelFacts, evaluateRule } from './evaluate-rule.ts';
 import type { Requirement, RequirementFacts } from './requirement.ts';
 
 /**

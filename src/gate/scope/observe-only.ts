@@ -2,7 +2,7 @@ import { own } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
-import { isServed } from '../available.ts';
+import { isServed } from '../available-actions.ts';
 import type { GateContext, StepRequest } from '../request.ts';
 
 // A session that only observes: refused calls are decided and recorded, and run all the same.

@@ -2,9 +2,9 @@ import { edgesFrom } from '../../spec/edges-from.ts';
 import { effectsIn, type ModeLeg } from '../../spec/mode-way.ts';
 import { PASS } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { legOf, startable, startLeg } from '../available.ts';
+import { legOf, startable, startLeg } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
-import type { SessionView } from '../view.ts';
+import type { SessionView } from '../session-view.ts';
 import { admits, modeStep, resetsOf } from './way-modes.ts';
 
 /** A peripheral (null outside of any) and a mode, as text. */

@@ -3,7 +3,7 @@ import type { GateSpec, Mode, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
 import { describeRequirement } from '../requirements/requirement.ts';
 import { transitionRequirements } from '../requirements/requirements.ts';
-import type { SessionView } from '../view.ts';
+import type { SessionView } from '../session-view.ts';
 
 /** The need of a reset: only the operator can make this mode change. */
 export const OPERATOR_RESET = 'a reset by operator';

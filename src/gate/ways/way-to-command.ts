@@ -5,7 +5,7 @@ import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isShipping } from '../commands/git-command.ts';
 import type { DenialCode, WayLeg } from '../denial.ts';
-import type { SessionView } from '../view.ts';
+import type { SessionView } from '../session-view.ts';
 import { shortestWay } from './shortest-way.ts';
 
 /** Another tool that runs a refused command, and the shortest path to it. */

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { visible, visibleLines } from '../../base/text.ts';
-import { clock, span } from '../aside.tsx';
+import { clock, span } from '../side-panel.tsx';
 import type { Letter, Source } from '../source.ts';
 
 /** The unread messages of agents to the operator: whistles first, because their senders wait. */

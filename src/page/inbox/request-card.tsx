@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { visible, visibleLines } from '../../base/text.ts';
-import { clock, span } from '../aside.tsx';
+import { clock, span } from '../side-panel.tsx';
 import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 

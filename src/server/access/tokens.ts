@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { type Env, stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
-import { ownTokenIn } from '../../operator/token.ts';
+import { ownTokenIn } from '../../operator/operator-token.ts';
 
 /** The roles that have a token in a file. A session's agent has a token of its own, which the server issues. */
 export const FILE_ROLES = ['operator', 'auditor', 'agent'] as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACTS, MAX_TEXT } from '../../messages/acts.ts';
+import { ACTS, MAX_TEXT } from '../../messages/speech-acts.ts';
 import type { MessageAct } from '../../ports/message-store.ts';
 
 export const MOST_LETTERS = 32;

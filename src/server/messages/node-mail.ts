@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
-import { checkPost, describeCircle, ring } from '../../messages/post.ts';
+import { checkPost, describeCircle, ring } from '../../messages/send-message.ts';
 import type { MailPlace, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { MOST_CIRCLE, MOST_LETTERS, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';

@@ -1,4 +1,4 @@
-import { checkPost, type Posted, type PostRefusal } from '../../messages/post.ts';
+import { checkPost, type Posted, type PostRefusal } from '../../messages/send-message.ts';
 import type { Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';

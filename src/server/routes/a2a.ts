@@ -3,7 +3,7 @@ import { parseJson } from '../../base/json.ts';
 import { own, suggest } from '../../spec/names.ts';
 import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, type RouteRequest, route } from '../route.ts';
+import { type HttpRoute, type RouteRequest, route } from '../http-route.ts';
 
 type Asked = Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'header'>;
 

@@ -3,7 +3,7 @@ import { COOKIE } from '../access/login-names.ts';
 import { LOGIN_SECONDS } from '../access/logins.ts';
 import { FILE_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';
 

@@ -9,7 +9,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered.ts';
 import { READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { FieldsSchema, Instant, Limit, NameSchema, SessionPath } from '../schemas.ts';
 
 const ActivityEvent = FieldsSchema.describe('An event of a MUSN activity log, with the keys `event/type`, `agent`, …');

@@ -7,10 +7,10 @@ import { HEADERS } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
 import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { MAIL_LOOK_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
 import { MailSchema, NodeName } from '../messages/mail-schema.ts';
 import { type MailPlaces, NO_MAIL } from '../messages/node-mail.ts';
-import { type HttpRoute, route } from '../route.ts';
 import { addContext, checkCaller } from '../session-context.ts';
 
 const Key = z.string().regex(/^[\w.:-]{1,200}$/);

@@ -3,13 +3,13 @@ import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.
 import { describeLimits } from '../../gate/approvals/grant.ts';
 import { answerOnce } from '../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits, LONGEST_GRANT } from '../../operator/grant-terms.ts';
+import { ownToken } from '../../operator/operator-token.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
-import { ownToken } from '../../operator/token.ts';
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
 import { AUDITORS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { ApprovalCardSchema, cardOf } from '../approval-card.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { FieldsSchema, Hash, Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';
 

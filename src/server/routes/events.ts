@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toActivity } from '../../evidence/musn/activity.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, type RouteRequest, route } from '../route.ts';
+import { type HttpRoute, type RouteRequest, route } from '../http-route.ts';
 import { SessionPath } from '../schemas.ts';
 import { follow } from '../stream/follow.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';

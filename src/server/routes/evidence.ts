@@ -4,7 +4,7 @@ import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts
 import { projectThread, type Thread } from '../../evidence/threads.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { EntrySchema, FieldsSchema, Hash, Instant, Limit, NameSchema, Seq, SessionPath } from '../schemas.ts';
 import { queryAll } from './query-all.ts';
 

@@ -4,7 +4,7 @@ import { describeLimits, type GrantView, grantOver } from '../../gate/approvals/
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { Millis, NameSchema } from '../schemas.ts';
 import type { Services } from '../services.ts';
 

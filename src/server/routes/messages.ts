@@ -1,19 +1,11 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { ring, whistle } from '../../messages/post.ts';
+import { ring, whistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
-import {
-  draftIn,
-  findMessage,
-  inboxesOf,
-  noAnswerYet,
-  sendError,
-  unknownMessage,
-  withReceipts,
-} from '../messages/post-office.ts';
 import {
   AnswerBody,
   BellBody,
@@ -26,8 +18,16 @@ import {
   Unread,
   WhistleAnswered,
   WhistleBody,
-} from '../messages/schemas.ts';
-import { type HttpRoute, route } from '../route.ts';
+} from '../messages/message-schemas.ts';
+import {
+  draftIn,
+  findMessage,
+  inboxesOf,
+  noAnswerYet,
+  sendError,
+  unknownMessage,
+  withReceipts,
+} from '../messages/post-office.ts';
 import { NameSchema } from '../schemas.ts';
 import { cursorOfPlaces, parseCursor, type StreamPlaces } from '../stream/follow-all.ts';
 import { counted, SSE, sse } from '../stream/sse-answer.ts';

@@ -1,6 +1,6 @@
 import { pageScript } from '../../view/page-script.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">

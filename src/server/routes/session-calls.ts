@@ -3,7 +3,7 @@ import { writeNote } from '../../daemon/write-note.ts';
 import { isReflective } from '../../session/state/drafts.ts';
 import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import {
   By,
   CloseAnswer,

@@ -3,8 +3,8 @@ import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
-import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/post-office.ts';
 import {
   BellBody,
   MessagePath,
@@ -15,8 +15,8 @@ import {
   StoredMessage,
   Unread,
   WhistleBody,
-} from '../messages/schemas.ts';
-import { type HttpRoute, route } from '../route.ts';
+} from '../messages/message-schemas.ts';
+import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/post-office.ts';
 import { NameSchema, Seq, SessionPath } from '../schemas.ts';
 import { counted, SSE, sse } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';

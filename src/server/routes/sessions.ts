@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isInUse } from '../../base/process-holder.ts';
 import type { PlacedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import {
   AvailableSchema,
   DenialSchema,
@@ -105,7 +105,7 @@ const open = route('POST /v1/sessions', {
   }),
   run: async ({ body, services }) => {
     const { host, tokens, readers } = services;
-    const { realRoot } = await import('../../project/root.ts');
+    const { realRoot } = await import('../../project/repository-root.ts');
     const session = await host.sessions.open(realRoot(body.root), body.agent);
     const { peripheral, context } = body;
     const start =

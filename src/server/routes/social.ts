@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { withSession } from '../../open-session.ts';
-import { realRoot } from '../../project/root.ts';
+import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { Connection, Incoming, SocialServices } from '../../social/pipeline-types.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
+import { type HttpRoute, route } from '../http-route.ts';
+import { MessagePath, PersonName } from '../messages/message-schemas.ts';
 import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
-import { MessagePath, PersonName } from '../messages/schemas.ts';
-import { type HttpRoute, route } from '../route.ts';
 import { JsonSchema, NameSchema, SessionPath } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { useSession } from './use-session.ts';

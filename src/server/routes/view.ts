@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { READERS } from '../access/tokens.ts';
 import { NEWEST } from '../frame-cache.ts';
-import { type HttpRoute, route } from '../route.ts';
+import { type HttpRoute, route } from '../http-route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
 /** Maximum number of frames in one response. */

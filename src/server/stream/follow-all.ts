@@ -1,6 +1,6 @@
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { cloudEventOf, resyncEvent } from './cloud-event.ts';
-import type { Feed } from './feed.ts';
+import type { Feed } from './entry-feed.ts';
 import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
 
 /** Maximum number of entries of one repository per read. */

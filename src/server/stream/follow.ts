@@ -1,7 +1,7 @@
 import type { StoredEntry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { type CloudEvent, cloudEventOf, resyncEvent } from './cloud-event.ts';
-import type { Feed } from './feed.ts';
+import type { Feed } from './entry-feed.ts';
 
 /** Maximum number of entries per read. */
 const PAGE = 256;

@@ -1,7 +1,7 @@
-import type { RouteRequest } from '../route.ts';
+import type { RouteRequest } from '../http-route.ts';
 import { openStream } from '../services.ts';
 import type { Sent } from './follow.ts';
-import { sseBody } from './send.ts';
+import { sseBody } from './send-events.ts';
 
 /** An open stream: its batches, and the function that ends it. */
 export interface Opened {

@@ -1,6 +1,6 @@
 import { decide } from '../../gate/decide.ts';
 import type { Approver } from '../../ports/approver.ts';
-import type { ModeResult } from '../results.ts';
+import type { ModeResult } from '../call-results.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
 import { type ModeOptions, modeRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';

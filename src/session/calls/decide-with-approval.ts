@@ -1,9 +1,9 @@
 import { decide, type PlanOf } from '../../gate/decide.ts';
-import { deny } from '../../gate/deny.ts';
+import { deny } from '../../gate/make-denial.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
-import { approveUnder, askApproval, type GivenApproval } from './approve.ts';
+import { approveUnder, askApproval, type GivenApproval } from './ask-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { treeFor } from './working-tree.ts';
 

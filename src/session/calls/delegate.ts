@@ -2,7 +2,7 @@ import type { DelegateRequest, Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import { asPrincipal, asText } from '../as-json.ts';
-import type { DelegateResult } from '../results.ts';
+import type { DelegateResult } from '../call-results.ts';
 import { decideOnTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 

@@ -1,6 +1,6 @@
 import type { Entry } from '../../evidence/entry.ts';
 import { asText } from '../as-json.ts';
-import { isSessionClosed } from '../state/state.ts';
+import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** Records words of the operator for the agent, unless a client is running a call or the session is closed. */

@@ -10,7 +10,7 @@ import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
 import { asJson, asText } from '../as-json.ts';
-import { pathsIn, withFiles } from '../state/observe.ts';
+import { pathsIn, withFiles } from '../state/observations.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;

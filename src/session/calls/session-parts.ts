@@ -2,7 +2,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Inspector } from '../../ports/inspector.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import type { WriterParts } from '../writer.ts';
+import type { WriterParts } from '../session-writer.ts';
 
 export interface SessionParts extends Omit<WriterParts, 'pin' | 'observer'> {
   readonly config: ProjectConfig;

@@ -4,9 +4,9 @@ import { decide } from '../../gate/decide.ts';
 import type { GateContext } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { Mode } from '../../spec/types.ts';
-import { recordMessages } from '../messages.ts';
-import { isSessionClosed } from '../state/state.ts';
-import type { Writer } from '../writer.ts';
+import { recordMessages } from '../session-messages.ts';
+import type { Writer } from '../session-writer.ts';
+import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionParts } from './session-parts.ts';
 
 /** A session whose evidence may lack events that happened without the agent. */

@@ -2,10 +2,10 @@ import type { Fields } from '../../base/json.ts';
 import type { SpecTables } from '../../compile/spec-tables.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { HopPlan, StopPlan } from '../../gate/decide-visit.ts';
-import type { TreeToShip } from '../../gate/scope/tree.ts';
+import type { TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { Edge, Principal } from '../../spec/types.ts';
-import type { SessionState } from '../state/state.ts';
-import type { GivenApproval } from './approve.ts';
+import type { SessionState } from '../state/session-state.ts';
+import type { GivenApproval } from './ask-approval.ts';
 
 /** The entries of a hop, for one append: the stop of the visit, the hop, the start of the next visit. Pure. */
 export function hopBodies(

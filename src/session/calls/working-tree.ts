@@ -2,9 +2,9 @@ import { bodyOf } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { needsTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
-import type { TreeNow } from '../../gate/scope/tree.ts';
+import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { Grant, Release } from '../../ports/tool-backend.ts';
-import { changedPaths } from '../state/observe.ts';
+import { changedPaths } from '../state/observations.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** The working tree, if a hop, a start or a delegation depends on it and a backend observes it. */

@@ -2,7 +2,7 @@ import type { Body, EffectRecord } from '../../evidence/bodies.ts';
 import { findingsIn } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
-import { deny } from '../../gate/deny.ts';
+import { deny } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
@@ -13,7 +13,7 @@ import { keepOutcome } from '../calls/run-tool.ts';
 import type { SessionCalls } from '../calls/session-calls.ts';
 import { settle } from '../calls/settle.ts';
 import { aboutRefusal, refusalOf } from '../calls/step.ts';
-import { isSessionClosed } from '../state/state.ts';
+import { isSessionClosed } from '../state/session-state.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 
 /** Calls that the gate allows and another program runs: see {@link Session.admit} and {@link Session.conclude}. */

@@ -3,7 +3,7 @@ import type { Finding } from '../../evidence/findings/findings.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import type { Refused } from '../results.ts';
+import type { Refused } from '../call-results.ts';
 
 /** A call that another program would run. */
 export interface NativeCall {

@@ -1,8 +1,8 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
+import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
-import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/observed-effects.ts';
-import { withFiles } from './observe.ts';
-import type { SessionFacts } from './state.ts';
+import { withFiles } from './observations.ts';
+import type { SessionFacts } from './session-state.ts';
 
 /** The facts after a step, with the files that it named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {

@@ -4,7 +4,7 @@ import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import { own } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import type { SessionState } from './state.ts';
+import type { SessionState } from './session-state.ts';
 
 /** A peripheral that yields a PAR reflects: its entries are of type `reflection`. */
 export const isReflective = (spec: PeripheralSpec | undefined): boolean =>

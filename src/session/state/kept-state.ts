@@ -1,7 +1,7 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { isIntact } from '../../evidence/chain.ts';
 import type { EvidenceStore, KeptFold } from '../../ports/evidence-store.ts';
-import type { SessionState } from './state.ts';
+import type { SessionState } from './session-state.ts';
 
 /** Raise the number if the fold of an entry changes, so that stored states are ignored. */
 const FORMAT = `${manifest.version} 10`;

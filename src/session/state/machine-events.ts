@@ -1,6 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { Json } from '../../spec/types.ts';
-import type { SessionState } from './state.ts';
+import type { SessionState } from './session-state.ts';
 
 /** An event for one of a session's machines, derived from an entry. */
 export interface AddressedEvent {

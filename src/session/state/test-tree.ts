@@ -1,5 +1,5 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../../gate/scope/tree.ts';
+import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
 /** The verdict of a run that proves nothing. */

@@ -4,7 +4,7 @@ import type { KnownNames } from '../check/known-names.ts';
 import { own, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { hasIntent } from '../policy/tool-effects.ts';
-import type { CallGates } from '../schema/call-gates.ts';
+import type { CallGates } from '../schema/call-gates-schema.ts';
 import type { GateFile } from '../schema/gate-file.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { ScopesFile } from '../schema/scopes-file.ts';

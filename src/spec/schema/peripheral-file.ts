@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallGates } from './call-gates.ts';
+import { CallGates } from './call-gates-schema.ts';
 import { FieldType } from './field-type.ts';
 import { Name } from './name-schema.ts';
 import { WritePaths } from './path-schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ARGUMENT_ROLES, TOOL_EFFECTS } from '../types.ts';
-import { CallGates } from './call-gates.ts';
+import { CallGates } from './call-gates-schema.ts';
 import { FieldType } from './field-type.ts';
 import { Name } from './name-schema.ts';
 

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
-import { isRecipient } from '../../messages/address.ts';
+import { isRecipient } from '../../messages/resolve-address.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Database } from '../node-sqlite.ts';

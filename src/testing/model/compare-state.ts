@@ -1,7 +1,7 @@
 import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { auditedFruit } from '../../audit/rules/audited-observations.ts';
 import { sameJson } from '../../audit/rules/json.ts';
-import type { SessionStatus } from '../../session/status.ts';
+import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The answer that the spec requires, and the session's answer, which differs. */

@@ -1,7 +1,7 @@
 import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
-import type { Model } from './model.ts';
+import type { Model } from './shortest-routes.ts';
 import { keyMaker } from './state-key.ts';
 
 /** The model of sessions in the mode that allows the most: hops, starts, and the steps that they need. */

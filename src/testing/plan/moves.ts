@@ -1,7 +1,7 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { callGates } from '../../spec/calls.ts';
+import { callGates } from '../../spec/call-gates.ts';
 import { modesOf } from '../../spec/mode-way.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';

@@ -1,6 +1,6 @@
 import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
-import type { Route } from '../model/model.ts';
+import type { Route } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { inWords, type PlannedCase, place } from './planned-case.ts';
 

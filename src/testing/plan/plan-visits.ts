@@ -3,7 +3,7 @@ import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import type { Model, Route } from '../model/model.ts';
+import type { Model, Route } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, place } from './planned-case.ts';
 

@@ -1,10 +1,10 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { plural } from '../../base/text.ts';
-import type { Model, Route } from '../model/model.ts';
+import type { Model, Route } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase, place } from './planned-case.ts';
 import { isLawful } from './predict.ts';
-import { searchRoute } from './search.ts';
+import { searchRoute } from './search-route.ts';
 
 /** The least number of moves in a full walk. */
 const WALK = 60;

@@ -1,6 +1,6 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import type { Route } from '../model/model.ts';
+import type { Route } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 
 /** A route to execute, and the moves to make at its end. */

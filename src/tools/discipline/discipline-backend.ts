@@ -6,22 +6,22 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
-import { libraryOf } from './library.ts';
-import { markPivot } from './mark-pivot.ts';
-import type { PatternContext } from './outcomes.ts';
-import { punctuate } from './punctuate.ts';
-import { search } from './search.ts';
-import { select } from './select.ts';
-import { update } from './update.ts';
+import { markPivotTool } from './mark-pivot-tool.ts';
+import { libraryOf } from './pattern-library.ts';
+import type { PatternContext } from './pattern-outcomes.ts';
+import { punctuateTool } from './punctuate-tool.ts';
+import { searchTool } from './search-tool.ts';
+import { selectTool } from './select-tool.ts';
+import { updateTool } from './update-tool.ts';
 
 type Tool = (context: PatternContext) => Promise<ToolOutcome> | ToolOutcome;
 
 const TOOLS: { readonly [id: string]: Tool } = {
-  'psr-search': search,
-  'psr-select': select,
-  'pur-update': update,
-  'pur-mark-pivot': markPivot,
-  'par-punctuate': punctuate,
+  'psr-search': searchTool,
+  'psr-select': selectTool,
+  'pur-update': updateTool,
+  'pur-mark-pivot': markPivotTool,
+  'par-punctuate': punctuateTool,
 };
 
 /**

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { readIfAny } from '../../base/files.ts';
 import { excerpt } from '../../base/text.ts';
-import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
-import { gitLayout } from '../git/layouts.ts';
+import { gitLayout } from '../git/git-layout.ts';
+import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';

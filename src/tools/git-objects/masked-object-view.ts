@@ -17,7 +17,7 @@ import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import { type GitFailure, gitFailure, type ObjectList, type SandboxedGit } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
-import type { Stored } from './stored.ts';
+import type { Stored } from './stored-objects.ts';
 
 /** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
 export interface ObjectView {

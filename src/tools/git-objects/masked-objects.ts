@@ -12,7 +12,7 @@ import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
 import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './masked-object-view.ts';
-import { alternatesOf, linkedFrom, realWithin, stored } from './stored.ts';
+import { alternatesOf, linkedFrom, realWithin, stored } from './stored-objects.ts';
 
 export interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */

@@ -1,4 +1,4 @@
-import { isStop, type Stop } from '../workspace/outcome.ts';
+import { isStop, type Stop } from '../workspace/tool-stop.ts';
 import type { GitSession } from './git-session.ts';
 
 /** A file whose content in the work tree differs from what is staged. */

@@ -5,14 +5,14 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { abortedBefore } from '../aborted-before.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { isStop, refusedBy, type Stop, tooLong } from '../workspace/outcome.ts';
-import { addGit, unstageGit } from './add.ts';
-import { moveToBranch } from './branches/switch.ts';
-import { commitGit } from './commit.ts';
+import { isStop, refusedBy, type Stop, tooLong } from '../workspace/tool-stop.ts';
+import { moveToBranch } from './branches/move-to-branch.ts';
+import { commitGit } from './commit-git.ts';
 import { type GitSession, openGitSession } from './git-session.ts';
 import { withInnerRepositories } from './inner-repository.ts';
-import { pushGit } from './push.ts';
-import { readGit } from './read.ts';
+import { pushGit } from './push-git.ts';
+import { readGit } from './read-git.ts';
+import { addGit, unstageGit } from './stage-files.ts';
 
 /**
  * Serves `bash-git`: `{ sub, args }`, where `sub` may also hold the whole command line (`"git commit -m 'fix: x'"`).

@@ -1,4 +1,4 @@
-import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { SubCommandName } from '../../spec/policy/git-commands.ts';
 import type { Json } from '../../spec/types.ts';

@@ -6,10 +6,10 @@ import { gitPlaces } from '../git-place.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
-import { failed, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
-import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './harden.ts';
-import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './judge-config.ts';
-import { type GitAccess, gitLayout } from './layouts.ts';
+import { failed, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './git-config-keys.ts';
+import { type GitAccess, gitLayout } from './git-layout.ts';
+import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './hardened-git.ts';
 import type { PathRules } from './operands.ts';
 import { findRepository, type Repository } from './repository.ts';
 

@@ -2,8 +2,8 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRef } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
-import { invalid, isStop, outOfScope, type Stop } from '../workspace/outcome.ts';
 import { parsePath } from '../workspace/path-argument.ts';
+import { invalid, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
 
 /** A ref or a range of two, peeled to commits so that no blob can be named; null if it is neither. */
 export function peelRevision(word: string): string | null {

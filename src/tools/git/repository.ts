@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
-import { failed, type Stop } from '../workspace/outcome.ts';
+import { failed, type Stop } from '../workspace/tool-stop.ts';
 
 /** The folders of a work tree's repository. All paths are absolute and real. */
 export interface Repository {

@@ -1,5 +1,5 @@
 import { readChanges, type TreeChange } from '../tree/git-tree.ts';
-import { isStop, type Stop } from '../workspace/outcome.ts';
+import { isStop, type Stop } from '../workspace/tool-stop.ts';
 import type { GitSession } from './git-session.ts';
 
 /** The index's entries that differ from the commit of HEAD (null without one), regardless of who staged them. */

@@ -1,10 +1,10 @@
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
-import type { CallTree, ShellContext } from '../shell/context.ts';
 import type { Dropped } from '../shell/judge-change.ts';
 import type { Change } from '../shell/overlay-changes.ts';
-import { isStop } from '../workspace/outcome.ts';
+import type { CallTree, ShellContext } from '../shell/shell-context.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 
 /** The changed paths that git ignores, and those of them that must not be replaced. */
 interface Ignored {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { checkPost, type PostRefusal, ring, whistle } from '../../messages/post.ts';
+import { checkPost, type PostRefusal, ring, whistle } from '../../messages/send-message.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';

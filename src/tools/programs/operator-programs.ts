@@ -4,7 +4,7 @@ import { realpathIfAny } from '../../base/files.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { ProgramFinder, type Programs, type ProgramsRequest } from './program-finder.ts';
 import { choicesFor } from './shim.ts';
-import { type VirtualEnv, virtualEnvOf } from './virtualenv.ts';
+import { type VirtualEnv, virtualEnvOf } from './virtual-env.ts';
 
 const NOWHERE: Programs = { path: [], mounts: [], env: {}, hidden: [] };
 

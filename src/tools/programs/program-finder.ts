@@ -10,7 +10,7 @@ import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
 import { installationMounts, installationOf, isReadable, type Kept } from './installation.ts';
 import { type Behind, behindShim, headOf } from './shim.ts';
-import type { VirtualEnv } from './virtualenv.ts';
+import type { VirtualEnv } from './virtual-env.ts';
 
 /** The operator's programs in the form in which the sandbox shows them. */
 export interface Programs {

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { connectionProblem, type NetworkPlace } from '../../gate/scope/host-names.ts';
-import { isPublicAddress } from '../web/address.ts';
+import { isPublicAddress } from '../web/public-address.ts';
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
 

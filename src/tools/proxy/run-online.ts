@@ -1,13 +1,13 @@
-import { namesOf } from '../../gate/scope/tree.ts';
-import type { ObservedEffect } from '../../ports/effects.ts';
+import { namesOf } from '../../gate/scope/compare-trees.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { Json, Reach } from '../../spec/types.ts';
 import { PROXY, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
 import { type FilledEnv, fillEnv, secretsFrom } from '../shell/command-env.ts';
-import type { CallTree, ShellContext } from '../shell/context.ts';
-import { isStop, type Stop } from '../workspace/outcome.ts';
-import { type FilteringProxy, makeProxy, type Tried } from './proxy.ts';
+import type { CallTree, ShellContext } from '../shell/shell-context.ts';
+import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { type FilteringProxy, makeProxy, type Tried } from './filtering-proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
 /** A run of a configured command, and the places that it tried to reach. */

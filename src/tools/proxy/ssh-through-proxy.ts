@@ -5,7 +5,7 @@ import { fileOutside } from '../git/credentials/credential-file.ts';
 import { readOnly } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { fromHome, PROXY } from '../sandbox/mounts/layout.ts';
-import { isStop, type Stop } from '../workspace/outcome.ts';
+import { isStop, type Stop } from '../workspace/tool-stop.ts';
 
 /** Opens a tunnel through the proxy on its standard streams. */
 const TUNNEL = '/run/hopgate/tunnel';

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import { join } from 'node:path';
-import { exitOf, killGroup, start } from './child.ts';
+import { exitOf, killGroup, start } from './child-process.ts';
 import type { ControlGroup } from './limits/cgroup.ts';
 import { FD } from './mounts/bwrap-arguments.ts';
 import { SandboxError } from './sandbox.ts';

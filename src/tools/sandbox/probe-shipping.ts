@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TreeToShip, treeMismatch } from '../../gate/scope/tree.ts';
+import { type TreeToShip, treeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { Grant, ToolOutcome } from '../../ports/tool-backend.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
-import { exitOf, killGroup, start } from './child.ts';
+import { exitOf, killGroup, start } from './child-process.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type CommandOptions, type CommandResult, SandboxError } from './sandbox.ts';
 

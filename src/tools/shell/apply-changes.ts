@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
-import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { contentEffect, sha256Hex } from '../effects.ts';
+import { contentEffect, sha256Hex } from '../content-effect.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
 import { makeParents } from '../workspace/replace-file.ts';

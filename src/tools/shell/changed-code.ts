@@ -4,11 +4,11 @@ import { maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayView } from '../sandbox/sandbox.ts';
-import { isStop } from '../workspace/outcome.ts';
-import type { ShellContext } from './context.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 import { isCover, isOfGit } from './git/report-git.ts';
 import { DELETED, type Dropped } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
+import type { ShellContext } from './shell-context.ts';
 
 /**
  * The existing files that a command changed or deleted on its overlay. Files that git ignores do not count, because

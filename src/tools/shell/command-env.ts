@@ -2,8 +2,8 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { CommandEnv, Reach } from '../../spec/types.ts';
 import { answerOf } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { redactor, secretForms } from '../upstream/environment.ts';
-import { failed, type Stop } from '../workspace/outcome.ts';
+import { redactor, secretForms } from '../upstream/server-env.ts';
+import { failed, type Stop } from '../workspace/tool-stop.ts';
 
 /** The variables of a configured command, and the functions that redact the operator's values from its results. */
 export interface FilledEnv {

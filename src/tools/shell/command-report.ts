@@ -2,15 +2,15 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { namesOf } from '../../gate/scope/tree.ts';
-import type { ObservedEffects } from '../../ports/effects.ts';
+import { namesOf } from '../../gate/scope/compare-trees.ts';
+import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { cacheOf } from './changed-code.ts';
-import type { ShellContext } from './context.ts';
 import { DELETED, type Dropped } from './judge-change.ts';
 import { missingPackages } from './missing-packages.ts';
+import type { ShellContext } from './shell-context.ts';
 
 /** Maximum number of listed changes. More usually come from a build, and a longer list would not help. */
 const MAX_DROPPED = 100;

@@ -1,14 +1,14 @@
 import { delimiter } from 'node:path';
-import { chooseTests } from '../../gate/commands/configured.ts';
+import { chooseTests } from '../../gate/commands/choose-command.ts';
 import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type CommandResult, type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { judgeRun, type Verdict } from '../test-report/verdict.ts';
-import { isStop } from '../workspace/outcome.ts';
-import { type ShellContext, shellContext, treeOf } from './context.ts';
-import { runTest } from './test.ts';
+import { judgeRun, type Verdict } from '../test-report/judge-run.ts';
+import { isStop } from '../workspace/tool-stop.ts';
+import { type ShellContext, shellContext, treeOf } from './shell-context.ts';
+import { runTest } from './test-tool.ts';
 
 export interface ComparedTest {
   readonly argv: readonly string[];

@@ -2,18 +2,18 @@ import { commandProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import { abortedBefore } from '../aborted-before.ts';
-import { installTool } from '../install/install.ts';
+import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, refusedBy, type Stop, tooLong } from '../workspace/outcome.ts';
-import { backgroundTool } from './background/background.ts';
+import { failed, isStop, refusedBy, type Stop, tooLong } from '../workspace/tool-stop.ts';
+import { backgroundTool } from './background/background-tool.ts';
 import { Jobs } from './background/jobs.ts';
-import { type ShellContext, shellContext } from './context.ts';
-import { deployTool } from './deploy.ts';
-import { bashTool } from './edit.ts';
+import { bashTool } from './bash-tool.ts';
+import { deployTool } from './deploy-tool.ts';
 import { UncoveredError } from './late-masked-files.ts';
-import { readOnlyTool } from './read-only.ts';
-import { testTool } from './test.ts';
+import { readOnlyTool } from './read-only-tool.ts';
+import { type ShellContext, shellContext } from './shell-context.ts';
+import { testTool } from './test-tool.ts';
 
 type ShellTool = (context: ShellContext) => Promise<ToolReport | Stop>;
 

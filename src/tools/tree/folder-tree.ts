@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TreeSeen } from '../../gate/scope/compare-trees.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
-import type { TreeSeen } from '../../gate/scope/tree.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { sha256Hex } from '../effects.ts';
+import { sha256Hex } from '../content-effect.ts';
 
 const MOST = 400_000;
 /** By path: the state of a file when it was read, and its hash. */

@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { branchPatterns, branchToShip } from '../../gate/scope/branches.ts';
+import { branchPatterns, branchToShip } from '../../gate/scope/branch-patterns.ts';
+import type { ShipsSeen, TreeSeen } from '../../gate/scope/compare-trees.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import type { ShipsSeen, TreeSeen } from '../../gate/scope/tree.ts';
-import { unwritable } from '../../gate/scope/writable.ts';
+import { unwritable } from '../../gate/scope/write-paths.ts';
 import type { Grant } from '../../ports/tool-backend.ts';
-import { currentBranch } from '../git/branches/current.ts';
+import { currentBranch } from '../git/branches/current-branch.ts';
 import { pushTarget } from '../git/credentials/push-target.ts';
-import { parseConfig } from '../git/judge-config.ts';
+import { parseConfig } from '../git/git-config-keys.ts';
 import type { Repository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { isStop } from '../workspace/outcome.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 
 /** A path at which the tree differs from the last commit, and its entry in both; null if there is none. */
 export interface TreeChange {

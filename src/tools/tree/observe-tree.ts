@@ -1,13 +1,13 @@
-import type { TreeNow } from '../../gate/scope/tree.ts';
+import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import type { TreePlace } from '../../ports/tool-backend.ts';
-import { personsOf, showPerson } from '../git/author.ts';
+import { trailerFor } from '../git/commit-trailer.ts';
+import { personsOf, showPerson } from '../git/git-persons.ts';
 import { innerRepository } from '../git/inner-repository.ts';
 import { findRepository } from '../git/repository.ts';
-import { trailerFor } from '../git/trailer.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { isStop } from '../workspace/outcome.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 import { folderTree } from './folder-tree.ts';
 import { gitShips, gitTree, mayShip, type Own, treeGit, treeSeen } from './git-tree.ts';
 

@@ -6,10 +6,10 @@ import { fieldsOf, type Json } from '../../base/json.ts';
 import { isMasked } from '../../gate/scope/masks.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { gitEnvironment, hardenedArgv } from '../git/harden.ts';
-import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from '../git/judge-config.ts';
+import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from '../git/git-config-keys.ts';
+import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
-import { isStop } from '../workspace/outcome.ts';
+import { isStop } from '../workspace/tool-stop.ts';
 
 /** The current working tree, compared with the last commit and with the request. */
 export interface TreeDiff {

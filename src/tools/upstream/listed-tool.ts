@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { canonical } from '../../evidence/canonical.ts';
 import type { Json } from '../../spec/types.ts';
-import { sha256Hex } from '../effects.ts';
+import { sha256Hex } from '../content-effect.ts';
 
 export type ListedTool = Tool;
 

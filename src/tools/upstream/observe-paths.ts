@@ -1,7 +1,7 @@
 import fs from 'node:fs';
-import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { contentEffect, sha256Hex } from '../effects.ts';
+import { contentEffect, sha256Hex } from '../content-effect.ts';
 import type { Anchors } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 import type { HandedPath } from './prepare-arguments.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/client';
-import { type Environment, type Filled, inherited } from './environment.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
+import { type Environment, type Filled, inherited } from './server-env.ts';
 
 export interface ServerTransport {
   readonly transport: Transport;

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import type { Unfit } from '../../gate/commands/unfit.ts';
-import { urlProblem } from '../../gate/scope/url.ts';
+import { urlProblem } from '../../gate/scope/judge-url.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import { type Access, locate } from '../workspace/locate.ts';
-import { isStop, outOfScope, refusedBy, type Stop } from '../workspace/outcome.ts';
+import { type Access, locate } from '../workspace/hold-path.ts';
 import { notAFile, notReplaceable } from '../workspace/regular-file.ts';
-import { folderProblem } from './folder-contents.ts';
+import { isStop, outOfScope, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { folderProblem } from './folder-problem.ts';
 
 /** A path that a call passes to its server, with links resolved. */
 export interface HandedPath {

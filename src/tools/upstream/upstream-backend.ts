@@ -4,15 +4,15 @@ import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-
 import { own } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
-import { failed, isStop, type Stop } from '../workspace/outcome.ts';
+import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
 import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
-import { UpstreamConnection, UpstreamDown } from './connection.ts';
-import type { Environment } from './environment.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { changesSince, look } from './observe-paths.ts';
 import { type Prepared, prepareArguments } from './prepare-arguments.ts';
-import { reportedBy } from './reported-fields.ts';
+import { reportedBy } from './read-reported.ts';
+import type { Environment } from './server-env.ts';
 import { plain } from './stderr-tail.ts';
+import { UpstreamConnection, UpstreamDown } from './upstream-connection.ts';
 import { writableProgram } from './writable-program.ts';
 
 type BoundTool = ToolSpec & { readonly upstream: UpstreamTool };

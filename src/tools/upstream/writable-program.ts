@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
 import { words } from '../../base/text.ts';
-import { unwritable } from '../../gate/scope/writable.ts';
+import { unwritable } from '../../gate/scope/write-paths.ts';
 import type { ProjectConfig, UpstreamServer } from '../../spec/types.ts';
 
 const PROGRAMS = new Set(words('.js .mjs .cjs .ts .mts .cts .py .rb .pl .php .sh .jar .lua'));

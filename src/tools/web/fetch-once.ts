@@ -2,11 +2,11 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4 } from 'node:net';
-import type { JudgedUrl } from '../../gate/scope/url.ts';
+import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from '../proxy/upstream-proxy.ts';
-import { isPublicAddress, pinnedTo } from './address.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
+import { isPublicAddress, pinnedTo } from './public-address.ts';
 
 /** Resolver and address policy. Only tests replace it; no configuration can. */
 export interface Network {

@@ -1,5 +1,5 @@
-import { type JudgedUrl, judgeUrl } from '../../gate/scope/url.ts';
-import type { ObservedEffect } from '../../ports/effects.ts';
+import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';
 import { type Answer, fetchOnce, INTERNET, type Network } from './fetch-once.ts';

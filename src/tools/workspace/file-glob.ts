@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { invalid, outOfScope, type Stop } from './outcome.ts';
 import { segmentsBelow } from './path-argument.ts';
+import { invalid, outOfScope, type Stop } from './tool-stop.ts';
 
 /** More wildcards could take minutes on a crafted name, because matching backtracks. */
 const MAX_WILDCARDS_PER_NAME = 4;

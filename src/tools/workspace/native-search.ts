@@ -3,9 +3,9 @@ import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { gitPlaces } from '../git-place.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { isStop, outOfScope, type Stop } from './outcome.ts';
 import { ripgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
+import { isStop, outOfScope, type Stop } from './tool-stop.ts';
 
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;

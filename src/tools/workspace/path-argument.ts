@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { ADDRESS, MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
-import { invalid, outOfScope, type Stop } from './outcome.ts';
+import { invalid, outOfScope, type Stop } from './tool-stop.ts';
 
 /**
  * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`

@@ -1,15 +1,15 @@
 import { closeSync, constants, fstatSync, readFileSync, type Stats } from 'node:fs';
 import { testSignals } from '../../evidence/findings/weakened-tests.ts';
-import type { ObservedEffect } from '../../ports/effects.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { contentEffect, sha256Hex } from '../effects.ts';
-import { seenIn, withFinding } from '../findings.ts';
+import { contentEffect, sha256Hex } from '../content-effect.ts';
+import { seenIn, withFinding } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
-import { type Held, locate } from './locate.ts';
-import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
+import { type Held, locate } from './hold-path.ts';
 import { notAFile, notReplaceable } from './regular-file.ts';
 import { makeParents, replaceFile } from './replace-file.ts';
+import { failed, isStop, outOfScope, type Stop } from './tool-stop.ts';
 import type { Missing } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */

@@ -1,8 +1,8 @@
 import { constants, type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
-import { type Access, type Held, locate } from './locate.ts';
-import { failed, isStop, outOfScope, type Stop } from './outcome.ts';
+import { type Access, type Held, locate } from './hold-path.ts';
+import { failed, isStop, outOfScope, type Stop } from './tool-stop.ts';
 
 /** A NUL within this many bytes makes a file binary, as in git. */
 const BINARY_PROBE = 8000;

@@ -1,9 +1,9 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
-import { readJudge } from './locate.ts';
+import { readJudge } from './hold-path.ts';
 import { holdBytes } from './odd-names.ts';
-import { failed, outOfScope, type Stop } from './outcome.ts';
 import { parsePath } from './path-argument.ts';
+import { failed, outOfScope, type Stop } from './tool-stop.ts';
 import { type Existing, walkBeneath } from './walk-beneath.ts';
 
 /** Start of a search: a held folder, searched as a whole or for one file. */

@@ -1,17 +1,17 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
-import { nativeWatch } from './native.ts';
-import { failed, isStop, outOfScope, type Stop, tooLong } from './outcome.ts';
+import { nativeWatch } from './native-watch.ts';
+import { failed, isStop, outOfScope, type Stop, tooLong } from './tool-stop.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
 
 /** Tools are loaded at their first call; some clients run them natively and only have them watched. */
 const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
-  read: async () => (await import('./read.ts')).readTool,
-  glob: async () => (await import('./glob.ts')).globTool,
-  grep: async () => (await import('./grep.ts')).grepTool,
-  edit: async () => (await import('./edit.ts')).editTool,
-  write: async () => (await import('./write.ts')).writeTool,
+  read: async () => (await import('./read-tool.ts')).readTool,
+  glob: async () => (await import('./glob-tool.ts')).globTool,
+  grep: async () => (await import('./grep-tool.ts')).grepTool,
+  edit: async () => (await import('./edit-tool.ts')).editTool,
+  write: async () => (await import('./write-tool.ts')).writeTool,
 };
 
 /** File-system errors that are failures of the call, not of the world. */

@@ -1,6 +1,6 @@
-import { WorldError, type WorldTurn } from '../../ports/environment.ts';
-import { type HouseChoice, HouseholdEnvironment } from '../environment.ts';
-import { optionsOf } from '../generate.ts';
+import { WorldError, type WorldTurn } from '../../ports/world-environment.ts';
+import { optionsOf } from '../generate-house.ts';
+import { type HouseChoice, HouseholdEnvironment } from '../household-environment.ts';
 
 const text = (description: string) => ({ type: 'string', description });
 

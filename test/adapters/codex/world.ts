@@ -12,7 +12,7 @@ import type { Item } from '../../../src/adapters/core/transcript/transcript-item
 import type { NativeWatch, ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { Session } from '../../../src/session/session.ts';
 import type { Json } from '../../../src/spec/types.ts';
-import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../../src/testing/doubles/scripted-backend.ts';
 import { SERVER } from '../../server-name.ts';
 import { must, type StageOptions, stage } from '../../session/sessions.ts';
 

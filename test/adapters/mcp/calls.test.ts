@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
-import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../../src/testing/doubles/scripted-backend.ts';
 import { agentWorld } from '../../contracts/agent-world.ts';
 import { call, connected, ERAS, hostOf } from './client.ts';
 import { slowGlob } from './slow-glob.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
-import { checkPost, ring } from '../../../src/messages/post.ts';
+import { checkPost, ring } from '../../../src/messages/send-message.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { call, connected, ERAS, type Era, hostOf } from './client.ts';

@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
 import type { McpHost } from '../../../src/adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../../src/adapters/mcp/serve-http.ts';
-import { checkPost, ring } from '../../../src/messages/post.ts';
+import { checkPost, ring } from '../../../src/messages/send-message.ts';
 import { openSession } from '../../../src/open-session.ts';
 import type { Message } from '../../../src/ports/message-store.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';

@@ -1,7 +1,7 @@
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type SignedAnswer, signAnswer } from '../../../src/operator/answer.ts';
-import { tokenFile } from '../../../src/operator/token.ts';
+import { tokenFile } from '../../../src/operator/operator-token.ts';
+import { type SignedAnswer, signAnswer } from '../../../src/operator/signed-answer.ts';
 
 /** An agent's request, and its attempt to pose as somebody who may approve it. */
 export interface AskCase {

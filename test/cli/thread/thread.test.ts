@@ -9,9 +9,9 @@ import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { summariseInOneLine } from '../../../src/view/entry-summary.ts';
+import { duration, offset } from '../../../src/view/format-time.ts';
 import { outline } from '../../../src/view/outline.ts';
 import { spellCall } from '../../../src/view/spell-call.ts';
-import { duration, offset } from '../../../src/view/times.ts';
 import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';
 

@@ -4,7 +4,7 @@ import { checkInvariants } from '../../../src/evidence/invariants.ts';
 import { learningCycles } from '../../../src/evidence/patterns/learning-cycles.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../../src/spec/load/load-project-config.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
-import { scriptedBackend } from '../../../src/testing/doubles/scripted.ts';
+import { scriptedBackend } from '../../../src/testing/doubles/scripted-backend.ts';
 import { disciplineBackend } from '../../../src/tools/discipline/discipline-backend.ts';
 import { changed, denied, fixtureSpecs, must, stage, TestClock } from '../../session/sessions.ts';
 

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { withTrailer } from '../../../src/tools/git/commit-trailer.ts';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
-import { withTrailer } from '../../../src/tools/git/trailer.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { type CallOptions, git, gitCall, put, repository, resultOf } from './support.ts';
 
 const sandbox = await sharedSandbox();

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/spec/types.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { isDeep, sample } from '../../depth.ts';
 import { type CallOptions, git, noSandbox, put, repository, resultOf, runner } from './support.ts';
 
@@ -273,7 +273,7 @@ test('a commit cannot change the configuration of git', async () => {
   mkdirSync(join(root, '.git/info'), { recursive: true });
   const before = git(root, 'config', '--list', '--local');
   put(root, 'src/a.txt', 'two\n');
-  const kept = (await import('../../../src/tools/git/layouts.ts')).gitLayout(
+  const kept = (await import('../../../src/tools/git/git-layout.ts')).gitLayout(
     { root, gitDir: join(root, '.git'), commonDir: join(root, '.git') },
     { kind: 'commit' },
     [],

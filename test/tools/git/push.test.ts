@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { pushTarget } from '../../../src/tools/git/credentials/push-target.ts';
-import { gitLayout } from '../../../src/tools/git/layouts.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
-import { isStop } from '../../../src/tools/workspace/outcome.ts';
+import { gitLayout } from '../../../src/tools/git/git-layout.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
+import { isStop } from '../../../src/tools/workspace/tool-stop.ts';
 import { git, put, repository, resultOf, runner } from './support.ts';
 
 const sandbox = await sharedSandbox();

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { gitBackend } from '../../../src/tools/git/git-backend.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { git, gitCall, noSandbox, put, repository, resultOf, runner, temporaryFolder } from './support.ts';
 

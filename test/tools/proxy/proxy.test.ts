@@ -3,7 +3,7 @@ import http from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeProxy } from '../../../src/tools/proxy/proxy.ts';
+import { makeProxy } from '../../../src/tools/proxy/filtering-proxy.ts';
 import { CERTIFICATE, KEY } from '../web/certificate.ts';
 
 async function listening<T extends Server>(server: T): Promise<number> {

@@ -3,7 +3,7 @@ import http from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeProxy } from '../../../src/tools/proxy/proxy.ts';
+import { makeProxy } from '../../../src/tools/proxy/filtering-proxy.ts';
 import { upstreamProxy } from '../../../src/tools/proxy/upstream-proxy.ts';
 import { CERTIFICATE, KEY } from '../web/certificate.ts';
 import { companyProxy, listening } from './company-proxy.ts';

@@ -13,7 +13,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { secretsIn } from '../../../src/tools/sandbox/host-secrets.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import { baseLayout } from '../../../src/tools/sandbox/mounts/layout.ts';

@@ -13,7 +13,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../../src/tools/sandbox/layout-error.ts';
 import type { Mount } from '../../../src/tools/sandbox/mount.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';

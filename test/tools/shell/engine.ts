@@ -1,5 +1,5 @@
 /** A process of its own that makes one call and prints the report: `engine.ts <root> <tool> <command>`. */
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { toolCall } from './tool-call.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { detectSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { shellBackend } from '../../../src/tools/shell/shell-backend.ts';
 import { scratch, toolCall } from './support.ts';
 

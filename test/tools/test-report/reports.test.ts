@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJunit } from '../../../src/tools/test-report/junit.ts';
-import { parseTap } from '../../../src/tools/test-report/tap.ts';
+import { parseJunit } from '../../../src/tools/test-report/parse-junit.ts';
+import { parseTap } from '../../../src/tools/test-report/parse-tap.ts';
 import type { TestRunReport } from '../../../src/tools/test-report/test-run-report.ts';
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, 'reports', name), 'utf8');

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { compareCount } from '../../../src/tools/test-report/test-counts.ts';
+import { compareCount } from '../../../src/tools/test-report/compare-counts.ts';
 
 /** Counts runs of one command; each call answers with the number that the run is compared with. */
 function counting() {

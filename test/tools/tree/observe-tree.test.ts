@@ -1,9 +1,9 @@
 import { readdirSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { TreeNow } from '../../../src/gate/scope/tree.ts';
+import type { TreeNow } from '../../../src/gate/scope/compare-trees.ts';
 import type { ProjectConfig } from '../../../src/spec/types.ts';
-import { sharedSandbox } from '../../../src/tools/sandbox/detect.ts';
+import { sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { observeTree } from '../../../src/tools/tree/observe-tree.ts';
 import { config, git, noSandbox, put, repository, temporaryFolder } from '../git/support.ts';
 

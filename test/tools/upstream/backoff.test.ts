@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { backoff } from '../../../src/tools/upstream/connection.ts';
+import { backoff } from '../../../src/tools/upstream/upstream-connection.ts';
 
 const draw = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { PROTECTED_NAMES } from '../../../src/spec/policy/protected-names.ts';
-import { sha256Hex } from '../../../src/tools/effects.ts';
+import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { freshWorld, makeWorld } from './world.ts';
 
 describe('edit', () => {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NativeWatch } from '../../../src/ports/tool-backend.ts';
-import { sha256Hex } from '../../../src/tools/effects.ts';
+import { sha256Hex } from '../../../src/tools/content-effect.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { freshWorld } from './world.ts';
 

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
 import { type Anchors, byDescriptor, byRealPath, Moved } from '../../../src/tools/workspace/anchors.ts';
-import { editTool } from '../../../src/tools/workspace/edit.ts';
-import { globTool } from '../../../src/tools/workspace/glob.ts';
-import { grepTool } from '../../../src/tools/workspace/grep.ts';
-import type { Stop } from '../../../src/tools/workspace/outcome.ts';
-import { readTool } from '../../../src/tools/workspace/read.ts';
-import { writeTool } from '../../../src/tools/workspace/write.ts';
+import { editTool } from '../../../src/tools/workspace/edit-tool.ts';
+import { globTool } from '../../../src/tools/workspace/glob-tool.ts';
+import { grepTool } from '../../../src/tools/workspace/grep-tool.ts';
+import { readTool } from '../../../src/tools/workspace/read-tool.ts';
+import type { Stop } from '../../../src/tools/workspace/tool-stop.ts';
+import { writeTool } from '../../../src/tools/workspace/write-tool.ts';
 import { freshWorld } from './world.ts';
 
 /** How long the storm of swaps lasts, in milliseconds. */

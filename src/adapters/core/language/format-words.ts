@@ -1,5 +1,5 @@
 import { shorten } from '../../../base/text.ts';
-import { branchPatterns } from '../../../gate/scope/branches.ts';
+import { branchPatterns } from '../../../gate/scope/branch-patterns.ts';
 import { isExclusion } from '../../../spec/path-patterns.ts';
 import {
   ARGUMENT_ROLES,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
-import { ownToken } from '../../../operator/token.ts';
+import { ownToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
 import { sessionNamed } from '../../choose-sessions.ts';

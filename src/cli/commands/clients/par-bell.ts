@@ -9,7 +9,7 @@ import { plural, visible } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
 import { readActivity } from '../../../evidence/musn/activity.ts';
-import { readToken } from '../../../operator/token.ts';
+import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';

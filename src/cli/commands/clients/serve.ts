@@ -146,7 +146,7 @@ export const servedAt = async (io: Io): Promise<string | null> => (await askStat
 
 /** Asks a running server for a code with the operator's token. */
 async function askCode(io: Io, address: string): Promise<string> {
-  const { readToken } = await import('../../../operator/token.ts');
+  const { readToken } = await import('../../../operator/operator-token.ts');
   const { roleTokenFile } = await import('../../../server/access/tokens.ts');
   const answer = await fetch(`${address}/v1/login/code`, {
     method: 'POST',

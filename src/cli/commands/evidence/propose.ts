@@ -4,7 +4,7 @@ import { plural, visible } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { type Replay, replay } from '../../../session/replay.ts';
+import { type Replay, replay } from '../../../session/replay-decisions.ts';
 import { pinOf } from '../../choose-sessions.ts';
 import { heading, type Io, print, printJson } from '../../io.ts';
 import { table } from '../../table.ts';

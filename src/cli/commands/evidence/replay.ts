@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { excerpt, plural, visible } from '../../../base/text.ts';
-import { type Replay, replay } from '../../../session/replay.ts';
+import { type Replay, replay } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { chosenSessions, noSessions, pinOf } from '../../choose-sessions.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ring } from '../../../messages/post.ts';
+import { ring } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import { asOption, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
 import { examples, rootOption } from '../../shared-options.ts';

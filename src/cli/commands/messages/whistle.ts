@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
-import { whistle } from '../../../messages/post.ts';
+import { whistle } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
 import { onSignal } from '../../on-signal.ts';

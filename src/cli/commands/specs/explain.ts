@@ -3,7 +3,7 @@ import { excerpt } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { decide } from '../../../gate/decide.ts';
 import type { Denial } from '../../../gate/denial.ts';
-import type { SessionView } from '../../../gate/view.ts';
+import type { SessionView } from '../../../gate/session-view.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { SessionReader } from '../../../server/session-reader.ts';
 import type { Pin } from '../../../session/pin.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
-import { resumeSession } from '../../../session/open.ts';
+import { resumeSession } from '../../../session/create-session.ts';
 import { noSessions, withSessions } from '../../choose-sessions.ts';
 import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';

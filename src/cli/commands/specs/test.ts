@@ -5,7 +5,7 @@ import { makeFolders } from '../../../base/files.ts';
 import { errorText, plural } from '../../../base/text.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { emitTestFiles } from '../../../testing/emit-test-files.ts';
-import { junitReport, type TestResult } from '../../../testing/junit.ts';
+import { junitReport, type TestResult } from '../../../testing/junit-report.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
 import { chosenSpecs } from '../../choose-specs.ts';

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { isWithin } from '../../../base/paths.ts';
 import type { Env } from '../../../base/user-folders.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
-import { failed, type Stop } from '../../workspace/outcome.ts';
+import { failed, type Stop } from '../../workspace/tool-stop.ts';
 
 export interface Places {
   readonly env: Env;

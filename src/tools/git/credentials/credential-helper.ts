@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
-import { failed, type Stop } from '../../workspace/outcome.ts';
+import { failed, type Stop } from '../../workspace/tool-stop.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 const ANSWER_BYTES = 64 << 10;

@@ -3,7 +3,7 @@ import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
-import { failed, isStop, type Stop } from '../../workspace/outcome.ts';
+import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
 import { fileOutside, type Places } from './credential-file.ts';
 import { askHelper } from './credential-helper.ts';

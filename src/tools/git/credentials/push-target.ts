@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWithin } from '../../../base/paths.ts';
 import type { GitConfig } from '../../../spec/types.ts';
-import { failed, outOfScope, type Stop } from '../../workspace/outcome.ts';
-import { type ConfigValue, configValues, pushKeys } from '../judge-config.ts';
+import { failed, outOfScope, type Stop } from '../../workspace/tool-stop.ts';
+import { type ConfigValue, configValues, pushKeys } from '../git-config-keys.ts';
 import type { Repository } from '../repository.ts';
 
 export interface NetworkTarget {

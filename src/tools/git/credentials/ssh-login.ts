@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { GitConfig } from '../../../spec/types.ts';
-import { failed, isStop, type Stop } from '../../workspace/outcome.ts';
+import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
 import { fileOutside, type Places } from './credential-file.ts';
 import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';

@@ -6,7 +6,7 @@ import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/m
 import { findRepository, gitFileTarget } from '../../git/repository.ts';
 import { assumeUnchanged } from '../../git-objects/git-index.ts';
 import { isGitFolder, isGitOwn, isGitPlace, isObjectStore } from '../../git-place.ts';
-import { isStop } from '../../workspace/outcome.ts';
+import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';

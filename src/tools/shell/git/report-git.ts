@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
-import { namesOf } from '../../../gate/scope/tree.ts';
+import { namesOf } from '../../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
 import { modulesOf, ownGits, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import type { OverlayView } from '../../sandbox/sandbox.ts';
-import type { CallTree } from '../context.ts';
 import type { Change } from '../overlay-changes.ts';
+import type { CallTree } from '../shell-context.ts';
 import { CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 
 /** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */

@@ -1,0 +1,51 @@
+import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { isTestFile } from '../../spec/test-files.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Fruit } from '../fruit.ts';
+import type { GateContext } from '../request.ts';
+import type { TreeNow } from '../scope/compare-trees.ts';
+import type { ApprovalSubject } from './approval.ts';
+
+/** The view of a hop that a person approves; null if git could not read the working tree. */
+export function hopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
+  const { view } = context;
+  const tree = view.tree && shownTree(context, view.tree);
+  if (tree === null) return null;
+  return {
+    [APPROVAL_VIEW.fruit]: { ...fruit },
+    [APPROVAL_VIEW.context]: { ...carried },
+    [APPROVAL_VIEW.changes]: { ...view.changes },
+    ...findingsShown(view),
+    ...tree,
+  };
+}
+
+/** The part of an approval's view about the tree: the tested tree and its commands, and what ships of it. */
+function shownTree({ config }: GateContext, tree: TreeNow): { readonly [title: string]: Json } | null {
+  if ('problem' in tree) return null;
+  const { kind, id, head, ships } = tree;
+  const tests = config.test.map(({ run }) => run.join(' '));
+  const tested = { kind, tree: id, head, tests };
+  if (ships === null) return { [APPROVAL_VIEW.tested]: tested };
+  const { id: shipped, commits, ...rest } = ships;
+  return {
+    [APPROVAL_VIEW.tested]: tested,
+    [APPROVAL_VIEW.ships]: {
+      tree: shipped,
+      ...(rest as unknown as { [title: string]: Json }),
+      commits: commits.map((one) => ({ ...one })),
+    },
+  };
+}
+
+/**
+ * The findings and changed test files, which a person must see separately from the other changes; empty if there are
+ * none.
+ */
+function findingsShown({ findings = {}, changes }: GateContext['view']): { readonly [title: string]: Json } {
+  const tests = Object.keys(changes).filter(isTestFile);
+  return {
+    ...(Object.keys(findings).length === 0 ? {} : { [APPROVAL_VIEW.findings]: { ...findings } }),
+    ...(tests.length === 0 ? {} : { [APPROVAL_VIEW.testFiles]: tests }),
+  };
+}

@@ -1,0 +1,110 @@
+import { edgesFrom } from '../spec/edges-from.ts';
+import { effectsIn } from '../spec/mode-way.ts';
+import { own } from '../spec/names.ts';
+import type { Edge, Mode, SpecSet } from '../spec/types.ts';
+import type { Available, WayLeg } from './denial.ts';
+import { describeRequirement, type Requirement } from './requirements/requirement.ts';
+import { requirementsOf, startRequirements } from './requirements/requirements.ts';
+import type { SessionView } from './session-view.ts';
+import { transferContext } from './transfer-context.ts';
+import { modeStep, modesAdmitting, resetsOf } from './ways/way-modes.ts';
+
+export const legOf = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
+  from: edge.from,
+  exit: edge.exit,
+  to: edge.to,
+  needs: [...wordsOf(specs, edge), ...contextNeeds(specs, view, edge)],
+});
+
+const words = new WeakMap<SpecSet, Map<Edge, readonly string[]>>();
+
+/** The needs of an edge in words; they depend on the spec set alone, so they are computed once. */
+function wordsOf(specs: SpecSet, edge: Edge): readonly string[] {
+  const ofSet = words.get(specs) ?? new Map<Edge, readonly string[]>();
+  const known = ofSet.get(edge) ?? needsOf(specs, edge).map((need) => needInWords(specs, need));
+  words.set(specs, ofSet.set(edge, known));
+  return known;
+}
+
+/** The context fields that an agent must still state before an edge can be taken. */
+function contextNeeds({ peripherals }: SpecSet, view: SessionView, { from, to }: Edge): readonly string[] {
+  const target = peripherals[to];
+  if (!target) return [];
+  return transferContext(target, view).missing.flatMap(({ field }) =>
+    own(peripherals[from]?.fruit ?? {}, field)?.kind === 'observed' ? [] : [field],
+  );
+}
+
+/** A need in words. A condition of the spec set shows its rule: `ready (fruit.count > 2)`. */
+export function needInWords({ conditions }: SpecSet, need: Requirement): string {
+  const rule = need.kind === 'condition' ? own(conditions, need.name) : undefined;
+  return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
+}
+
+/** The needs of an edge that are not met yet. The source counts as met, unless the operator must request the hop. */
+function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
+  const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
+  const asked = edge.sources.every(({ kind }) => kind === 'user-request');
+  if (!asked || others.some(({ kind }) => kind === 'principal')) return others;
+  return [{ kind: 'principal', is: 'operator' }, ...others];
+}
+
+export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
+  from: null,
+  exit: null,
+  to,
+  needs: startRequirements(specs, to)
+    .filter((requirement) => requirement.kind !== 'source')
+    .map((need) => needInWords(specs, need)),
+});
+
+/** The peripherals that the agent may start while it is in none. */
+export function startable(specs: SpecSet, view: SessionView): string[] {
+  const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
+  return Object.values(specs.peripherals)
+    .filter((peripheral) => peripheral.entry.sources.some(({ kind }) => kind === source))
+    .map(({ id }) => id);
+}
+
+/** A leg that starts here, with the mode changes that it needs; unchanged if no reachable mode admits its target. */
+function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
+  const modes = modesAdmitting(specs, mode, leg.to);
+  return modes.length > 0 ? { ...leg, modes } : leg;
+}
+
+const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean => {
+  const effect = specs.tools[tool]?.effect;
+  return effect !== undefined && (!specs.modeGate || !mode || effectsIn(specs.modeGate, mode).includes(effect));
+};
+
+export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
+
+/** The tools, hops and mode changes available in the session's current state. */
+export function available(specs: SpecSet, view: SessionView): Available {
+  const peripheral = view.visit?.peripheral ?? null;
+  const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
+  const idle = view.closed || view.visit?.status === 'expired';
+  return {
+    peripheral,
+    mode: view.mode,
+    tools:
+      idle || !spec
+        ? []
+        : (view.observeOnly ? Object.keys(specs.tools) : spec.tools).filter(
+            (tool) => isServed(view, tool) && (view.observeOnly || effectAllowed(specs, view.mode, tool)),
+          ),
+    hops: view.closed
+      ? []
+      : peripheral === null
+        ? startable(specs, view).map((to) => inMode(specs, view, startLeg(specs, to)))
+        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, legOf(specs, view, edge))),
+    modes: view.closed ? [] : modesFrom(specs, view.mode),
+  };
+}
+
+function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
+  if (!specs.modeGate || mode === null) return [];
+  const forward = specs.modeGate.transitions.filter(({ from }) => from === mode);
+  const back = resetsOf(specs.modeGate).filter(({ from }) => from === mode);
+  return [...forward.map((leg) => modeStep(specs, leg)), ...back.map((leg) => modeStep(specs, leg))];
+}

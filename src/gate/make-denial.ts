@@ -1,0 +1,40 @@
+import { excerpt, shorten } from '../base/text.ts';
+import { available } from './available-actions.ts';
+import type { Denial, DenialCode, WayLeg } from './denial.ts';
+import { describeDenial } from './describe-denial.ts';
+import type { GateContext } from './request.ts';
+
+/** Limits, in characters, for a quoted value and for a reason in a refusal. The evidence has the full request. */
+const QUOTED = 200;
+const REASON = 2000;
+
+/** A finished denial: its code and data, what is available from here, and the words for both. */
+export function deny(
+  { specs, view }: Pick<GateContext, 'specs' | 'view'>,
+  code: DenialCode,
+  about: Denial['about'],
+  way: readonly WayLeg[] | null = null,
+): { readonly ok: false; readonly denial: Denial; readonly wanted: null } {
+  const here = available(specs, view);
+  const words = describeDenial(code, mapTexts(about, quote), here, way);
+  return {
+    ok: false,
+    denial: { code, ...words, about: mapTexts(about, bound), available: here, way },
+    wanted: null,
+  };
+}
+
+const quote = (text: string, key: string): string =>
+  SENTENCE_KEYS.includes(key) ? excerpt(text, REASON) : excerpt(text, QUOTED);
+const bound = (text: string): string => shorten(text, REASON);
+/** Keys whose values are sentences written by hopgate; all other members of `about` are names or values. */
+const SENTENCE_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
+
+function mapTexts(about: Denial['about'], change: (text: string, key: string) => string): Denial['about'] {
+  return Object.fromEntries(
+    Object.entries(about).map(([key, value]) => {
+      if (typeof value === 'string') return [key, change(value, key)];
+      return [key, Array.isArray(value) ? value.map((item: string) => change(item, key)) : value];
+    }),
+  );
+}

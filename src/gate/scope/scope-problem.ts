@@ -1,0 +1,152 @@
+import { shorten } from '../../base/text.ts';
+import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
+import type { ArgumentRole, Json, ToolParameter } from '../../spec/types.ts';
+import { type CommandCall, commandProblem } from '../commands/judge-command.ts';
+import type { Unfit } from '../commands/unfit.ts';
+import type { Denial } from '../denial.ts';
+import { urlProblem } from './judge-url.ts';
+import { locatePath, within } from './locate-path.ts';
+import { isMasked, isProtected } from './masks.ts';
+import { MASKED, PROTECTED } from './path-refusals.ts';
+import { resourceProblem } from './resource-problem.ts';
+import { unwritable } from './write-paths.ts';
+
+export interface ScopeProblem {
+  readonly code: 'out-of-scope' | 'invalid-action';
+  readonly about: Denial['about'];
+}
+
+interface Call extends CommandCall {
+  /** Root-relative files that the session's entries name. */
+  readonly files: readonly string[];
+}
+
+const shown = (value: Json): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return shorten(text, 200);
+};
+
+/**
+ * Returns the first argument that the scope does not grant, judged by its role; null if all are in scope. Paths are
+ * judged by their text alone: the backend follows links and judges the real path by the same rule.
+ */
+export function scopeProblem(call: Call): ScopeProblem | null {
+  let commands = false;
+  for (const parameter of call.tool.parameters) {
+    const value = call.args[parameter.name];
+    // Arguments that form a command are judged together, as the first of them.
+    const isFirst: boolean = ROLE_FACTS[parameter.role].runsCommands && !commands;
+    commands ||= isFirst;
+    const why = isFirst
+      ? whyUnfit(commandProblem(call))
+      : value === undefined
+        ? absentProblem(call, parameter.role)
+        : roleProblem(call, parameter, value);
+    if (why) return problemOf(why, parameter.name, value);
+  }
+  const why = commands ? null : whyUnfit(commandProblem(call));
+  return why && problemOf(why);
+}
+
+function problemOf(
+  { why, scope, invalid = false, remedy, argument }: Why,
+  parameter?: string,
+  value?: Json,
+): ScopeProblem {
+  return {
+    code: invalid ? 'invalid-action' : 'out-of-scope',
+    about: {
+      argument: argument ?? parameter ?? '',
+      ...(value === undefined || argument !== undefined ? {} : { value: shown(value) }),
+      why,
+      scope,
+      ...(remedy ? { remedy } : {}),
+    },
+  };
+}
+
+interface Why {
+  readonly why: string;
+  readonly scope: readonly string[];
+  readonly invalid?: boolean;
+  readonly remedy?: string;
+  /** The argument at fault, if the reason names its value. */
+  readonly argument?: string;
+}
+
+function whyUnfit(problem: Unfit | null): Why | null {
+  if (!problem) return null;
+  const { code, message, argument, remedy } = problem.unfit;
+  return { why: message, scope: [], invalid: code === 'invalid-action', remedy, argument };
+}
+
+/** An absent path means the root, so the scope must grant reading it. */
+function absentProblem({ scope }: Call, role: ArgumentRole): Why | null {
+  if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
+    return { why: 'this scope does not grant reading the whole tree', scope: [] };
+  return null;
+}
+
+function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Why | null {
+  switch (role) {
+    case 'path:read':
+    case 'path:write':
+      for (const path of Array.isArray(value) ? value : [value]) {
+        const why = pathProblem(call, role, path);
+        if (why) return why;
+      }
+      return null;
+    case 'url':
+      if (call.scope.url === 'none') return { why: 'this scope fetches nothing', scope: [] };
+      return whyUnfit(urlProblem(name, value, call.config.web.allow));
+    case 'resource': {
+      const patterns = call.scope.resource ?? [];
+      const problem = resourceProblem(value, patterns);
+      return problem && { ...problem, scope: patterns };
+    }
+    case 'agency': {
+      const named = call.scope.agency?.map(({ to }) => to) ?? [];
+      if (named.includes(value as string)) return null;
+      const others = 'let the author of the spec add { agency: … } to the delegates here';
+      const remedy = named.length > 0 ? `name one of: ${named.join(', ')}; or ${others}` : others;
+      return { why: 'no agent may run there from here', scope: named, remedy };
+    }
+    case 'command':
+    case 'text':
+      return null;
+    default:
+      return role satisfies never;
+  }
+}
+
+function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | 'path:write', value: Json): Why | null {
+  const located = locatePath(root, value);
+  if (!located.ok) {
+    const outside = located.fault === 'outside';
+    return {
+      why: located.why,
+      scope: outside ? ['the root'] : [],
+      invalid: !outside,
+      remedy:
+        located.fault === 'control-character'
+          ? 'Rename the file; until then, only a shell command with a glob (cat dir/*) can name it.'
+          : 'Name a path inside the root.',
+    };
+  }
+  if (isMasked(located.path, config.mask)) {
+    return { ...MASKED, scope: [] };
+  }
+  if (role === 'path:write') {
+    if (isProtected(located.path) || (config.specs !== 'default' && within(located.path, [config.specs]))) {
+      return { ...PROTECTED, scope: scope.write };
+    }
+    if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
+    const why = unwritable(located.path, scope.write);
+    return why === null ? null : { why: `it ${why}`, scope: scope.write };
+  }
+  if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
+  if (scope.read === 'session-log' && !within(located.path, files)) {
+    return { why: 'only files that this session has named can be read here', scope: files.slice(0, 20) };
+  }
+  return null;
+}

@@ -1,0 +1,72 @@
+import type { Json, Mode } from '../spec/types.ts';
+import type { GrantView } from './approvals/grant.ts';
+import type { TreeNow } from './scope/compare-trees.ts';
+
+/** The status of a pattern in this session: `selected` by a PSR, or the outcome that its last PUR recorded. */
+export type PatternStatus = 'selected' | 'held' | 'failed';
+
+/** A summary of the session's test runs, for the gate. */
+export interface TestsView {
+  /** True if, since the last change, every configured test command passed in full, and no two runs of one disagreed. */
+  readonly passed: boolean;
+  readonly count: number;
+  readonly failed: number;
+  /** Reason why a pass is outdated: the files have changed since that run. */
+  readonly stale?: string;
+}
+
+export interface VisitView {
+  readonly peripheral: string;
+  readonly status: 'active' | 'expired' | 'interrupted';
+  readonly steps: number;
+  readonly denials: number;
+  /** Epoch milliseconds; null without a time limit. */
+  readonly deadline: number | null;
+  /** The commit message in the context of this visit. Each commit of the visit must have it. Null if there was none. */
+  readonly message?: string | null;
+  /** Observed fruit fields so far, by field name. */
+  readonly observed: { readonly [field: string]: Json };
+}
+
+/** The gate's view of a session: a read-only projection of its fold. `now` is data: the gate has no clock. */
+export interface SessionView {
+  readonly sessionId: string;
+  readonly agent: string;
+  /** Absolute path of the repository. */
+  readonly root: string;
+  readonly now: number;
+  readonly closed: boolean;
+  readonly mode: Mode | null;
+  readonly visit: VisitView | null;
+  readonly visits: { readonly [peripheral: string]: number };
+  readonly steps: number;
+  readonly denials: number;
+  /** True if a step succeeded since the last PAR and nothing is pending. */
+  readonly naturalClose: boolean;
+  /** The acting tool whose outcome is not recorded yet. */
+  readonly pending?: string;
+  readonly tests: TestsView;
+  /** The fields of checks whose last value is `pass`, with no change since; absent if there are none. */
+  readonly checks?: readonly string[];
+  readonly patterns: { readonly [pattern: string]: PatternStatus };
+  readonly backpack: { readonly [field: string]: Json };
+  /** The fruit of the last finished visit to each peripheral. */
+  readonly fruits: { readonly [peripheral: string]: { readonly [field: string]: Json } };
+  /** Root-relative files that this session's entries name. */
+  readonly files: readonly string[];
+  /** The sha256 of each changed file after its last change; null if it was deleted or not observed. */
+  readonly changes: { readonly [path: string]: string | null };
+  /** Findings about the changes that a person must see before they ship, by path or test command. */
+  readonly findings?: { readonly [path: string]: string };
+  /** The working tree, if the request depends on it and a backend observes it. */
+  readonly tree?: TreeNow;
+  /** Tools of the catalogue that no backend serves in this session; absent if all are served. */
+  readonly unserved?: ReadonlySet<string>;
+  /** True if refused calls run all the same, and the refusal is only recorded. */
+  readonly observeOnly?: boolean;
+  readonly usedNonces: readonly string[];
+  /** The operator's grants for this session, the oldest first. */
+  readonly grants?: readonly GrantView[];
+  /** True if the effects of a step were not observed. */
+  readonly blind?: boolean;
+}

@@ -1,0 +1,46 @@
+import { isBlank } from '../base/text.ts';
+import { own } from '../spec/names.ts';
+import { IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
+import type { Json, PeripheralSpec } from '../spec/types.ts';
+import type { SessionView } from './session-view.ts';
+
+/**
+ * The context that a visit to `target` starts with, and the fields that are missing for it. `given` is the context that
+ * the caller of `start` supplied; `latest` has the prospective fruit of the visit being left, which takes the place of
+ * older ones. A blank text, such as an empty commit message, counts as missing.
+ */
+export function transferContext(
+  target: PeripheralSpec,
+  view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
+  given: { readonly [field: string]: Json } = {},
+  latest: SessionView['fruits'] = {},
+): {
+  readonly context: { readonly [field: string]: Json };
+  readonly missing: readonly { field: string; from: string }[];
+} {
+  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
+  const context: Record<string, Json> = {};
+  const missing: { field: string; from: string }[] = [];
+  for (const [field, { source, optional }] of Object.entries(target.context)) {
+    const value = others[field] ?? sourceValue(field, source, view, latest);
+    if (value !== undefined && value !== null && (optional || !isBlank(value))) context[field] = value;
+    else if (!optional) missing.push({ field, from: source.kind === 'fruit' ? source.peripheral : 'the backpack' });
+  }
+  return { context: { ...others, ...context }, missing };
+}
+
+function sourceValue(
+  field: string,
+  source: PeripheralSpec['context'][string]['source'],
+  view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
+  latest: SessionView['fruits'],
+): Json | undefined {
+  switch (source.kind) {
+    case 'inherit':
+      return field === 'session-id' ? view.sessionId : view.backpack[field];
+    case 'fruit':
+      return (own(latest, source.peripheral) ?? own(view.fruits, source.peripheral))?.[field];
+    case 'session-log':
+      return { session: view.sessionId };
+  }
+}

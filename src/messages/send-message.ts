@@ -1,0 +1,131 @@
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
+import { isRecipient, resolveAddress } from './resolve-address.ts';
+import { ACTS, isAct, MAX_TEXT } from './speech-acts.ts';
+
+/** A message as its sender gives it. hopgate knows `from` and `author` from the sender's envelope. */
+export interface Posted {
+  readonly kind: MessageKind;
+  readonly id: string;
+  /** `session:<id>` or `person:<name>`; of another machine with `@<node>`. */
+  readonly from: string;
+  /** Left out: the agent of the session, or the name of the person. */
+  readonly author?: string;
+  readonly to: unknown;
+  readonly text: unknown;
+  readonly act?: unknown;
+  readonly ref?: unknown;
+}
+
+export interface PostRefusal {
+  readonly ok: false;
+  readonly argument: 'to' | 'text' | 'act' | 'ref';
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** A checked message, which was not sent yet. */
+export interface Checked {
+  readonly ok: true;
+  readonly draft: MessageDraft;
+}
+
+/** Checks a message and resolves its recipient. Nothing is sent. */
+export async function checkPost(
+  store: EvidenceStore,
+  messages: MessageStore,
+  post: Posted,
+): Promise<Checked | PostRefusal> {
+  const { kind, id, from, to, text, ref } = post;
+  const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
+  if (!isAct(act)) return refused('act', `"${act}" is not an act`, `Use one of ${Object.keys(ACTS).join(', ')}.`);
+  if (typeof text !== 'string' || text.trim() === '') return refused('text', 'the text is empty', 'Write the message.');
+  if (text.length > MAX_TEXT)
+    return refused('text', `the text has ${text.length} characters`, `Send at most ${MAX_TEXT}, or name a file.`);
+  const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
+  const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
+  const recipient = resolveAddress(String(to), directory);
+  if (!recipient.ok)
+    return refused(
+      'to',
+      recipient.message,
+      `Send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}.`,
+    );
+  const asked = typeof ref === 'string' ? await messages.find(ref) : null;
+  if (ref !== undefined && (!asked || (!isRecipient(from, asked.to) && asked.from !== from)))
+    return refused('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id of the message.');
+  if (act === 'answer' && !(asked && isRecipient(from, asked.to)))
+    return refused('ref', 'an answer refers to a message that you got', 'Give its id as ref.');
+  const name = from.slice(from.indexOf(':') + 1);
+  const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
+  return {
+    ok: true,
+    draft: { id, kind, act, from, author, to: recipient.address, text: text.toWellFormed(), ref: asked?.id ?? null },
+  };
+}
+
+/** Sends a checked bell. An answer marks its message as answered and ends the wait for an answer. */
+export async function ring(messages: MessageStore, draft: MessageDraft): Promise<Message> {
+  const message = await messages.send(draft);
+  if (message.act === 'answer' && message.ref !== null) {
+    await messages.mark(message.ref, 'answered');
+    await messages.endWait(message.ref);
+  }
+  return message;
+}
+
+/** The result of a whistle: the answer is null if it did not come in time, and then arrives as a message. */
+export type Whistled =
+  | { readonly ok: true; readonly message: Message; readonly answer: Message | null; readonly waitedMs: number }
+  | PostRefusal;
+
+/**
+ * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait, not the work. A
+ * circle of waits is refused before anybody waits, and nothing is sent.
+ */
+export async function whistle(
+  messages: MessageStore,
+  draft: MessageDraft,
+  { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
+): Promise<Whistled> {
+  const began = Date.now();
+  const until = began + seconds * 1000;
+  const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
+  if (circle) return refused('to', describeCircle(circle.join(' → ')), 'Ring a bell instead.');
+  try {
+    const message = await messages.send(draft);
+    const answer = await waitForAnswer(messages, message.id, until, signal);
+    if (answer) await messages.mark(answer.id, 'read');
+    return { ok: true, message, answer, waitedMs: Date.now() - began };
+  } finally {
+    await messages.endWait(draft.id);
+  }
+}
+
+/** The reason for the refusal of a whistle that closes a circle of waits. */
+export const describeCircle = (circle: string): string => `the whistle would wait for itself: ${circle}`;
+
+const refused = (argument: PostRefusal['argument'], message: string, remedy: string): PostRefusal => ({
+  ok: false,
+  argument,
+  message,
+  remedy,
+});
+
+/** Interval between looks for an answer, in milliseconds. Another process may write it. */
+const LOOK_MS = 50;
+
+/** Waits for the answer to a message until `until` (epoch milliseconds); null if it did not come, or after an abort. */
+async function waitForAnswer(
+  messages: MessageStore,
+  id: string,
+  until: number,
+  signal: AbortSignal,
+): Promise<Message | null> {
+  for (;;) {
+    const answer = await messages.answerTo(id);
+    if (signal.aborted) return null;
+    if (answer || Date.now() >= until) return answer;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, Math.max(1, until - Date.now()))));
+  }
+}

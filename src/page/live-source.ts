@@ -1,0 +1,252 @@
+import { type Signal, signal } from '@preact/signals';
+import type { Entry } from '../evidence/entry.ts';
+import { entryDetail } from '../view/entry-detail.ts';
+import type { Frame, ViewGraph, ViewState } from '../view/view-state.ts';
+import { actsOver, pathOf } from './operator-actions.ts';
+import { ServerApi, ServerRefusal } from './server-api.ts';
+import { SessionStore } from './session-store.ts';
+import type { Letter, OperatorActions, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+
+/** Maximum number of frames in one answer. */
+const PAGE = 5_000;
+const MOST_SESSIONS = 60;
+/** How often the page asks for requests of agents, in milliseconds. It also asks after each refusal. */
+const WAITING_MS = 2_000;
+const RETRY_MS = 1_500;
+/** How often a card of the overview, and a session that is not shown, is updated, in milliseconds. */
+const CARD_MS = 1_000;
+const BEHIND_MS = 5_000;
+
+interface FramePage {
+  readonly before: ViewState;
+  readonly frames: readonly Frame[];
+  readonly next: number | null;
+}
+interface Snapshot {
+  readonly newest: Pick<FramePage, 'before' | 'frames'> & { readonly past: boolean };
+  readonly graph: ViewGraph;
+}
+interface Listed {
+  readonly session: string;
+  readonly root: string | null;
+  readonly closed: boolean;
+}
+
+/** The sessions of a running server, live. `chosen`: the session that the page shows; the address may name one. */
+export function liveSource(chosen: Signal<string | null>): Source {
+  return new Live(new ServerApi(), chosen);
+}
+
+class Live implements Source {
+  readonly sessions = signal<readonly SessionEntry[]>([]);
+  readonly waiting = signal<readonly Waiting[]>([]);
+  readonly grants = signal<readonly ValidGrant[]>([]);
+  readonly letters = signal<readonly Letter[]>([]);
+  readonly trouble = signal<string | null>(null);
+  readonly acts: OperatorActions;
+  readonly #api: ServerApi;
+  readonly #loading = new Map<string, Promise<void>>();
+  readonly #again = new Set<string>();
+
+  readonly #chosen: Signal<string | null>;
+
+  constructor(api: ServerApi, chosen: Signal<string | null>) {
+    this.#api = api;
+    this.#chosen = chosen;
+    this.acts = actsOver(api, () => this.#readWaiting());
+    void this.#run();
+  }
+
+  open(id: string): void {
+    void this.#readHistory(id).catch((error: unknown) => this.#report(error));
+  }
+
+  async detail(session: string, seqs: readonly number[]) {
+    const found = await Promise.all(
+      seqs.map((seq) => this.#api.get<{ entries: Entry[] }>(`${pathOf(session)}/evidence?from=${seq}&limit=1`)),
+    );
+    return found.flatMap(({ entries }) => entries.map(entryDetail));
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      try {
+        this.#chosen.value = (await this.#api.logIn()) ?? this.#chosen.value;
+        if (!this.#api.loggedIn) {
+          this.trouble.value = 'This page is not logged in. Run "hopgate serve --open" in a terminal.';
+          return;
+        }
+        await this.#follow();
+      } catch (error) {
+        this.#report(error);
+        if (error instanceof ServerRefusal && (error.status === 401 || error.status === 403)) {
+          this.#api.forget();
+          return;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+
+  #report(error: unknown): void {
+    this.trouble.value =
+      error instanceof ServerRefusal ? error.message : 'The server does not answer. The page tries again by itself.';
+  }
+
+  async #follow(): Promise<void> {
+    const ended = new AbortController();
+    const timer = setInterval(() => void this.#readWaiting().catch(() => {}), WAITING_MS);
+    try {
+      // The stream begins before the list is read, so that no entry is missed in between.
+      const events = this.#api.events('/v1/events', ended.signal);
+      const first = events.next();
+      const listed = await this.#list();
+      const isOpen = ({ session, closed }: Listed) => !closed || session === this.#chosen.value;
+      const present = listed.filter(isOpen);
+      await Promise.all([...present.map(({ session }) => this.#read(session)), this.#readWaiting().catch(() => {})]);
+      this.trouble.value = null;
+      // Closed sessions can be long and do not change, so they are read one after the other.
+      void this.#readInTurn(listed.filter((one) => !isOpen(one)));
+      const shown = this.#chosen.value ?? (this.sessions.value.length === 1 ? this.sessions.value[0]!.id : null);
+      if (shown !== null) this.open(shown);
+      for (let event = await first; !event.done; event = await events.next()) {
+        const { source, type } = event.value.data as { readonly source: string; readonly type: string };
+        const session = decodeURIComponent(source);
+        if (session !== '') this.#readSoon(session);
+        if (type.includes('.denial.')) void this.#readWaiting().catch(() => {});
+      }
+    } finally {
+      ended.abort();
+      clearInterval(timer);
+    }
+  }
+
+  async #readInTurn(sessions: readonly Listed[]): Promise<void> {
+    for (const { session } of sessions) await this.#read(session).catch((error: unknown) => this.#report(error));
+  }
+
+  #roots = new Map<string, string>();
+  /** The sessions to read next. */
+  #timers = new Set<string>();
+  /** The sessions whose history is being read. */
+  #histories = new Set<string>();
+
+  async #list(): Promise<readonly Listed[]> {
+    const { sessions } = await this.#api.get<{ sessions: Listed[] }>(`/v1/sessions?limit=${MOST_SESSIONS}`);
+    const own = sessions.filter(({ root }) => root !== null);
+    for (const { session, root } of own) this.#roots.set(session, root!);
+    return own;
+  }
+
+  /** The shown session is read at once, the others from time to time, because a browser has only six connections. */
+  #readSoon(id: string): void {
+    const read = () => void this.#read(id).catch((error: unknown) => this.#report(error));
+    const shown = this.#chosen.value;
+    if (id === shown || this.sessions.value.length === 1) return read();
+    if (this.#timers.has(id)) return;
+    this.#timers.add(id);
+    setTimeout(
+      () => {
+        this.#timers.delete(id);
+        read();
+      },
+      shown === null ? CARD_MS : BEHIND_MS,
+    );
+  }
+
+  /** Reads the new frames of a session, with one request at a time. */
+  #read(id: string): Promise<void> {
+    const running = this.#loading.get(id);
+    if (running) {
+      this.#again.add(id);
+      return running;
+    }
+    const reading = this.#readNew(id).finally(() => {
+      this.#loading.delete(id);
+      if (this.#again.delete(id)) void this.#read(id).catch((error: unknown) => this.#report(error));
+    });
+    this.#loading.set(id, reading);
+    return reading;
+  }
+
+  async #readNew(id: string): Promise<void> {
+    const known = this.sessions.value.find((session) => session.id === id);
+    if (known) {
+      const { store } = known;
+      for (let from: number | null = store.next; from !== null; ) {
+        const wasPartial = store.partial.value;
+        const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
+        // The history arrived in the meantime, so these frames may not belong to its state.
+        if (wasPartial !== store.partial.value) return this.#readNew(id);
+        store.add(page.frames, page.before);
+        from = page.next;
+      }
+      return;
+    }
+    if (!this.#roots.has(id)) await this.#list();
+    const { graph, newest } = await this.#api.get<Snapshot>(`${pathOf(id)}/snapshot`);
+    const store = new SessionStore();
+    store.partial.value = newest.past;
+    store.add(newest.frames, newest.before);
+    const place = this.#roots.get(id)?.split('/').at(-1) ?? '';
+    this.sessions.value = [...this.sessions.value, { id, place, graph, store }];
+  }
+
+  async #readHistory(id: string): Promise<void> {
+    const store = this.sessions.value.find((session) => session.id === id)?.store;
+    if (!store || store.first === 0 || this.#histories.has(id)) return;
+    this.#histories.add(id);
+    try {
+      const earlier: Frame[] = [];
+      // Without their history these frames have no states, so all frames are read again.
+      const end = () => (store.partial.value ? store.next : store.first);
+      for (let from: number | null = 0; from !== null && from < end(); ) {
+        const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
+        earlier.push(...page.frames);
+        from = page.next;
+      }
+      store.prepend(earlier);
+    } finally {
+      this.#histories.delete(id);
+    }
+  }
+
+  async #readWaiting(): Promise<void> {
+    const { approvals } = await this.#api.get<{ approvals: Approval[] }>('/v1/approvals');
+    await Promise.all([this.#readGrants(), this.#readLetters()]);
+    const open = approvals.filter(({ answer }) => answer === null);
+    const known = this.waiting.value;
+    if (open.map(({ id }) => id).join() === known.map(({ id }) => id).join()) return;
+    this.waiting.value = await Promise.all(
+      open.map(async (one) => known.find(({ id }) => id === one.id) ?? this.#whole(one)),
+    );
+  }
+
+  async #readGrants(): Promise<void> {
+    const { grants } = await this.#api.get<{ grants: (ValidGrant & { readonly over: string | null })[] }>('/v1/grants');
+    replace(
+      this.grants,
+      grants.filter(({ over }) => over === null),
+    );
+  }
+
+  async #readLetters(): Promise<void> {
+    const { messages } = await this.#api.get<{ messages: Letter[] }>('/v1/inbox?unread=true');
+    replace(this.letters, messages);
+  }
+
+  async #whole(one: Approval): Promise<Waiting> {
+    const { card, writable } = await this.#api.get<Pick<Waiting, 'card' | 'writable'>>(`/v1/approvals/${one.id}`);
+    return { ...one, sessionId: one.session, card, writable };
+  }
+}
+
+interface Approval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'> {
+  readonly session: string;
+  readonly answer: unknown;
+}
+
+/** Sets a signal, unless it has an equal value. */
+function replace<Value>(kept: Signal<Value>, value: Value): void {
+  if (JSON.stringify(value) !== JSON.stringify(kept.value)) kept.value = value;
+}

@@ -1,0 +1,32 @@
+import { signal } from '@preact/signals';
+import type { Recording } from '../view/view-state.ts';
+import { SessionStore } from './session-store.ts';
+import type { Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+
+/** Reads a recording: base64 of deflated JSON. @throws Error without one */
+export async function recordingIn(text: string | null | undefined): Promise<Source> {
+  if (!text) throw new Error('there is no recording; make one with "hopgate record"');
+  const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return sourceOf((await new Response(inflated).json()) as Recording);
+}
+
+function sourceOf({ graphs, sessions }: Recording): Source {
+  const details = new Map(sessions.map(({ id, details: of }) => [id, of]));
+  return {
+    sessions: signal(
+      sessions.map(({ id, place, graph, frames }): SessionEntry => {
+        const store = new SessionStore();
+        store.add(frames);
+        return { id, place, graph: graphs[graph]!, store };
+      }),
+    ),
+    waiting: signal<readonly Waiting[]>([]),
+    grants: signal<readonly ValidGrant[]>([]),
+    letters: signal<readonly Letter[]>([]),
+    trouble: signal(null),
+    acts: null,
+    open: () => {},
+    detail: async (session, seqs) => seqs.flatMap((seq) => details.get(session)?.[seq] ?? []),
+  };
+}

@@ -1,0 +1,127 @@
+import { signal } from '@preact/signals';
+import type { OpenNeed, ViewState } from '../view/view-state.ts';
+
+/** The present time in epoch milliseconds; updated while a live session is shown. */
+export const clock = signal(Date.now());
+
+/** A span of time in words: `40 s`, `3 min`, `2 h`, `5 d`. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 100) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 60 / 24)} d`;
+}
+
+/** `tests are stale: src/cart.js changed 40 s ago` */
+const needInWords = ({ words, stale }: OpenNeed, { changed }: ViewState, now: number): string =>
+  stale && changed ? `${words}: ${changed.path} changed ${span(now - changed.at)} ago` : words;
+
+const STATUS_WORDS = {
+  open: 'open',
+  asks: 'needs your approval',
+  yours: 'only you can open it',
+  closed: 'closed',
+} as const;
+const STATUS_SIGNS = { open: '→', asks: '🔒', yours: '☝', closed: '✕' } as const;
+
+interface AsideProps {
+  readonly state: ViewState;
+  /** The shown moment of the session. */
+  readonly now: number;
+}
+
+/** Every exit from here: open or closed, and its missing needs. */
+export function Ways({ state, now }: AsideProps) {
+  const { peripheral, ways, closed } = state;
+  const title = closed ? 'The session is closed' : peripheral === null ? 'Ways in' : `Ways out of ${peripheral}`;
+  return (
+    <section class="ways" aria-label={title}>
+      <h2>{title}</h2>
+      <ul>
+        {[...Map.groupBy(ways, ({ to }) => to)].map(([to, several]) => (
+          <li key={to}>
+            <strong>{to}</strong>
+            <ul>
+              {several.map((way) => (
+                <li key={way.exit ?? ''} class={`way ${way.status}`}>
+                  <span class="sign" aria-hidden="true">
+                    {STATUS_SIGNS[way.status]}
+                  </span>
+                  <span>
+                    <code>{way.exit ?? 'start'}</code> <em>{STATUS_WORDS[way.status]}</em>
+                    {way.status !== 'open' && way.missing.length > 0 && (
+                      <small>{way.missing.map((need) => needInWords(need, state, now)).join(' · ')}</small>
+                    )}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Shows the session's hops, reviews, tests, backpack and changed files. */
+export function FactList({ state, now }: AsideProps) {
+  const { trail, par, tests, changed, backpack, files, tools, peripheral } = state;
+  const reviews =
+    par.count === 0
+      ? par.due
+        ? 'no review yet; work to review'
+        : 'no review yet'
+      : `${par.count === 1 ? '1 review' : `${par.count} reviews`}, the last ${span(now - (par.at ?? now))} ago${par.due ? '; new work since' : ''}`;
+  const tested = tests.passed ? 'passed' : tests.failed > 0 ? 'failed' : tests.count > 0 ? 'not in full' : 'not run';
+  const since = !tests.passed && changed ? ` since ${changed.path} changed ${span(now - changed.at)} ago` : '';
+  return (
+    <section class="facts" aria-label="The session">
+      <h2>The session</h2>
+      <dl>
+        <dt>Hops</dt>
+        <dd>{trail.length === 0 ? 'none yet' : trail.map((visit) => visit.peripheral).join(' → ')}</dd>
+        <dt>Tests</dt>
+        <dd>
+          {tested}
+          {since}
+        </dd>
+        <dt>Review (PAR)</dt>
+        <dd>{reviews}</dd>
+        {peripheral !== null && (
+          <>
+            <dt>Tools now</dt>
+            <dd>
+              <code>{tools.join(' ') || 'none'}</code>
+            </dd>
+          </>
+        )}
+        {Object.entries(files).length > 0 && (
+          <>
+            <dt>Changed</dt>
+            <dd>
+              {Object.entries(files)
+                .slice(-20)
+                .map(([path, op]) => (
+                  <div key={path}>
+                    <code>{path}</code> {op}
+                  </div>
+                ))}
+            </dd>
+          </>
+        )}
+      </dl>
+      <details>
+        <summary>Backpack ({Object.keys(backpack).length})</summary>
+        <dl>
+          {Object.entries(backpack).map(([field, value]) => (
+            <div key={field}>
+              <dt>{field}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </section>
+  );
+}

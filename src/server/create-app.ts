@@ -1,0 +1,213 @@
+import { deepStrictEqual } from 'node:assert';
+import { upgradeWebSocket } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { getCookie } from 'hono/cookie';
+import type { z } from 'zod';
+import { parseJson } from '../base/json.ts';
+import { COOKIE, PAGE_HEADER } from './access/login-names.ts';
+import { checkOrigin } from './access/same-origin.ts';
+import type { Who } from './access/tokens.ts';
+import { ApiError, apiErrorOf } from './api-error.ts';
+import { type HttpRoute, isStreamed } from './http-route.ts';
+import type { Services } from './services.ts';
+import { sendMessages } from './stream/send-events.ts';
+
+/** Maximum size of a request's body, in bytes. */
+export const MAX_BODY = 4 << 20;
+
+/**
+ * The Content-Security-Policy of every response: no script, style, image or connection from elsewhere; no frame around
+ * a page; no text as code. It is also set on evidence, so that a browser shows a directly opened entry as text.
+ */
+const HEADERS: { readonly [name: string]: string } = {
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+};
+
+export interface AppOptions {
+  readonly services: Services;
+  readonly routes: readonly HttpRoute[];
+  /** The server's own names with the port, which is known late; null accepts any name, but no browser. */
+  readonly hosts: () => readonly string[] | null;
+  readonly log: (line: string) => void;
+  /** Check each answer against its schema. For tests. */
+  readonly checkAnswers?: boolean;
+}
+
+/** The HTTP application: access, then schemas, then the route. Pure but for what the services do. */
+export function createApp(options: AppOptions): Hono {
+  const { services, routes, hosts, log } = options;
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+    const key = `${c.req.method} ${c.res.status}`;
+    services.counters.requests.set(key, (services.counters.requests.get(key) ?? 0) + 1);
+  });
+  app.use(async (c, next) => {
+    const { req } = c;
+    checkOrigin(hosts(), {
+      host: req.header('host'),
+      origin: req.header('origin'),
+      site: req.header('sec-fetch-site'),
+      method: req.method,
+      visits:
+        req.method === 'GET' &&
+        req.path === '/' &&
+        req.header('sec-fetch-mode') === 'navigate' &&
+        req.header('sec-fetch-dest') === 'document',
+    });
+    if (services.ending.aborted) throw new ApiError('finishing', 'this server ends', 'Start it again, then try again.');
+    await next();
+  });
+  const tooLarge = () => {
+    throw new ApiError('body-too-large', `the body is larger than ${MAX_BODY} bytes`, 'Send less at once.');
+  };
+  app.use(bodyLimit({ maxSize: MAX_BODY, onError: tooLarge }));
+  for (const route of routes) mount(app, route, options);
+  app.notFound(() => answerWith(new ApiError('not-found', 'there is no such address', 'Read GET /v1/openapi.json.')));
+  app.onError((error, c) => {
+    const known = apiErrorOf(error);
+    if (known) return answerWith(known);
+    log(`${c.req.method} ${c.req.path}: ${error.stack ?? error.message}`);
+    return answerWith(new ApiError('failed', 'hopgate failed', 'Read the log of the daemon.'));
+  });
+  return app;
+}
+
+const answerWith = (error: ApiError): Response => Response.json(error, { status: error.status });
+
+function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptions): void {
+  const pattern = route.at.replaceAll(/\{(\w+)\}/g, ':$1');
+  if (isStreamed(route.answer) && route.answer.type === 'websocket') {
+    app.get(
+      pattern,
+      upgradeWebSocket(async (c) => {
+        const gone = new AbortController();
+        const asked = await askedOf(c, route, services, gone.signal);
+        const answer = (await route.run(asked)) as Talk | Parameters<typeof sendMessages>[0];
+        if ('onMessage' in answer) return talking(answer);
+        const batches = answer;
+        return {
+          onOpen: (_event, socket) => void sendMessages(batches, socket).finally(() => gone.abort()),
+          onClose: () => gone.abort(),
+          onError: () => gone.abort(),
+        };
+      }),
+    );
+    return;
+  }
+  app.on(route.method, pattern, async (c) => {
+    const asked = await askedOf(c, route, services, c.req.raw.signal).catch(async (error: unknown) => {
+      const isBody = error instanceof ApiError && error.path?.split('.')[0] === 'body';
+      if (!isBody || !route.badBody) throw error;
+      return route.badBody(error, await c.req.text());
+    });
+    const answer = asked instanceof Response ? asked : await route.run(asked);
+    if (answer instanceof Response) return answer;
+    if (checkAnswers && !isStreamed(route.answer)) deepStrictEqual(plain(route.answer.parse(answer)), plain(answer));
+    return c.json(answer as object, route.status);
+  });
+}
+
+/** A value in the form in which a client reads it. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** A connection on which both sides can send. */
+interface Talk {
+  readonly onOpen: (line: Line) => void;
+  readonly onMessage: (text: string) => void;
+  readonly onClose: (line: Line) => void;
+}
+type Line = { send(text: string): void; close(): void };
+
+function talking({ onOpen, onMessage, onClose }: Talk) {
+  let line: Line | null = null;
+  return {
+    onOpen(_event: unknown, socket: Line) {
+      line = { send: (text) => socket.send(text), close: () => socket.close() };
+      onOpen(line);
+    },
+    onMessage: ({ data }: { readonly data: unknown }) => onMessage(String(data)),
+    onClose: () => line && onClose(line),
+    onError: () => line && onClose(line),
+  };
+}
+
+/** Checks the sender and the parts of a request. @throws ApiError */
+async function askedOf(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
+  const who = whoAsks(c, services);
+  if (!who && route.for !== 'public')
+    throw new ApiError(
+      'not-authenticated',
+      'this address needs a token',
+      'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
+    );
+  const path = parsed(route.path, c.req.param(), 'path');
+  check(route, who, path);
+  const query = parsed(route.query, c.req.query(), 'query');
+  const body = route.body ? parsed(route.body, await jsonOf(c), 'body') : undefined;
+  const asked = {
+    who: who ?? { role: 'agent' as const },
+    path,
+    query,
+    body,
+    services,
+    signal: AbortSignal.any([gone, services.ending]),
+    header: (name: string) => c.req.header(name),
+  };
+  return asked as Parameters<HttpRoute['run']>[0];
+}
+
+/** The holder of the token or the login; null without either. A wrong token is never ignored. */
+function whoAsks(c: Context, { tokens, logins }: Services): Who | null {
+  const given = c.req.header('authorization');
+  if (given !== undefined) {
+    const who = tokens.holder(/^Bearer (\S+)$/.exec(given)?.[1] ?? '');
+    if (who) return who;
+    throw new ApiError('not-authenticated', 'the token is wrong', 'Send "Authorization: Bearer TOKEN".');
+  }
+  const [cookie, page] = [getCookie(c, COOKIE), c.req.header(PAGE_HEADER)];
+  return cookie !== undefined && page !== undefined && logins.holds(cookie, page) ? { role: 'operator' } : null;
+}
+
+function check({ for: roles, at }: HttpRoute, who: Who | null, path: unknown): void {
+  if (roles === 'public' || !who) return;
+  if (!roles.includes(who.role))
+    throw new ApiError(
+      'forbidden',
+      `the ${who.role} may not use ${at}`,
+      who.role === 'agent'
+        ? 'Open a session with POST /v1/sessions, and use the token of its answer.'
+        : `Only these may: ${roles.join(', ')}.`,
+    );
+  const { session } = (path ?? {}) as { readonly session?: string };
+  // A route without a session in its address itself checks the session that its body names.
+  if (who.role === 'session' && at.includes('{session}') && session !== who.session)
+    throw new ApiError('forbidden', 'this token is for another session', `Use it for session ${who.session} only.`);
+}
+
+async function jsonOf(c: Context): Promise<unknown> {
+  const text = await c.req.text();
+  const type = c.req.header('content-type') ?? '';
+  if (!/^application\/json\b/i.test(type))
+    throw new ApiError('invalid-request', 'the body must be JSON', 'Send "Content-Type: application/json".', 'body');
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  throw new ApiError('invalid-request', 'the body is not JSON', 'Send one JSON document.', 'body');
+}
+
+function parsed(schema: z.ZodType | undefined, value: unknown, part: string): unknown {
+  if (!schema) return undefined;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const path = [part, ...issue.path].join('.');
+  throw new ApiError('invalid-request', `${path}: ${issue.message}`, 'Read GET /v1/openapi.json.', path);
+}

@@ -1,0 +1,110 @@
+import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
+import { APPROVAL_VERSION, type Approval } from '../../gate/approvals/approval.ts';
+import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
+import type { WantedApproval } from '../../gate/request.ts';
+import type { SessionView } from '../../gate/session-view.ts';
+import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
+import type { Ids } from '../../ports/ids.ts';
+import { readAnswer } from './read-answer.ts';
+
+/** Validity of an approval in minutes, if the approver does not state one. */
+const DEFAULT_MINUTES = 15;
+
+export interface GivenApproval {
+  readonly approval: Approval;
+  readonly body: ApprovalBody;
+  /** The entries to record: the approval, after the grant that it begins. */
+  readonly bodies: readonly (GrantBody | ApprovalBody)[];
+}
+
+interface Parts {
+  readonly ids: Ids;
+  readonly now: () => number;
+}
+
+/** Asks for an approval; null if nobody answered. `declined`: who said no; `pending`: the request's id. */
+export async function askApproval(
+  approver: Approver,
+  wanted: WantedApproval,
+  agent: string,
+  view: () => Pick<SessionView, 'now' | 'changes' | 'blind'>,
+  parts: Parts,
+): Promise<
+  GivenApproval | { readonly pending: string } | { readonly declined: string; readonly because?: string } | null
+> {
+  const { subject, hash } = wanted;
+  // A copy, so that the approver cannot change the recorded request.
+  const answer = readAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
+  if (!answer) return null;
+  if ('pending' in answer || 'declined' in answer) return answer;
+  const { by, minutes, grant: limits } = answer;
+  const { via } = approver;
+  const begun = limits && begin(wanted, { by, via, limits }, parts);
+  // Limits that do not cover the request itself give one approval and no grant.
+  const grant = begun && grantProblem(seen(begun), subject, view()) === null ? begun : null;
+  return given(wanted, { by, via, minutes: minutes ?? DEFAULT_MINUTES, grant: grant?.id ?? null }, parts, grant);
+}
+
+/** An approval under the grant that covers the request. */
+export const approveUnder = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
+  const under = given(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
+  return { ...under, approval: { ...under.approval, grant: id } };
+};
+
+function begin(
+  { subject }: WantedApproval,
+  { by, via, limits }: { readonly by: string; readonly via: Approver['via']; readonly limits: GrantLimits },
+  { ids, now }: Parts,
+): GrantBody {
+  return {
+    event: 'grant',
+    id: ids.next('grant'),
+    by,
+    via,
+    grantedAt: new Date(now()).toISOString(),
+    action: { ...subject.action },
+    bound: boundBy(subject),
+    limits: { ...limits },
+  };
+}
+
+/** The new grant as later requests see it. */
+const seen = (body: GrantBody): GrantView =>
+  ({ ...body, givenAt: Date.parse(body.grantedAt), used: 0, ended: null }) as unknown as GrantView;
+
+function given(
+  { subject, hash }: WantedApproval,
+  how: Pick<ApprovalRecord, 'by' | 'via'> & { readonly minutes: number; readonly grant: string | null },
+  { ids, now }: Parts,
+  begun: GrantBody | null,
+): GivenApproval {
+  const at = now();
+  const expires = at + how.minutes * 60_000;
+  const record: ApprovalBody['record'] = {
+    id: ids.next('approval'),
+    nonce: ids.next('approval'),
+    sessionId: subject.sessionId,
+    requestHash: hash,
+    by: how.by,
+    via: how.via,
+    grantedAt: new Date(at).toISOString(),
+    expiresAt: new Date(expires).toISOString(),
+    ...(how.grant === null ? {} : { grant: how.grant }),
+  };
+  const { id, nonce, sessionId, requestHash, by } = record;
+  const body: ApprovalBody = {
+    event: 'approval',
+    record,
+    request: {
+      version: APPROVAL_VERSION,
+      action: { ...subject.action },
+      reason: subject.reason,
+      view: { ...subject.view },
+    },
+  };
+  return {
+    approval: { id, nonce, sessionId, requestHash, by, expiresAt: expires },
+    body,
+    bodies: begun ? [begun, body] : [body],
+  };
+}

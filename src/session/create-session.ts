@@ -1,0 +1,110 @@
+import { compileTables } from '../compile/spec-tables.ts';
+import { bodyOf, type SessionOpenBody } from '../evidence/bodies.ts';
+import { isIntact } from '../evidence/chain.ts';
+import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
+import type { Inspector } from '../ports/inspector.ts';
+import type { SessionParts } from './calls/session-parts.ts';
+import { getPin, type Pin, putPin } from './pin.ts';
+import { Session } from './session.ts';
+import { Writer } from './session-writer.ts';
+import { type KeptState, keptState } from './state/kept-state.ts';
+import { initialState, type SessionState } from './state/session-state.ts';
+
+type Parts = Omit<SessionParts, 'compiled' | 'config'>;
+
+export interface NewSession
+  extends Pin,
+    Pick<SessionOpenBody, 'agent' | 'root' | 'unsafeNoSandbox' | 'version' | 'parent'> {
+  /** The parent's delegation that this session belongs to: the id of its entry, and the id that it gave the session. */
+  readonly delegation?: { readonly entry: string; readonly session: string };
+}
+
+/** Opens a new session: pins the spec and config, writes the root of its tree. */
+export async function createSession(
+  parts: Parts,
+  { specs, config, agent, root, unsafeNoSandbox, version, parent, delegation }: NewSession,
+): Promise<Session> {
+  const pin = await putPin(parts.store, { specs, config });
+  const compiled = compileTables(specs);
+  const state = initialState(compiled, delegation?.session ?? parts.ids.next('session'));
+  const observer = await observerOf(parts.inspector, specs, state);
+  const writer = new Writer({ ...parts, ...observer, compiled, pin }, state);
+  const open = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
+  const above = {
+    ...(parent === undefined ? {} : { parent }),
+    ...(delegation ? { delegation: delegation.entry } : {}),
+  };
+  await writer.append([{ event: 'session-open', ...open, ...above }]);
+  return new Session({ ...parts, compiled, config }, writer);
+}
+
+/** The start of a resume: the session's pin and its stored state. */
+export interface ResumePoint {
+  /** The sha256 of the pin's blob. */
+  readonly hash: string;
+  readonly pin: Pin;
+  /** null if the session must be folded from its first entry. */
+  readonly state: SessionState | null;
+}
+
+/** Finds the point to resume a session from. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
+export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
+  const opened = await openingOf(store, sessionId);
+  const kept = await keptState(store, sessionId);
+  const fits = kept !== null && isOpenedAs(kept, opened);
+  return { hash: opened.pin, pin: await getPin(store, opened.pin), state: fits ? kept.state : null };
+}
+
+/**
+ * Resumes an existing session under the spec and config that it is pinned to; its state is folded from its evidence.
+ * Opening only reads: the first call takes the lease. Throws StoreError `session-not-found`.
+ *
+ * @param point the resume point, if the caller has already found it
+ */
+export async function resumeSession(parts: Parts, sessionId: string, point?: ResumePoint): Promise<Session> {
+  const { hash, pin, state: kept } = point ?? (await resumePoint(parts.store, sessionId));
+  const { specs, config } = pin;
+  const compiled = compileTables(specs);
+  const { onEntry, ...quiet } = parts;
+  // An inspector must receive the session from its beginning.
+  const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
+  const observer = await observerOf(parts.inspector, specs, state);
+  let live = false;
+  const writer = new Writer(
+    { ...quiet, ...observer, compiled, pin: hash, onEntry: (entry) => live && onEntry?.(entry) },
+    state,
+  );
+  await writer.catchUp();
+  live = true;
+  return new Session({ ...parts, compiled, config }, writer);
+}
+
+/** The first entry of a session, whose bytes match its hash: it names the agent, the root and the pin. */
+async function openingOf(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody> {
+  for await (const stored of store.entries(sessionId)) {
+    const { entry } = stored;
+    const body = bodyOf(entry.body);
+    if (entry.body === null)
+      throw new StoreError('session-not-found', `session "${sessionId}" was erased, so it cannot be resumed`);
+    if (body?.event === 'session-open' && entry.seq === 0 && isIntact(stored)) return body;
+    throw new StoreError(
+      'store-failed',
+      `the first entry of session "${sessionId}" was changed, so it cannot be resumed; run "hopgate verify"`,
+    );
+  }
+  throw new StoreError('session-not-found', `there is no session "${sessionId}"`);
+}
+
+/** True if a kept state names the agent, root, sandbox and pin of the first entry. */
+const isOpenedAs = ({ pin, state: { facts } }: KeptState, opened: SessionOpenBody): boolean =>
+  pin === opened.pin &&
+  facts.agent === opened.agent &&
+  facts.root === opened.root &&
+  facts.unsafeNoSandbox === opened.unsafeNoSandbox;
+
+/** Loads the machines only if there is an inspector. */
+async function observerOf(inspector: Inspector | undefined, specs: Pin['specs'], state: SessionState) {
+  if (!inspector) return {};
+  const { startActors } = await import('./actors.ts');
+  return { observer: startActors(specs, state, inspector).observer };
+}

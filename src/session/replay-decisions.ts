@@ -1,0 +1,292 @@
+import { fieldsOf, type Json } from '../base/json.ts';
+import { shorten } from '../base/text.ts';
+import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
+import { argumentsApart, isElsewhere } from '../evidence/blob-values.ts';
+import { type Body, bodyOf } from '../evidence/bodies.ts';
+import type { Entry, StoredEntry } from '../evidence/entry.ts';
+import type { Approval } from '../gate/approvals/approval.ts';
+import { decide } from '../gate/decide.ts';
+import type { GateContext, Request } from '../gate/request.ts';
+import type { TreeNow } from '../gate/scope/compare-trees.ts';
+import { own } from '../spec/names.ts';
+import type { Pin } from './pin.ts';
+import { applyEntry } from './state/apply-entry.ts';
+import { initialState, type SessionState } from './state/session-state.ts';
+import { viewOf } from './state/view-of-state.ts';
+
+/** A decision: `allow`, or the code of a denial. */
+export type Decided = 'allow' | (string & {});
+
+/** One decision: the recorded one, and the one under other specs. */
+export interface ReplayedDecision {
+  readonly seq: number;
+  readonly entryId: string;
+  readonly peripheral: string | null;
+  /** The request as text: `step write src/a.ts`, `hop test → deploy (pass)`. */
+  readonly request: string;
+  readonly was: Decided;
+  readonly now: Decided;
+  /** The reason of the refusal; null if the request would be allowed. */
+  readonly why: string | null;
+}
+
+export interface Replay {
+  readonly sessionId: string;
+  readonly decisions: number;
+  /** The decisions that would differ. */
+  readonly changes: readonly ReplayedDecision[];
+  /**
+   * Requests that were allowed and that the present gate refuses under the same spec: the gate has changed, or the
+   * recorded one was faulty.
+   */
+  readonly drift: readonly ReplayedDecision[];
+}
+
+/**
+ * Repeats every decision of a session under another spec set and config. Each is judged on the recorded history,
+ * whatever the other specs would have decided before. A given approval counts as given.
+ *
+ * @param pinned the session's own spec set and config
+ * @param getBlob reads a large argument that was stored as a blob, for rules that judge it; without it, it is empty
+ * @param other the spec set and config to decide by instead; if equal, nothing changes
+ * @throws FoldError if the evidence contains a move that its own spec does not have: verify it first.
+ */
+export async function replay(
+  pinned: Pin,
+  other: Pin,
+  sessionId: string,
+  entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+  getBlob: GetBlob = async () => null,
+): Promise<Replay> {
+  const compiled = compileTables(pinned.specs);
+  // A session that only observed is judged as if its spec had been enforced.
+  const enforced = ({ enforce: _, ...config }: Pin['config']) => config;
+  const old: Judge = { compiled, config: enforced(pinned.config), pinned };
+  const changed: Judge = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
+  let state = initialState(compiled, sessionId);
+  let before = state;
+  let batch: StoredEntry[] = [];
+  const changes: ReplayedDecision[] = [];
+  const drift: ReplayedDecision[] = [];
+  let decisions = 0;
+  for await (const stored of entries) {
+    const body = bodyOf(stored.entry.body);
+    // A hop is one decision over several entries: review, approval, stop, hop, start. It is judged before the first of
+    // them.
+    if (!isPart(body)) {
+      before = state;
+      batch = [];
+    } else if (batch.length === 0) before = state;
+    batch.push(stored);
+    for (const { request: recorded, was } of requestsOf(body, batch)) {
+      const request = await inFull(recorded, body?.event === 'denial', stored.entry, pinned, getBlob);
+      decisions += 1;
+      const taken = takeAgain(changed, before, stored.entry, request, batch);
+      // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
+      // are compared by the gate alone.
+      const then = takeAgain(old, before, stored.entry, request, batch);
+      const decision = { ...about(stored.entry, before), request: inWords(request), was };
+      // A call that both sides refuse does not change, even if they refuse it by different rules.
+      if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
+      if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
+    }
+    state = applyEntry(compiled, state, stored);
+    if (!isPart(body) || endsBatch(body)) batch = [];
+  }
+  return { sessionId, decisions, changes, drift };
+}
+
+const isPart = (body: Body | null): boolean =>
+  body !== null &&
+  (['par', 'approval', 'stop', 'hop', 'start', 'mode', 'delegation'].includes(body.event) || isApprovedStep(body));
+const isApprovedStep = (body: Body | null): boolean => body?.event === 'intent' && body.approval !== undefined;
+const endsBatch = (body: Body | null): boolean =>
+  isApprovedStep(body) ||
+  body?.event === 'start' ||
+  body?.event === 'mode' ||
+  body?.event === 'delegation' ||
+  (body?.event === 'stop' && body.exit === null);
+
+const about = ({ id, seq }: Entry, { facts }: SessionState) => ({
+  seq,
+  entryId: id,
+  peripheral: facts.visit?.peripheral ?? null,
+});
+
+interface Asked {
+  readonly request: Request;
+  readonly was: Decided;
+}
+
+/** The requests that an entry records. Most entries record none, or only a part of one. */
+function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly Asked[] {
+  const allowed = (request: Request): Asked[] => [{ request, was: 'allow' }];
+  switch (body?.event) {
+    case 'start':
+      if (body.facts === null) return [];
+      return allowed({ kind: 'start', peripheral: body.peripheral, by: body.by, context: body.context });
+    case 'step':
+    case 'intent':
+      return [{ request: { kind: 'step', tool: body.tool, args: body.args }, was: body.wouldRefuse?.code ?? 'allow' }];
+    case 'stop':
+      if (body.exit !== null) return [];
+      return allowed({ kind: 'stop', reason: body.reason, by: body.by, fruit: body.fruit });
+    case 'hop': {
+      const { to, exit, reason, by } = body;
+      const stop = batch.map(({ entry }) => bodyOf(entry.body)).find((one) => one?.event === 'stop');
+      return allowed({ kind: 'hop', to, exit, reason, by, fruit: stop?.event === 'stop' ? stop.fruit : {} });
+    }
+    case 'mode':
+      return allowed({
+        kind: 'mode',
+        to: body.to,
+        by: body.by,
+        ...(body.how === 'reset' ? { reset: true } : {}),
+        ...(body.summary === null ? {} : { summary: body.summary }),
+        ...(body.reason === null ? {} : { reason: body.reason }),
+        ...(body.exitCriteria === null ? {} : { exitCriteria: body.exitCriteria }),
+      });
+    case 'delegation':
+      return allowed({
+        ...{ kind: 'delegate', to: body.to, reason: body.reason, by: body.by },
+        ...(body.agency ? { agency: body.agency } : {}),
+      });
+    case 'denial':
+      return [{ request: body.request as unknown as Request, was: body.code }];
+    case 'session-closed':
+      return allowed({ kind: 'close', reason: body.reason, by: body.by });
+    default:
+      return [];
+  }
+}
+
+interface Judge {
+  readonly compiled: SpecTables;
+  readonly config: Pin['config'];
+  /** The session's own pin, which says which fruit fields were stated. */
+  readonly pinned: Pin;
+}
+
+function takeAgain(
+  other: Judge,
+  state: SessionState,
+  entry: Entry,
+  request: Request,
+  batch: readonly StoredEntry[],
+): { readonly now: Decided; readonly why: string | null } {
+  const context = contextFor(other, state, entry, batch);
+  if (typeof context === 'string') return { now: 'no-peripheral', why: context };
+  const fitted = asAsked(other.pinned, context, request);
+  const first = decide(context, fitted);
+  const approval = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'approval');
+  const second =
+    first.ok || !first.wanted || approval?.event !== 'approval'
+      ? first
+      : decide(context, {
+          ...fitted,
+          approval: approvalFor(context, first.wanted.hash, approval.record.by),
+        } as Request);
+  return second.ok ? { now: 'allow', why: null } : { now: second.denial.code, why: second.denial.message };
+}
+
+const approvalFor = ({ view }: GateContext, requestHash: string, by: string): Approval => ({
+  id: 'replayed',
+  nonce: 'replayed',
+  sessionId: view.sessionId,
+  requestHash,
+  by,
+  expiresAt: view.now + 1,
+});
+
+/** The session under the other specs; a text with the reason if they lack its peripheral or mode. */
+function contextFor(
+  { compiled, config }: Judge,
+  state: SessionState,
+  entry: Entry,
+  batch: readonly StoredEntry[],
+): GateContext | string {
+  const { specs } = compiled;
+  const { visit } = state.facts;
+  if (visit && !Object.hasOwn(specs.peripherals, visit.peripheral))
+    return `the other specs have no peripheral ${visit.peripheral}`;
+  // The old mode machine stays. If the other specs have no mode gate, there is no mode.
+  const body = bodyOf(entry.body);
+  const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
+  const view = viewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
+  const par = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'par');
+  const observed = { ...view.visit?.observed };
+  const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
+  if (par?.event === 'par')
+    for (const [field, rule] of Object.entries(fruit))
+      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par.par as Json;
+  return {
+    specs,
+    config,
+    unsafeNoSandbox: state.facts.unsafeNoSandbox,
+    view: { ...view, mode: specs.modeGate ? view.mode : null, visit: view.visit ? { ...view.visit, observed } : null },
+  };
+}
+
+/**
+ * The request as it was made, with all stated fields of its fruit: each spec set decides by itself which fields are
+ * observed.
+ */
+function asAsked({ specs }: Pin, { view }: GateContext, request: Request): Request {
+  if (request.kind === 'step') return request;
+  if ((request.kind !== 'hop' && request.kind !== 'stop') || !request.fruit || !view.visit) return request;
+  const rules = specs.peripherals[view.visit.peripheral]?.fruit ?? {};
+  const fruit = Object.fromEntries(
+    Object.entries(request.fruit).filter(([field]) => rules[field]?.kind !== 'observed'),
+  );
+  return { ...request, fruit };
+}
+
+type GetBlob = (hash: string) => Promise<Uint8Array | null>;
+
+/** A request with the arguments that were stored as blobs; a missing one becomes the empty text. */
+async function inFull(
+  request: Request,
+  denied: boolean,
+  { peripheral }: Entry,
+  { specs }: Pin,
+  getBlob: GetBlob,
+): Promise<Request> {
+  if (request.kind !== 'step') return request;
+  const args = request.args as Json;
+  // The large arguments of a refused call are stored as one blob.
+  if (denied) return { ...request, args: isElsewhere(args) ? await read(args, getBlob) : args };
+  const given = fieldsOf(args);
+  const apart = argumentsApart(own(specs.tools, request.tool), own(specs.peripherals, peripheral ?? ''), given);
+  const pairs = apart.map(async (name) => [name, await read(given[name]!, getBlob)] as const);
+  return { ...request, args: { ...given, ...Object.fromEntries(await Promise.all(pairs)) } };
+}
+
+async function read(reference: Json, getBlob: GetBlob): Promise<Json> {
+  const bytes = await getBlob(String(fieldsOf(reference)['blob']));
+  return bytes === null ? '' : JSON.parse(new TextDecoder().decode(bytes));
+}
+
+function inWords(request: Request): string {
+  switch (request.kind) {
+    case 'step':
+      return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(short)].join(' ');
+    case 'start':
+      return `start ${request.peripheral}`;
+    case 'delegate':
+      return `delegate to ${request.to}`;
+    case 'hop':
+      return `hop to ${request.to}${request.exit === undefined ? '' : ` (${request.exit})`}`;
+    case 'mode':
+      return `mode ${request.to}`;
+    case 'stop':
+    case 'close':
+      return request.kind;
+    default:
+      return request satisfies never;
+  }
+}
+
+const short = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return shorten(text, 60);
+};

@@ -1,0 +1,45 @@
+import type { MessageBody } from '../evidence/bodies.ts';
+import type { EvidenceStore } from '../ports/evidence-store.ts';
+import type { Message } from '../ports/message-store.ts';
+import type { Writer } from './session-writer.ts';
+
+interface Correspondent {
+  readonly parts: { readonly store: EvidenceStore };
+  readonly writer: Writer;
+}
+
+const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;
+
+/** Records new messages, and the receipts of sent ones, unless an acting step is unfinished. */
+export async function recordMessages(core: Correspondent): Promise<void> {
+  const { messages } = core.parts.store;
+  const { pending, inbox } = core.writer.state.facts;
+  if (!messages || pending) return;
+  const address = addressOf(core);
+  if (!(await messages.hasNews(address, inbox))) return;
+  const fresh = await messages.inbox(address, { after: inbox.seq });
+  const receipts = await messages.receipts(address, inbox.receipt);
+  if (fresh.length + receipts.length === 0) return;
+  await core.writer.append([
+    ...fresh.map(({ state: _, to: __, ...message }): MessageBody => ({ event: 'message', ...message })),
+    ...receipts.map(({ message, state, nth }) => ({ event: 'receipt' as const, message, state, nth })),
+  ]);
+  for (const { id } of fresh) await messages.mark(id, 'delivered');
+}
+
+/** The recorded messages that no request of the agent has contained. */
+export async function unreadMessages(core: Correspondent): Promise<readonly Message[]> {
+  const unread = await core.parts.store.messages?.inbox(addressOf(core), { unread: true });
+  return (unread ?? []).filter(({ seq }) => seq <= core.writer.state.facts.inbox.seq);
+}
+
+/** Records that a request of the agent contained the messages. */
+export async function recordRead(core: Correspondent, ids: readonly string[]): Promise<void> {
+  const { messages } = core.parts.store;
+  if (!messages || core.writer.state.facts.pending) return;
+  const known = (await unreadMessages(core)).filter(({ id }) => ids.includes(id));
+  if (known.length === 0) return;
+  // Evidence first: after a crash in between, the messages are shown again.
+  await core.writer.append(known.map(({ id }) => ({ event: 'receipt', message: id, state: 'read', nth: null })));
+  for (const { id } of known) await messages.mark(id, 'read');
+}

@@ -1,0 +1,200 @@
+import type { SpecTables } from '../compile/spec-tables.ts';
+import type { Body } from '../evidence/bodies.ts';
+import { isNext } from '../evidence/chain.ts';
+import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { EntryObserver } from './actors.ts';
+import { applyEntry } from './state/apply-entry.ts';
+import { draftEntry } from './state/drafts.ts';
+import { foldOf } from './state/kept-state.ts';
+import type { SessionState } from './state/session-state.ts';
+
+/** TTL of a writer's lease without a renewal, in milliseconds. */
+export const LEASE_MS = 30_000;
+/** The number of entries after which the state is stored, so that readers of a long session fold few. */
+const KEEP_EVERY = 1_000;
+
+export interface WriterParts {
+  readonly store: EvidenceStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly compiled: SpecTables;
+  /** The sha256 of the session's pin. */
+  readonly pin: string;
+  /** Called with each entry that changed a machine's state. */
+  readonly observer?: EntryObserver;
+  /** Called with each entry once it is durable. */
+  readonly onEntry?: (entry: Entry) => void;
+}
+
+/**
+ * The one writer of a session: it holds the lease, seals the session's bodies into the chain, and folds every entry
+ * that became durable. It catches up with what other writers appended before it took the lease.
+ */
+export class Writer {
+  readonly #parts: WriterParts;
+  readonly #holder: string;
+  #state: SessionState;
+  #lease: Lease | null = null;
+  readonly #observers: EntryObserver[];
+  /** The seq up to which the store has kept the state. */
+  #keptUntil: number;
+  /** The timer of the lease's renewals while work runs. */
+  #renewal: NodeJS.Timeout | undefined;
+  /** How much work is running that may outlast the lease. */
+  #running = 0;
+
+  constructor(parts: WriterParts, state: SessionState) {
+    this.#parts = parts;
+    this.#holder = parts.ids.next('writer');
+    this.#state = state;
+    this.#observers = parts.observer ? [parts.observer] : [];
+    this.#keptUntil = state.head.seq;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** From now on, calls `observer` with each entry that changes a machine's state. */
+  watch(observer: EntryObserver): void {
+    this.#observers.push(observer);
+  }
+
+  /** Folds the stored entries after the writer's head. Throws StoreError `store-failed` if they do not continue it. */
+  async catchUp(): Promise<void> {
+    const { sessionId } = this.#state.facts;
+    const from = this.#state.head.seq + 1;
+    for await (const stored of this.#parts.store.entries(sessionId, { from })) {
+      if (!isNext(stored, this.#state.head))
+        throw new StoreError(
+          'store-failed',
+          `an entry at or before seq ${stored.entry.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,
+        );
+      this.#become(applyEntry(this.#parts.compiled, this.#state, stored), stored.entry);
+    }
+  }
+
+  /** Takes or renews the lease. Throws StoreError `session-busy`. */
+  async hold(): Promise<void> {
+    const { store, clock } = this.#parts;
+    if (this.#lease && this.#lease.until > clock.now()) return;
+    this.#lease = await store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS);
+    await this.catchUp();
+  }
+
+  /**
+   * Returns the lease in the middle of a call. An expired lease is taken again. If another writer has appended in the
+   * meantime, the call fails, because its decision was based on an outdated state.
+   */
+  async #keep(): Promise<Lease> {
+    const { store, clock } = this.#parts;
+    const { facts, head } = this.#state;
+    if (this.#lease && this.#lease.until > clock.now()) return this.#lease;
+    this.#lease = null;
+    const lost = (cause?: unknown) =>
+      new StoreError('lease-expired', `another writer took session ${facts.sessionId} over in the middle of a call`, {
+        cause,
+      });
+    const lease = await store.acquire(facts.sessionId, this.#holder, LEASE_MS).catch((error) => {
+      throw error instanceof StoreError && error.code === 'session-busy' ? lost(error) : error;
+    });
+    if ((await store.head(facts.sessionId)).hash !== head.hash) {
+      await store.release(lease);
+      throw lost();
+    }
+    this.#lease = lease;
+    return lease;
+  }
+
+  /** Appends bodies in one durable batch and folds them. Throws StoreError `lease-expired` after a takeover. */
+  async append(bodies: readonly Body[]): Promise<readonly Entry[]> {
+    const lease = await this.#keep();
+    const { store, clock, ids, compiled } = this.#parts;
+    const now = clock.now();
+    const drafts: EntryDraft[] = [];
+    const states: SessionState[] = [];
+    let ahead = this.#state;
+    for (const body of bodies) {
+      const draft = draftEntry(compiled.specs, ahead, body, { id: ids.next('entry'), now });
+      drafts.push(draft);
+      // Fold before writing: an entry that the machines reject must never reach the chain.
+      ahead = applyEntry(compiled, ahead, unsealed(draft, ahead));
+      states.push(ahead);
+    }
+    try {
+      const stored = await store.append(lease, this.#state.head, drafts);
+      this.#lease = { ...lease, until: clock.now() + LEASE_MS };
+      for (const [index, { entry }] of stored.entries()) {
+        this.#become({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
+      }
+      await this.#keepState(lease);
+      return stored.map(({ entry }) => entry);
+    } catch (error) {
+      if (error instanceof StoreError && (error.code === 'lease-expired' || error.code === 'chain-conflict'))
+        this.#lease = null;
+      throw error;
+    }
+  }
+
+  async #keepState(lease: Lease): Promise<void> {
+    const { seq } = this.#state.head;
+    if (seq - this.#keptUntil < KEEP_EVERY) return;
+    this.#keptUntil = seq;
+    const { store, pin } = this.#parts;
+    // The entries are durable, so a failure to store the state only slows down the next reader.
+    await store.keepFold?.(lease, foldOf({ pin, state: this.#state })).catch(() => {});
+  }
+
+  /** Runs work that may outlast the lease, and renews the lease meanwhile. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    // One timer for many steps; it stops when it finds nothing running.
+    this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  #renew(): void {
+    if (this.#running === 0) {
+      clearInterval(this.#renewal);
+      this.#renewal = undefined;
+      return;
+    }
+    this.#parts.store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS).then(
+      (lease) => {
+        this.#lease = lease;
+      },
+      () => {},
+    );
+  }
+
+  /** Releases the lease and stores the state for the next writer. */
+  async release(): Promise<void> {
+    const lease = this.#lease;
+    if (!lease) return;
+    this.#lease = null;
+    const { store, pin } = this.#parts;
+    const { seq } = this.#state.head;
+    await (seq > this.#keptUntil ? store.release(lease, foldOf({ pin, state: this.#state })) : store.release(lease));
+    this.#keptUntil = seq;
+  }
+
+  #become(state: SessionState, entry: Entry): void {
+    const before = this.#state;
+    this.#state = state;
+    for (const observer of this.#observers) observer(before, state, entry);
+    this.#parts.onEntry?.(entry);
+  }
+}
+
+/** A draft as an entry that has no place in the chain yet, for the fold before it is sealed. */
+function unsealed(draft: EntryDraft, { head }: SessionState): StoredEntry {
+  const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
+  return { entry, head: '', body: null };
+}

@@ -1,0 +1,299 @@
+import { fieldsOf, textOf } from '../../base/json.ts';
+import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
+import { runningAfter } from '../../evidence/background-commands.ts';
+import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
+import type { Entry, StoredEntry } from '../../evidence/entry.ts';
+import { countFindings } from '../../evidence/findings/findings.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { waitedMs } from '../../evidence/waiting-time.ts';
+import { type GrantLimits, type GrantView, outsideOf } from '../../gate/approvals/grant.ts';
+import { backpackOf } from '../../gate/fruit.ts';
+import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
+import type { TreeSeen, TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { own } from '../../spec/names.ts';
+import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
+import { reportedFields } from '../../spec/reported-fields.ts';
+import type { Json, SpecSet } from '../../spec/types.ts';
+import { countFiles } from './count-files.ts';
+import { machineEventsOf } from './machine-events.ts';
+import { changedPaths, NOTHING_OBSERVED, observeStep, testRuns, trustedReportOf } from './observations.ts';
+import type { SessionFacts, SessionState, VisitState } from './session-state.ts';
+
+/** The evidence has a transition that its machines lack: another program wrote the chain, or it was altered. */
+export class FoldError extends Error {
+  override readonly name = 'FoldError';
+}
+
+/**
+ * The state after one more entry: the machines take the entry's event, and the facts are counted. Pure, and the only
+ * way to change a session's state, live or on resume.
+ */
+export function applyEntry(tables: SpecTables, state: SessionState, { entry }: StoredEntry): SessionState {
+  const body = bodyOf(entry.body);
+  const moved = body ? moveMachines(tables, state, entry, body) : state;
+  return {
+    ...moved,
+    head: { seq: entry.seq, hash: entry.hash },
+    facts: countEntry(tables, moved.facts, entry, body),
+  };
+}
+
+/**
+ * A copy of facts, and of their visit, whose fields may be set. Lists and objects in them are shared with the previous
+ * state and must be replaced, not changed, so that a step of a long session copies only what it changes.
+ */
+type Draft = {
+  -readonly [Field in keyof SessionFacts]: Field extends 'visit' ? VisitDraft | null : SessionFacts[Field];
+};
+type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
+
+function countEntry(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
+  const isStep = body?.event === 'step' || body?.event === 'outcome';
+  const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
+  if (body) count(tables, draft, entry, body);
+  if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
+  draft.lastId = entry.id;
+  draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
+  return draft;
+}
+
+function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, body: Body): SessionState {
+  const id = body.event === 'start' ? body.peripheral : state.facts.visit?.peripheral;
+  const visit = id === undefined ? undefined : tables.lifecycle[id];
+  if (body.event === 'start' && !visit)
+    throw new FoldError(`entry ${entry.seq} starts "${body.peripheral}", which its spec does not have`);
+  const moved = { mode: state.mode, hopGraph: state.hopGraph, lifecycle: state.lifecycle };
+  if (body.event === 'start') moved.lifecycle = visit!.initial;
+  for (const { machine, type, facts } of machineEventsOf(body, state)) {
+    const table = machine === 'mode' ? tables.modeGate : machine === 'hopGraph' ? tables.hopGraph : visit;
+    const at = moved[machine];
+    const event = facts ? { type, facts: facts as unknown as RequirementFacts } : { type };
+    const next = table && at !== null ? stateAfter(table, at, event) : null;
+    if (next === null) {
+      throw new FoldError(
+        `entry ${entry.seq} (${entry.id}) records "${type}", which ${table?.id ?? machine} does not accept in "${at ?? 'nowhere'}"; run hopgate verify ${entry.sessionId}`,
+      );
+    }
+    moved[machine] = next as never;
+  }
+  return { ...state, ...moved };
+}
+
+function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
+  const { visit } = draft;
+  switch (body.event) {
+    case 'session-open':
+      draft.agent = body.agent;
+      draft.root = body.root;
+      draft.unsafeNoSandbox = body.unsafeNoSandbox;
+      draft.openedId = entry.id;
+      draft.backpack = { 'session-id': entry.sessionId, author: body.agent };
+      return;
+    case 'start':
+      draft.visit = {
+        peripheral: body.peripheral,
+        deadline: body.deadline,
+        steps: 0,
+        denials: 0,
+        headId: entry.id,
+        observations: NOTHING_OBSERVED,
+        tree: (body.tree as unknown as TreeToShip | undefined) ?? draft.hopTree,
+        background: [],
+        message: textOf(body.context['commit-message']),
+      };
+      draft.visits = { ...draft.visits, [body.peripheral]: (own(draft.visits, body.peripheral) ?? 0) + 1 };
+      pack(draft, body.context);
+      draft.delegations = [];
+      draft.hopId = null;
+      draft.hopTree = null;
+      return;
+    case 'step':
+    case 'outcome': {
+      draft.pending = null;
+      draft.steps += 1;
+      if (body.outcome.status === 'ok') draft.successes += 1;
+      const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
+      const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
+      const changes = mayChange && countChanges(draft, body.effects);
+      // Tests and checks may depend on a changed resource, or on files that git ignores.
+      if (
+        body.tool === 'install' ||
+        (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource'))
+      )
+        draft.change += 1;
+      // A deploy command changes the world outside, not the working tree.
+      if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
+      const counts = body.outcome.status === 'ok' && witness === 'test';
+      if (counts) {
+        const result = fieldsOf(body.outcome.result);
+        countTree(draft, fieldsOf(result['tree']) as unknown as TreeSeen);
+        const runs = testRuns(result, draft.change);
+        draft.runs = [...draft.runs, ...runs];
+        if (runs.some(({ verdict }) => verdict !== 'pass'))
+          endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
+      }
+      if (visit) {
+        if (visit.deadline !== null) visit.deadline += waitedMs(specs.tools, body);
+        visit.steps += 1;
+        // Replies to a selection, and conclusions, do not become the visit's head.
+        if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
+          visit.headId = entry.id;
+        visit.background = runningAfter(visit.background, body);
+        visit.observations = observeStep(visit.observations, body, draft.change, witness);
+      }
+      if (changes) {
+        const changed = changedPaths(body.effects);
+        endGrants(draft, ({ files }) => {
+          const outside = files && outsideOf(changed, files);
+          return outside && `a file outside of its files was changed: ${outside}`;
+        });
+      }
+      countReported(specs, draft, body);
+      if (counts || mayFind(body.effects)) {
+        draft.findings = { ...draft.findings };
+        countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
+      }
+      countPattern(draft, entry.id, body.tool, body.outcome);
+      return;
+    }
+    case 'intent':
+      draft.pending = { id: entry.id, tool: body.tool };
+      if (visit) visit.headId = entry.id;
+      return;
+    case 'interrupted':
+      draft.pending = null;
+      draft.change += 1;
+      if (visit) {
+        visit.steps += 1;
+        visit.headId = entry.id;
+      }
+      return;
+    case 'denial':
+      if (body.enforced === false) return;
+      draft.denials += 1;
+      if (visit) {
+        visit.denials += 1;
+        visit.observations = { ...visit.observations, refusals: visit.observations.refusals + 1 };
+      }
+      return;
+    case 'par':
+      draft.successes = 0;
+      if (visit) {
+        visit.headId = entry.id;
+        visit.observations = { ...visit.observations, par: body.par };
+      }
+      return;
+    case 'message':
+      draft.inbox = { ...draft.inbox, seq: body.seq };
+      return;
+    case 'receipt':
+      if (body.nth !== null) draft.inbox = { ...draft.inbox, receipt: body.nth };
+      return;
+    case 'stop':
+      draft.fruits = { ...draft.fruits, [body.peripheral]: body.fruit };
+      pack(draft, backpackOf(body.fruit));
+      draft.visit = null;
+      draft.delegations = [];
+      return;
+    case 'mode':
+      draft.delegations = [];
+      return;
+    case 'delegation': {
+      const { from, to, within, session, context } = body;
+      if (session === null) return;
+      draft.delegations = [...draft.delegations, { id: entry.id, from, to, within, session, context }];
+      return;
+    }
+    case 'hop':
+      draft.hopId = entry.id;
+      draft.hopTree = (body.tree as unknown as TreeToShip | undefined) ?? null;
+      return;
+    case 'approval': {
+      const { nonce, grant } = body.record;
+      draft.usedNonces = [...draft.usedNonces, nonce];
+      draft.grants = draft.grants.map((one) => (one.id === grant ? { ...one, used: one.used + 1 } : one));
+      return;
+    }
+    case 'grant': {
+      const { id, by, action, bound, limits, grantedAt } = body;
+      const given = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
+      draft.grants = [...draft.grants, given as unknown as GrantView];
+      return;
+    }
+    case 'grant-end':
+      endGrants(draft, (_, id) => id === body.grant && `${body.by} ended it`);
+      return;
+    case 'expired':
+    case 'note':
+    case 'session-closed':
+      return;
+    default:
+      // An imported entry may have an event of its own.
+      body satisfies never;
+  }
+}
+
+/** True if the effects add a finding or end one. */
+const mayFind = (effects: StepReport['effects']): boolean =>
+  effects !== 'unobserved' && effects.some(({ op, finding }) => finding !== undefined || op === 'delete');
+
+/** The maximum number of recent acts of the operator that are stored for a client. */
+const MOST_ACTS = 20;
+
+/** True for the operator's own acts on the session: a hop, a stop, a mode change, a note. */
+const isOperatorAct = (body: Body): boolean =>
+  (body.event === 'note' ||
+    body.event === 'hop' ||
+    body.event === 'mode' ||
+    (body.event === 'stop' && body.exit === null)) &&
+  body.by === 'operator';
+
+function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => string | false | null | undefined): void {
+  draft.grants = draft.grants.map((grant) => ({
+    ...grant,
+    ended: grant.ended ?? (why(grant.limits, grant.id) || null),
+  }));
+}
+
+/** Backpack fields with the session's identity and running totals: context and fruit never overwrite them. */
+const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
+
+function pack(draft: Draft, fields: { readonly [field: string]: Json }): void {
+  const packed = Object.entries(fields).filter(
+    ([field]) => !KEPT.includes(field) || own(draft.backpack, field) === undefined,
+  );
+  draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
+}
+
+/** Counts a change, or a possible change, of the tree: earlier test results are outdated then. */
+function countChanges(draft: Draft, effects: Parameters<typeof changedPaths>[0]): boolean {
+  if (effects !== 'unobserved' && changedPaths(effects).length === 0) return false;
+  draft.change += 1;
+  return true;
+}
+
+/** Counts a change if the tree differs from that of the previous run, because somebody else has changed the code. */
+function countTree(draft: Draft, tree: TreeSeen): void {
+  const seen = typeof tree.id === 'string' ? tree : null;
+  if (draft.tested?.id !== seen?.id) draft.change += 1;
+  draft.tested = seen;
+}
+
+/** A backend's report: session state goes to the backpack, and a check counts for the present code. */
+function countReported({ tools }: SpecSet, draft: Draft, { observed = {}, state = {} }: StepReport): void {
+  if (Object.keys(state).length > 0) draft.backpack = { ...draft.backpack, ...state };
+  if (Object.keys(observed).length === 0) return;
+  for (const field of Object.values(reportedFields({ tools }).checks))
+    if (Object.hasOwn(observed, field))
+      draft.checks = { ...draft.checks, [field]: { value: observed[field]!, change: draft.change } };
+}
+
+type StepReport = Extract<Body, { event: 'step' | 'outcome' }>;
+
+/** A PSR selects a pattern; a PUR records whether it held. */
+function countPattern(draft: Draft, id: string, tool: string, outcome: OutcomeRecord): void {
+  const after = patternStatusAfter(tool, outcome);
+  if (!after) return;
+  draft.patterns = { ...draft.patterns, [after.pattern]: after.status };
+  if (after.selects) draft.selections = { ...draft.selections, [after.pattern]: id };
+}

@@ -1,0 +1,251 @@
+import { fieldsOf, listOf, setOwn, textOf } from '../../base/json.ts';
+import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
+import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
+import { own } from '../../spec/names.ts';
+import { takesCommand } from '../../spec/policy/argument-roles.ts';
+import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
+import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
+import type { Json, Observation, PeripheralSpec, SpecSet } from '../../spec/types.ts';
+
+export interface TestRun {
+  readonly command: string;
+  /** True if arguments selected only some tests: a pass does not prove that all tests pass. */
+  readonly narrowed: boolean;
+  /** `error`: nothing can be concluded from it. */
+  readonly verdict: 'pass' | 'fail' | 'error';
+  /** The other configured commands that must also pass; empty if there is only this one. */
+  readonly others: readonly string[];
+  /** null if the report does not state it. */
+  readonly total: number | null;
+  readonly failures: readonly Json[];
+  /** The number of changes in this session at the time of the run: equal numbers mean the same code. */
+  readonly change: number;
+}
+
+/** The observations of one visit so far: the basis of its observed fruit. */
+export interface Observations {
+  readonly read: readonly string[];
+  readonly matched: readonly string[];
+  readonly listed: readonly string[];
+  readonly changedFiles: readonly string[];
+  readonly runs: readonly TestRun[];
+  readonly committed: boolean;
+  readonly pushed: boolean;
+  readonly sha: string | null;
+  readonly deployed: boolean;
+  readonly steps: number;
+  readonly refusals: number;
+  /** Successful calls of the tools `bell` and `whistle`. */
+  readonly bells: number;
+  readonly whistles: number;
+  readonly patterns: readonly string[];
+  readonly par: Json;
+  /** The last value of each field that a backend reported. */
+  readonly reported: { readonly [field: string]: Json };
+}
+
+export const NOTHING_OBSERVED: Observations = {
+  read: [],
+  matched: [],
+  listed: [],
+  changedFiles: [],
+  runs: [],
+  committed: false,
+  pushed: false,
+  sha: null,
+  deployed: false,
+  steps: 0,
+  refusals: 0,
+  bells: 0,
+  whistles: 0,
+  patterns: [],
+  par: null,
+  reported: {},
+};
+
+/** The files of the tree that the effects changed. */
+export const changedPaths = (effects: readonly EffectRecord[] | 'unobserved'): readonly string[] =>
+  effects === 'unobserved' ? [] : effects.filter(({ op }) => FILE_CHANGES.includes(op)).map(({ path }) => path);
+
+/** The trusted part of a command tool's report: test runs in a test scope, releases in a deploy scope. */
+export type TrustedReport = 'test' | 'deploy' | null;
+
+export function trustedReportOf(specs: SpecSet, peripheral: string | undefined, tool: string): TrustedReport {
+  const command = peripheral === undefined ? undefined : specs.peripherals[peripheral]?.scope.rule.command;
+  return takesCommand(specs.tools[tool]) && (command === 'test' || command === 'deploy') ? command : null;
+}
+
+/** The visit's observations after one more step. Pure. */
+export function observeStep(
+  before: Observations,
+  step: {
+    readonly tool: string;
+    readonly outcome: OutcomeRecord;
+    readonly effects: readonly EffectRecord[] | 'unobserved';
+    readonly observed?: { readonly [field: string]: Json };
+  },
+  change: number,
+  witness: TrustedReport,
+): Observations {
+  const seen = {
+    ...before,
+    steps: before.steps + 1,
+    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
+    reported: step.observed ? { ...before.reported, ...step.observed } : before.reported,
+  };
+  if (step.outcome.status !== 'ok') return seen;
+  const result = fieldsOf(step.outcome.result);
+  const path = step.tool === 'read' ? textOf(result['path']) : null;
+  const runs = witness === 'test' ? testRuns(result, change) : [];
+  const committed = witness === 'deploy' && result['committed'] === true;
+  const pushed = witness === 'deploy' && result['pushed'] === true;
+  return {
+    ...seen,
+    bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
+    whistles: seen.whistles + (step.tool === 'whistle' ? 1 : 0),
+    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
+    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
+    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
+    runs: [...seen.runs, ...runs],
+    committed: seen.committed || committed,
+    pushed: seen.pushed || pushed,
+    sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
+    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
+    deployed: seen.deployed || (witness === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
+  };
+}
+
+const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
+  const after = patternStatusAfter(tool, outcome);
+  return after ? [after.pattern] : [];
+};
+
+/** Fewer files than this are looked up in a list one by one. */
+const FEW = 16;
+
+/** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
+export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
+  if (more.length === 0 || files.length >= max) return files;
+  if (more.length === 1 && files.includes(more[0]!)) return files;
+  const known = more.length < FEW ? null : new Set(files);
+  const fresh = [...new Set(more)].filter((file) => !(known ? known.has(file) : files.includes(file)));
+  return fresh.length === 0 ? files : [...files, ...fresh.slice(0, max - files.length)];
+}
+
+/** The paths in a list of files or matches; a list that is stored as a blob has them next to its reference. */
+export function pathsIn(list: Json | undefined): readonly string[] {
+  const items = Array.isArray(list) ? list : listOf(fieldsOf(list)['paths']);
+  return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
+}
+
+/** The test runs in a backend's report. The words of their output are not interpreted. */
+export function testRuns(result: { readonly [key: string]: Json }, change: number): readonly TestRun[] {
+  const { verdict, runs } = result;
+  if (Array.isArray(runs)) return runs.flatMap((run) => testRuns(fieldsOf(run), change));
+  if (verdict !== 'pass' && verdict !== 'fail' && verdict !== 'error') return [];
+  const report = fieldsOf(result['report']);
+  const { total, failures } = report;
+  const run: TestRun = {
+    command: listOf(result['command']).join(' '),
+    narrowed: result['narrowed'] === true,
+    verdict,
+    others: listOf(result['others']).map(String),
+    total: typeof total === 'number' ? total : null,
+    // A list that was too large for the entry: the reference is kept.
+    failures: failures !== undefined && 'blob' in fieldsOf(failures) ? [failures] : listOf(failures),
+    change,
+  };
+  return [run];
+}
+
+const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
+  ...new Map(runs.map((run) => [run.command, run])).values(),
+];
+
+/** True if two runs of one command on the same code disagree. */
+export function disagree(runs: readonly TestRun[], command: string, change: number): boolean {
+  const verdicts = new Set(
+    runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
+  );
+  return verdicts.has('pass') && verdicts.has('fail');
+}
+
+/** True if every required command passed in full in its last run. */
+export function allPassed(runs: readonly TestRun[]): boolean {
+  const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
+  const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
+  return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
+}
+
+/** Returns pass, fail or flaky; null if no run counts. Flaky means that two runs of the same code disagree. */
+function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
+  const latest = latestByCommand(visit.runs);
+  if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
+  if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
+  return latest.some(({ verdict }) => verdict === 'pass') && allPassed(visit.runs) ? 'pass' : null;
+}
+
+function testCount(runs: readonly TestRun[]): Json {
+  const latest = latestByCommand(runs);
+  if (latest.some(({ total }) => total === null)) return null;
+  return latest.reduce((sum, { total }) => sum + (total ?? 0), 0);
+}
+
+/** The files that were read or matched. If there are none, the files that were listed. */
+const found = ({ read, matched, listed }: Observations): string[] => {
+  const close = [...new Set([...matched, ...read])];
+  return close.length > 0 ? close : [...listed];
+};
+
+function observation(from: string, visit: Observations, sessionRuns: readonly TestRun[]): Json {
+  const name = from as Observation;
+  switch (name) {
+    case 'found':
+      return found(visit);
+    case 'changed-files':
+      return [...visit.changedFiles];
+    case 'changes':
+      return visit.changedFiles.length;
+    case 'result':
+      return result(visit, sessionRuns);
+    case 'test-count':
+      return testCount(visit.runs);
+    case 'failures':
+      return latestByCommand(visit.runs).flatMap(({ failures }) => failures) as Json[];
+    case 'committed':
+      return visit.committed;
+    case 'pushed':
+      return visit.pushed;
+    case 'sha':
+      return visit.sha;
+    case 'deployed':
+      return visit.deployed;
+    case 'steps':
+      return visit.steps;
+    case 'refusals':
+      return visit.refusals;
+    case 'bells':
+      return visit.bells;
+    case 'whistles':
+      return visit.whistles;
+    case 'patterns':
+      return [...visit.patterns];
+    case 'par':
+      return visit.par;
+    default:
+      name satisfies never;
+      return own(visit.reported, from) ?? null;
+  }
+}
+
+/** The observed fields of a visit's fruit. */
+export function observedFruit(
+  spec: PeripheralSpec,
+  visit: Observations,
+  sessionRuns: readonly TestRun[],
+): { readonly [field: string]: Json } {
+  const fruit: { [field: string]: Json } = {};
+  for (const [field, rule] of Object.entries(spec.fruit))
+    if (rule.kind === 'observed') setOwn(fruit, field, observation(rule.from, visit, sessionRuns));
+  return fruit;
+}

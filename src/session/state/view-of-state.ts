@@ -1,0 +1,83 @@
+import type { SpecTables } from '../../compile/spec-tables.ts';
+import { type TreeNow, treeMismatch } from '../../gate/scope/compare-trees.ts';
+import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
+import { PASS } from '../../spec/reported-fields.ts';
+import { allPassed, disagree, observedFruit } from './observations.ts';
+import { isSessionClosed, type SessionFacts, type SessionState } from './session-state.ts';
+
+type Specs = Pick<SpecTables, 'specs'>;
+
+/**
+ * Test results for the current code. `passed`: full runs of all commands since the last change, none
+ * of them disagreeing, and all on the current tree (if it was observed).
+ */
+function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
+  const current = runs.filter((run) => run.change === change);
+  const full = current.filter(({ narrowed }) => !narrowed);
+  const flaky = full.some(({ command }) => disagree(runs, command, change));
+  const passed = full.length > 0 && allPassed(current) && !flaky;
+  const stale = passed && tree ? treeMismatch(tested, tree) : null;
+  return {
+    passed: passed && stale === null,
+    ...(stale === null ? {} : { stale }),
+    count: current.length,
+    failed: current.filter(({ verdict }) => verdict === 'fail').length,
+  };
+}
+
+const passedChecks = ({ checks, change }: SessionFacts): readonly string[] =>
+  Object.keys(checks).filter((field) => checks[field]?.value === PASS && checks[field].change === change);
+
+function visitView({ specs }: Specs, state: SessionState): VisitView | null {
+  const { visit, runs } = state.facts;
+  const spec = visit && specs.peripherals[visit.peripheral];
+  if (!visit || !spec) return null;
+  let observed: VisitView['observed'] | undefined;
+  return {
+    peripheral: visit.peripheral,
+    status: (state.lifecycle ?? 'active') as VisitView['status'],
+    steps: visit.steps,
+    denials: visit.denials,
+    deadline: visit.deadline,
+    message: visit.message,
+    // Computed when it is first read, because most steps are decided without it.
+    get observed() {
+      observed ??= observedFruit(spec, visit.observations, runs);
+      return observed;
+    },
+  };
+}
+
+/** Projects a session's state to the gate's view of it. Pure. `tree`: the working tree, if it was observed. */
+export function viewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
+  const { facts } = state;
+  let changes: SessionView['changes'] | undefined;
+  return {
+    sessionId: facts.sessionId,
+    agent: facts.agent,
+    root: facts.root,
+    now,
+    closed: isSessionClosed(state),
+    mode: state.mode,
+    visit: visitView(compiled, state),
+    visits: facts.visits,
+    steps: facts.steps,
+    denials: facts.denials,
+    naturalClose: facts.successes > 0 && facts.pending === null,
+    ...(facts.pending ? { pending: facts.pending.tool } : {}),
+    tests: testsView(facts, tree),
+    ...(tree ? { tree } : {}),
+    ...(Object.keys(facts.checks).length > 0 ? { checks: passedChecks(facts) } : {}),
+    patterns: facts.patterns,
+    backpack: facts.backpack,
+    fruits: facts.fruits,
+    files: facts.files,
+    get changes() {
+      changes ??= Object.fromEntries(facts.changes);
+      return changes;
+    },
+    findings: facts.findings,
+    usedNonces: facts.usedNonces,
+    ...(facts.grants.length > 0 ? { grants: facts.grants, blind: facts.blind } : {}),
+  };
+}

@@ -1,0 +1,140 @@
+import { type AuditState, beginState, type Pinned } from '../audit/rules/audit-state.ts';
+import type { Mode } from '../spec/types.ts';
+import { rulesOf } from './model/rules-of.ts';
+import { hopModel, modeModel } from './model/session-model.ts';
+import { type Model, type Route, shortestRoutes } from './model/shortest-routes.ts';
+import { type Move, movesFrom } from './plan/moves.ts';
+import { onlyLacksApproval, refusalCases } from './plan/plan-refusals.ts';
+import { visitCases } from './plan/plan-visits.ts';
+import { walkCases } from './plan/plan-walks.ts';
+import { coveredBy, inWords, type PlannedCase, place } from './plan/planned-case.ts';
+import { everyState, searchRoute } from './plan/search-route.ts';
+
+export interface TestPlan {
+  readonly cases: readonly PlannedCase[];
+  /** All items that can be covered: `edge edit hop-test test`, `state edit`, `start explore`, `mode a b`. */
+  readonly reachable: ReadonlySet<string>;
+  /** True if the spec set is too large for shortest routes to everything, so that long walks are used instead. */
+  readonly large: boolean;
+}
+
+/** Maximum number of edges for which shortest routes to every transition do not take too long. */
+const LARGE_EDGES = 150;
+const LARGE_STATES = 250;
+/** Plans the cases that test sessions of a spec set against it. Pure. */
+export function planCases(pinned: Pinned, agent: string): TestPlan {
+  const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
+  const toWork = routeToWork(pinned, opening);
+  const working = toWork.states.at(-1)!;
+  const { specs } = pinned;
+  const restricted =
+    specs.modeGate !== null &&
+    (Object.values(specs.modeGate.peripherals).some((allowed) => allowed !== null) ||
+      /\bsession\.mode\b/.test(rulesOf(specs)));
+  const model = hopModel(pinned, restricted ? opening : working, restricted);
+  const prefix = restricted ? [] : toWork.moves;
+  const modes = modeCases(pinned, opening);
+  const states = specs.edges.length > LARGE_EDGES ? null : everyState(model, LARGE_STATES);
+  const rest = states ? smallPlan(pinned, model, prefix, states) : walkCases(model, prefix);
+  const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
+  return {
+    cases: [...outside, ...rest.cases],
+    reachable: new Set(['state outside', ...modes.reachable, ...rest.reachable]),
+    large: states === null,
+  };
+}
+
+/** The route to the mode that allows the most, with the fewest transitions. */
+function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Move> {
+  const nothing: Route<AuditState, Move> = { moves: [], states: [opening] };
+  const { modeGate: gate } = pinned.specs;
+  if (!gate) return nothing;
+  const power = (mode: Mode | null) => (mode ? (gate.effects[mode]?.length ?? 0) : 0);
+  const routes = everyState(modeModel(pinned, opening), 10) ?? [nothing];
+  return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
+}
+
+function modeCases(pinned: Pinned, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
+  const { modeGate: gate } = pinned.specs;
+  const provoked: PlannedCase = {
+    group: 'refusals',
+    name: 'outside, before anything happened: everything forbidden is refused',
+    moves: [],
+    provoke: 'end',
+  };
+  if (!gate) return { cases: [provoked], reachable: new Set() };
+  const routes = shortestRoutes(modeModel(pinned, opening));
+  const reachable = new Set(
+    routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => coveredBy(states[i]!, move))),
+  );
+  const name = ({ moves }: Route<AuditState, Move>) => moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
+  const paths = routes.map((route): PlannedCase => {
+    const at = route.states.at(-1)!;
+    const forges = movesFrom(pinned, at).filter((move) => move.asked.kind === 'mode' && onlyLacksApproval(at, move));
+    return {
+      group: 'modes',
+      name: `${gate.initial} ${name(route)}`,
+      moves: route.moves,
+      provoke: 'end',
+      ...(forges.length === 0 ? {} : { forges }),
+    };
+  });
+  return { cases: [provoked, ...paths], reachable };
+}
+
+function smallPlan(
+  pinned: Pinned,
+  model: Model<AuditState, Move>,
+  prefix: readonly Move[],
+  states: readonly Route<AuditState, Move>[],
+): { cases: PlannedCase[]; reachable: Set<string> } {
+  const cases: PlannedCase[] = [];
+  const reachable = new Set<string>();
+  const hops = new Map<string, Route<AuditState, Move>>();
+  for (const route of shortestRoutes(model)) {
+    route.moves.forEach((move, index) => {
+      for (const item of coveredBy(route.states[index]!, move)) reachable.add(item);
+      const [item] = coveredBy(route.states[index]!, move);
+      const { kind } = move.asked;
+      if (item === undefined || (kind !== 'hop' && kind !== 'start')) return;
+      const known = hops.get(item);
+      if (known && known.moves.length <= index + 1) return;
+      hops.set(item, { moves: route.moves.slice(0, index + 1), states: route.states.slice(0, index + 2) });
+    });
+  }
+  for (const [item, route] of [...hops].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const way = inWords(route);
+    cases.push({ group: 'hops', name: `${item}: ${way}`, moves: [...prefix, ...route.moves] });
+    const back = item.startsWith('edge ') ? roundTrip(model, route) : null;
+    if (back) {
+      const kind = isReframe(pinned, route) ? 'reframe' : 'round trip';
+      cases.push({ group: 'round trips', name: `${kind}: ${inWords(back)}`, moves: [...prefix, ...back.moves] });
+    }
+  }
+  cases.push(...refusalCases(pinned, prefix, states), ...visitCases(pinned, model, prefix, states));
+  return { cases, reachable };
+}
+
+/** Extends a route by the shortest route back to the source of its last hop. */
+function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move>): Route<AuditState, Move> | null {
+  const from = place(route.states.at(-2)!);
+  const back = searchRoute(
+    model,
+    route.states.at(-1)!,
+    (_, move) => move.asked.kind === 'hop' && move.asked.to === from,
+    2000,
+  );
+  return back && { moves: [...route.moves, ...back.moves], states: [...route.states, ...back.states.slice(1)] };
+}
+
+/** True if the last hop goes back because an expectation failed. */
+function isReframe({ specs }: Pinned, { moves, states }: Route<AuditState, Move>): boolean {
+  const last = moves.at(-1)!.asked;
+  const from = states.at(-2)!;
+  if (last.kind !== 'hop') return false;
+  const exits = specs.peripherals[place(from)]?.exits ?? [];
+  const hoped = exits.find(({ implies }) => implies !== null);
+  const exit = exits.find(({ name }) => name === last.exit);
+  const wasThere = states.slice(0, -2).some((state) => place(state) === last.to);
+  return hoped !== undefined && exit?.implies !== null && exit !== hoped && wasThere;
+}

@@ -1,0 +1,83 @@
+import type { Model, Route } from '../model/shortest-routes.ts';
+
+/**
+ * The shortest route from a state to the first move that `wanted` accepts (the move is its last), breadth first; null
+ * if there is none within `limit` states.
+ *
+ * @param spent keys of states from which no wanted move can be reached; a search that finds none adds the states that
+ *   it visited. Only for a `wanted` that never accepts a move that it refused before.
+ */
+export function searchRoute<State, Move extends { readonly name: string }>(
+  model: Model<State, Move>,
+  from: State,
+  wanted: (state: State, move: Move) => boolean,
+  limit = 20_000,
+  spent = new Set<string>(),
+): Route<State, Move> | null {
+  interface Node {
+    readonly state: State;
+    readonly before: Node | null;
+    readonly move: Move | null;
+  }
+  const start = model.key(from);
+  if (spent.has(start)) return null;
+  const seen = new Set([start]);
+  let cut = false;
+  let frontier: Node[] = [{ state: from, before: null, move: null }];
+  while (frontier.length > 0) {
+    const next: Node[] = [];
+    for (const node of frontier) {
+      for (const move of model.moves(node.state)) {
+        if (wanted(node.state, move)) {
+          const end: Node = { state: model.next(node.state, move), before: node, move };
+          return unwind(end);
+        }
+      }
+      for (const move of model.moves(node.state)) {
+        const state = model.next(node.state, move);
+        const key = model.key(state);
+        if (seen.has(key) || spent.has(key)) continue;
+        if (seen.size >= limit) {
+          cut = true;
+          continue;
+        }
+        seen.add(key);
+        next.push({ state, before: node, move });
+      }
+    }
+    frontier = next;
+  }
+  if (!cut) for (const key of seen) spent.add(key);
+  return null;
+
+  function unwind(end: Node): Route<State, Move> {
+    const states: State[] = [];
+    const moves: Move[] = [];
+    for (let node: Node | null = end; node; node = node.before) {
+      states.unshift(node.state);
+      if (node.move) moves.unshift(node.move);
+    }
+    return { states, moves };
+  }
+}
+
+/** Every state of a model, each with a shortest route to it; null if there are more than `limit`. Pure. */
+export function everyState<State, Move extends { readonly name: string }>(
+  model: Model<State, Move>,
+  limit: number,
+): readonly Route<State, Move>[] | null {
+  const routes = new Map<string, Route<State, Move>>([
+    [model.key(model.initial), { states: [model.initial], moves: [] }],
+  ]);
+  for (const { states, moves } of routes.values()) {
+    const at = states.at(-1)!;
+    for (const move of model.moves(at)) {
+      const state = model.next(at, move);
+      const key = model.key(state);
+      if (routes.has(key)) continue;
+      if (routes.size >= limit) return null;
+      routes.set(key, { states: [...states, state], moves: [...moves, move] });
+    }
+  }
+  return [...routes.values()];
+}

@@ -1,0 +1,29 @@
+import { HELD } from '../../evidence/patterns/pur.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import {
+  invalidPatternCall,
+  isRefused,
+  okOutcome,
+  openSelection,
+  type PatternContext,
+  trimmedText,
+} from './pattern-outcomes.ts';
+
+/** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; select `to` separately. */
+export function markPivotTool(context: PatternContext): ToolOutcome {
+  const { args } = context.call;
+  const selection = openSelection(context);
+  if (isRefused(selection)) return selection;
+  const reason = trimmedText(args['reason']);
+  if (reason === null)
+    return invalidPatternCall('reason', '"reason" is blank', 'Say what showed that the pattern does not fit.');
+  return okOutcome({
+    pattern: selection.pattern,
+    psr: selection.psrEntry,
+    outcome: 'pivoted',
+    held: HELD.pivoted,
+    expected: selection.psr.expected,
+    notes: reason,
+    to: trimmedText(args['to']),
+  });
+}

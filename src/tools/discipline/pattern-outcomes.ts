@@ -1,0 +1,53 @@
+import type { Entry } from '../../evidence/entry.ts';
+import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
+import type { ToolCall, ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { libraryOf } from './pattern-library.ts';
+
+export interface PatternContext {
+  readonly call: ToolCall;
+  /** This session's evidence so far. */
+  readonly entries: readonly Entry[];
+  readonly cycles: readonly Cycle[];
+  library(): ReturnType<typeof libraryOf>;
+}
+
+export const okOutcome = (result: { readonly [field: string]: Json }): ToolOutcome => ({
+  status: 'ok',
+  result: { ...result },
+});
+
+export const invalidPatternCall = (argument: string, message: string, remedy: string): ToolOutcome => ({
+  status: 'refused',
+  code: 'invalid-action',
+  argument,
+  message,
+  remedy,
+});
+
+/** The trimmed text; null if it is missing or blank. */
+export const trimmedText = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+
+export const textsOf = (value: Json | undefined): string[] =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
+
+/** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */
+export function openSelection({ call, cycles }: PatternContext): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
+  const pattern = trimmedText(call.args['pattern']) ?? '';
+  const own = cycles.filter((cycle) => cycle.pattern === pattern);
+  const open = own.findLast((cycle) => cycle.open);
+  if (open) return open;
+  const others = cycles.filter((cycle) => cycle.open).map((cycle) => cycle.pattern);
+  const settled = own.at(-1)?.pur;
+  const message = settled
+    ? `the outcome of "${pattern}" is recorded already: ${settled.outcome}`
+    : `"${pattern}" was not selected in this session, so it has no outcome`;
+  const remedy = `Select it first: psr-select ${pattern === '' ? 'PATTERN' : pattern} with your rationale${
+    others.length > 0 ? `; open selections: ${others.join(', ')}` : ''
+  }.`;
+  return { status: 'refused', code: 'invalid-action', argument: 'pattern', message, remedy };
+}
+
+export const isRefused = (value: object): value is Extract<ToolOutcome, { status: 'refused' }> =>
+  'status' in value && value.status === 'refused';

@@ -1,0 +1,67 @@
+import { SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
+import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import { invalidPatternCall, okOutcome, type PatternContext, textsOf, trimmedText } from './pattern-outcomes.ts';
+import { searchPatterns } from './search-patterns.ts';
+
+/** psr-select { pattern, rationale, expected?, confidence?, candidates? }. Its outcome must be recorded later. */
+export async function selectTool({ call, cycles, entries, library }: PatternContext): Promise<ToolOutcome> {
+  const { args } = call;
+  const id = trimmedText(args['pattern']) ?? '';
+  const rationale = trimmedText(args['rationale']);
+  if (rationale === null)
+    return invalidPatternCall('rationale', '"rationale" is blank', 'Say why this pattern fits here.');
+  const { patterns, from } = await library();
+  const pattern = patterns.find((one) => one.id === id);
+  if (!pattern) {
+    const near = searchPatterns(patterns, id.replaceAll(/[-/]/g, ' ')).slice(0, 3);
+    const names = (near.length > 0 ? near.map((found) => found.pattern.id) : patterns.map((one) => one.id)).join(', ');
+    return invalidPatternCall(
+      'pattern',
+      `there is no pattern "${id}"`,
+      `Search with psr-search; there are: ${names || 'none'}.`,
+    );
+  }
+  if (cycles.some((cycle) => cycle.open && cycle.pattern === id))
+    return invalidPatternCall(
+      'pattern',
+      `"${id}" is selected already`,
+      `record its outcome: ${SETTLING_TOOLS.map((tool) => `${tool} ${id}`).join(' or ')}`,
+    );
+  const searched = lastSearch(entries);
+  const confidence = trimmedText(args['confidence']);
+  return okOutcome({
+    pattern: id,
+    kind: 'selection',
+    title: pattern.title,
+    do: pattern.do,
+    rationale,
+    expected: trimmedText(args['expected']),
+    confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
+    query: searched?.query ?? null,
+    candidates: args['candidates'] === undefined ? (searched?.candidates ?? []) : textsOf(args['candidates']),
+    from,
+  });
+}
+
+/** The last search since the last selection; its results are the candidates. */
+function lastSearch(
+  entries: PatternContext['entries'],
+): { readonly query: string; readonly candidates: string[] } | null {
+  for (const { body } of entries.toReversed()) {
+    const { event, tool, outcome } = body as { readonly [field: string]: Json };
+    if (event === 'denial') continue;
+    if (event !== 'step' || tool === 'psr-select') return null;
+    if (tool !== 'psr-search') continue;
+    const { status, result } = outcome as { readonly [field: string]: Json };
+    if (status !== 'ok') continue;
+    const { query, candidates } = result as { readonly [field: string]: Json };
+    if (typeof query !== 'string' || !Array.isArray(candidates)) return null;
+    return {
+      query,
+      candidates: candidates.flatMap((one) => trimmedText((one as { readonly [field: string]: Json })['id']) ?? []),
+    };
+  }
+  return null;
+}

@@ -1,0 +1,45 @@
+import { magnitude } from '../../evidence/dialects/fields.ts';
+import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
+import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import {
+  invalidPatternCall,
+  isRefused,
+  okOutcome,
+  openSelection,
+  type PatternContext,
+  textsOf,
+  trimmedText,
+} from './pattern-outcomes.ts';
+
+/** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: a PUR. */
+export function updateTool(context: PatternContext): ToolOutcome {
+  const { args } = context.call;
+  const selection = openSelection(context);
+  if (isRefused(selection)) return selection;
+  const outcome = outcomeOf(args['outcome']);
+  if (outcome === null)
+    return invalidPatternCall(
+      'outcome',
+      `"${String(args['outcome'])}" is not an outcome`,
+      `Say one of: ${PATTERN_OUTCOMES.join(', ')}.`,
+    );
+  const error = args['prediction-error'];
+  const predictionError = magnitude(error);
+  if (error !== undefined && predictionError === null)
+    return invalidPatternCall(
+      'prediction-error',
+      `"${String(error)}" is not an error level`,
+      'Say none, low, medium or high, or a number from 0 to 1.',
+    );
+  return okOutcome({
+    pattern: selection.pattern,
+    psr: selection.psrEntry,
+    outcome,
+    held: HELD[outcome],
+    expected: trimmedText(args['expected']) ?? selection.psr.expected,
+    actual: trimmedText(args['actual']),
+    predictionError,
+    actions: textsOf(args['actions']),
+    notes: trimmedText(args['notes']),
+  });
+}

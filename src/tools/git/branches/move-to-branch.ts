@@ -1,0 +1,63 @@
+import { branchWords, isRef } from '../../../gate/commands/git-command.ts';
+import type { ParsedGit } from '../../../gate/commands/parse-git.ts';
+import type { ObservedEffect } from '../../../ports/observed-effects.ts';
+import type { ToolReport } from '../../../ports/tool-backend.ts';
+import { failed, isStop, outOfScope, type Stop } from '../../workspace/tool-stop.ts';
+import { gitReport, refEffects } from '../git-report.ts';
+import type { GitSession } from '../git-session.ts';
+import { currentBranch } from './current-branch.ts';
+
+/** Creates `$branch` at `$head` if `$create` is set, then names it in HEAD if `$switch` is set. No file is changed. */
+const MOVE = `set -e
+test -z "$create" || "$@" branch --no-track "$branch" "$head"
+test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head} to $branch" HEAD "refs/heads/$branch"`;
+
+/**
+ * `git switch [-c] NAME`, `git checkout [-b] NAME` and `git branch NAME`, for the branches of `git.branch` only. A
+ * branch begins at HEAD, and a switch goes to the same commit only, so that no file of the work tree changes.
+ */
+export async function moveToBranch(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const { sub } = parsed;
+  const [name = '', start = 'HEAD'] = branchWords(parsed);
+  const head = await commitOf(session, 'HEAD');
+  if (isStop(head)) return head;
+  if (head.sha === null) return failed('no-commit', 'There is no commit yet; commit first.');
+  const begin = isRef(start) ? await commitOf(session, start) : { sha: null };
+  if (isStop(begin)) return begin;
+  if (begin.sha !== head.sha)
+    return outOfScope('args', `"${start}" is not the commit of HEAD, and files would change.`, SAME_COMMIT);
+  const there = await commitOf(session, `refs/heads/${name}`);
+  if (isStop(there)) return there;
+  const create = sub === 'branch' || parsed.options.length > 0;
+  if (create && there.sha !== null)
+    return failed('branch-exists', `The branch "${name}" exists; switch to it, or choose another name.`);
+  if (!create && there.sha === null)
+    return failed(
+      'no-such-branch',
+      `There is no branch "${name}"; create it with {sub: "switch", args: ["-c", "${name}"]}.`,
+    );
+  if (!create && there.sha !== head.sha)
+    return outOfScope('args', `"${name}" is at another commit than HEAD, and files would change.`, SAME_COMMIT);
+  const from = currentBranch(session.repository);
+  const env = {
+    branch: name,
+    head: head.sha,
+    from: from ?? '',
+    create: create ? '1' : '',
+    switch: sub === 'branch' ? '' : '1',
+  };
+  const result = await session.run([], { access: { kind: 'commit' }, script: MOVE, env });
+  const after = await commitOf(session, `refs/heads/${name}`);
+  if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
+  const now = currentBranch(session.repository);
+  const moved: ObservedEffect[] = now === from ? [] : [{ path: 'HEAD', op: 'ref', before: head.sha, after: head.sha }];
+  const effects = [...refEffects(`refs/heads/${name}`, there.sha, after.sha), ...moved];
+  return gitReport(sub, result, { branch: now, created: create && after.sha !== null }, effects);
+}
+
+const SAME_COMMIT = 'Stay at this commit: a branch is created at HEAD. Ask the operator to switch to other commits.';
+
+async function commitOf(session: GitSession, name: string): Promise<{ readonly sha: string | null } | Stop> {
+  const found = await session.ask(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
+  return isStop(found) ? found : { sha: found.stdout?.trim() ?? null };
+}

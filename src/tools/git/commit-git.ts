@@ -1,0 +1,192 @@
+import { messageOf } from '../../gate/commands/git-command.ts';
+import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
+import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
+import { namesOf, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
+import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
+import { trailerFor, withTrailer } from './commit-trailer.ts';
+import { type Persons, personsOf, personVariables, readPerson } from './git-persons.ts';
+import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './git-report.ts';
+import type { GitSession } from './git-session.ts';
+import { replacedPart, stage } from './stage-files.ts';
+import { stagedFiles } from './staged-files.ts';
+
+const COMMIT = { kind: 'commit' } as const;
+
+/** Prints the tree that the index would have after the entries on stdin are replaced. */
+const TREE_OF_STAGED = `set -e
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+test ! -e "$GIT_DIR/index" || cp -p "$GIT_DIR/index" "$w/index"
+export GIT_INDEX_FILE="$w/index"
+"$@" update-index -z --index-info
+"$@" write-tree`;
+
+/**
+ * Commits a tree with the message on stdin; fails if HEAD has moved. No index is changed. The subject is cut where it
+ * becomes an argument, because the system limits the length of arguments.
+ */
+const COMMIT_TREE = `set -e
+w=$(mktemp -d)
+trap 'rm -rf "$w"' EXIT
+"$@" stripspace >"$w/message"
+subject=$(head -n 1 "$w/message" | cut -b -4000)
+test -n "$subject" || { echo 'Aborting commit due to empty commit message.' >&2; exit 1; }
+sha=$("$@" commit-tree "$tree" \${head:+-p $head} -F "$w/message")
+"$@" update-ref -m "commit\${initial}: $subject" HEAD $sha "\${head:-$(echo $tree | tr 0-9a-f 0)}"
+echo "[\${branch}\${initial} $("$@" rev-parse --short $sha)] $subject"
+"$@" diff-tree --shortstat --no-commit-id --root $sha`;
+
+/**
+ * `git commit`: commits the files that this session staged; files staged by others remain staged. `--all` first stages
+ * the changed tracked files that the agent may change. If entering the peripheral depended on the tree, tree and
+ * message of the commit must be the approved ones; if nothing is staged, the commit first stages the approved files.
+ */
+export async function commitGit(
+  session: GitSession,
+  call: ToolCall,
+  parsed: ParsedGit,
+  operator: NodeJS.ProcessEnv,
+): Promise<ToolReport | Stop> {
+  const { own = () => true, tree: approved = null, message: due = null } = call.grant.release ?? {};
+  const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
+  const stated = due ?? messageOf(parsed) ?? '';
+  const persons = committers(session, call, operator);
+  if (persons === null) return failed('no-author', NO_AUTHOR);
+  const message = withTrailer(stated, trailerIn(call));
+  const all = named('all').length > 0;
+  const given = await stagedFiles(session);
+  if (isStop(given)) return given;
+  const goesOn = underWay(session.repository);
+  // Approved files need no separate `add`: the tree of the commit is compared with the approved one.
+  const stages = all || (approved !== null && !goesOn && !given.files.some(({ path }) => own(path)));
+  const staged = stages ? await stage(session, call, [], all) : null;
+  if (staged !== null && isStop(staged)) return staged;
+  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedPart(staged) : {}) };
+  const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
+  if (staged !== null && staged.result.exit !== 0) return gitReport('commit', staged.result, nothing);
+
+  const before = await headOf(session);
+  if (isStop(before)) return before;
+  const index = staged === null ? given : await stagedFiles(session);
+  if (isStop(index)) return index;
+  const [mine, others] = split(index.files, ({ path }) => goesOn || own(path));
+  const back = others.map((file) => indexInfo(file.path, file.before)).join('');
+  const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
+  if (made.exit !== 0) return gitReport('commit', made, nothing);
+  const tree = made.stdout.trim();
+  const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
+  if (differs) return failed('not-what-was-approved', differs);
+  if (mine.length === 0 && !goesOn) {
+    const also = others.length > 0 ? ` (${namesOf(others.map(({ path }) => path))} was staged by someone else)` : '';
+    return gitReport('commit', notRun(`nothing to commit: this session has staged nothing${also}\n`, 1), nothing);
+  }
+
+  const initial = before.sha === null ? ' (root-commit)' : '';
+  const env = {
+    ...personVariables(persons),
+    tree,
+    head: before.sha ?? '',
+    initial,
+    branch: before.ref.replace('refs/heads/', ''),
+  };
+  const words = ['commit', '--no-verify', '--no-gpg-sign', '--no-status', ...optionWords(named('quiet')), '--file=-'];
+  // Git's own commit ends an operation in progress, such as a merge.
+  const result = goesOn
+    ? await session.run(words, { access: COMMIT, env, stdin: message })
+    : await session.run([], { access: COMMIT, env, stdin: message, script: COMMIT_TREE });
+  const after = await headOf(session);
+  // The commit may have been made, but it was not observed.
+  if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
+  const committed = after.sha !== null && after.sha !== before.sha;
+  const paths = committed ? await committedPaths(session, before.sha, after.sha!) : { paths: [] };
+  if (isStop(paths)) return paths;
+  const more = { committed, sha: committed ? after.sha : null, ref: after.ref, paths: [...paths.paths], ...skipped };
+  return gitReport(
+    'commit',
+    result,
+    { ...more, ...(committed ? { tree } : {}) },
+    refEffects(after.ref, before.sha, after.sha),
+  );
+}
+
+/** Explains how a commit would differ from the approved one; null if it would not. */
+function explainMismatch(
+  { head, changed, ships }: TreeToShip,
+  now: {
+    readonly head: string | null;
+    readonly ref: string;
+    readonly tree: string;
+    readonly mine: readonly TreeChange[];
+  },
+): string | null {
+  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
+  if (now.head !== head)
+    return `The branch has moved since this was approved, from ${head ?? 'nothing'} to ${now.head ?? 'nothing'}. ${APPROVE_AGAIN}`;
+  if (now.ref !== ships.onto && !isListed(now.ref, ships.branches ?? []))
+    return `HEAD names ${refName(now.ref)} now, and the commit was approved for ${refName(ships.onto)}. ${APPROVE_AGAIN}`;
+  if (now.tree === ships.id) return null;
+  const staged = new Map(now.mine.map((file) => [file.path, file]));
+  const missing = ships.files.filter((path) => !staged.has(path));
+  if (missing.length > 0)
+    return `Approved and not staged: ${namesOf(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+  const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
+  if (others.length > 0)
+    return `Staged and not approved: ${namesOf(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+  const differ = [...staged.values()].filter(
+    ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
+  );
+  const what = differ.length > 0 ? namesOf(differ.map(({ path }) => path)) : 'A file';
+  return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
+}
+
+function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
+}
+
+/** The commit of HEAD, and the branch that moves with it (`HEAD` itself if it is detached). */
+async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | Stop> {
+  const sha = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  if (isStop(sha)) return sha;
+  const ref = await session.ask(['symbolic-ref', '--quiet', 'HEAD']);
+  if (isStop(ref)) return ref;
+  return { sha: sha.stdout?.trim() ?? null, ref: ref.stdout?.trim() ?? 'HEAD' };
+}
+
+/** The paths that the commit changed; for a merge, compared with its first parent. */
+async function committedPaths(
+  session: GitSession,
+  before: string | null,
+  after: string,
+): Promise<{ readonly paths: readonly string[] } | Stop> {
+  const commits = before === null ? ['--root', after] : [before, after];
+  const listed = await session.ask(['diff-tree', '--no-commit-id', '--name-only', '-r', '-z', ...commits]);
+  return isStop(listed) ? listed : { paths: (listed.stdout ?? '').split('\0').filter((path) => path !== '') };
+}
+
+const NO_AUTHOR =
+  'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
+
+/** The author and the committer: the approved author, the configured one, or the person that git names. */
+function committers({ repository }: GitSession, { grant }: ToolCall, operator: NodeJS.ProcessEnv): Persons | null {
+  const configured = grant.config.commits?.author;
+  const shown = grant.release?.tree?.ships?.author ?? configured ?? null;
+  const author = shown === null ? null : readPerson(shown);
+  const known = configured === undefined ? personsOf(repository, operator) : null;
+  if (author === null) return known;
+  return { author, committer: known?.committer ?? author };
+}
+
+function trailerIn({ grant: { config, release } }: ToolCall): string | null {
+  const approved = release?.tree?.ships?.trailer;
+  return approved === undefined ? trailerFor(config.commits, release?.agent ?? '') : approved;
+}
+
+/** True if a full ref is one of the branches that the approval listed. */
+function isListed(ref: string, branches: readonly string[]): boolean {
+  const [, name] = /^refs\/heads\/(.+)$/s.exec(ref) ?? [];
+  return name !== undefined && mayShipBranch(name, { branch: branches });
+}
+
+const refName = (ref: string): string => (ref === 'HEAD' ? 'no branch' : ref);

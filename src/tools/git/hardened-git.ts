@@ -1,0 +1,118 @@
+import type { Login } from './credentials/login.ts';
+import type { PushTarget } from './credentials/push-target.ts';
+import type { Repository } from './repository.ts';
+
+/** Protocols that a push may use. No other sub-command may contact a remote. */
+export const PUSH_PROTOCOLS = 'file:https:ssh';
+
+/**
+ * The environment of every git call: no configuration but the repository's own, no prompts, no pagers, no editors, no
+ * helpers. The repository is given, so git does not search for one.
+ */
+export function gitEnvironment(repository: Repository, protocols: string): { readonly [name: string]: string } {
+  return {
+    GIT_DIR: repository.gitDir,
+    GIT_WORK_TREE: repository.root,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_SYSTEM: '/dev/null',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_PAGER: 'cat',
+    GIT_EDITOR: 'true',
+    GIT_SEQUENCE_EDITOR: 'true',
+    GIT_ASKPASS: 'true',
+    SSH_ASKPASS: 'true',
+    GIT_SSH_COMMAND: 'false',
+    GIT_ALLOW_PROTOCOL: protocols,
+  };
+}
+
+/** Settings that override the repository's. `git-config-keys.ts` finds keys that cannot be overridden. */
+const SETTINGS: readonly string[] = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.pager=cat',
+  'core.editor=true',
+  'core.askPass=true',
+  'core.sshCommand=false',
+  'core.attributesFile=/dev/null',
+  'core.excludesFile=/dev/null',
+  'core.alternateRefsCommand=',
+  'sequence.editor=true',
+  'credential.helper=',
+  'protocol.ext.allow=never',
+  'commit.gpgSign=false',
+  'commit.verbose=false',
+  'tag.gpgSign=false',
+  'push.gpgSign=false',
+  'push.followTags=false',
+  'log.showSignature=false',
+  'gpg.program=/bin/false',
+  'gpg.openpgp.program=/bin/false',
+  'gpg.x509.program=/bin/false',
+  'gpg.ssh.program=/bin/false',
+  'mailmap.file=/dev/null',
+  'submodule.recurse=false',
+  'status.submoduleSummary=false',
+  'diff.submodule=short',
+  'log.follow=false',
+  'diff.ignoreSubmodules=dirty',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'color.ui=false',
+  'color.status=false',
+  'color.diff=false',
+  'color.branch=false',
+  'advice.statusHints=true',
+];
+
+/** The descriptor from which git's processes read the password. */
+const PASSWORD_FD = 9;
+
+/** Moves the script's stdin to the descriptor that {@link pushSettings} read the password from. */
+const PASSWORD_SCRIPT = `exec ${PASSWORD_FD}<&0 </dev/null; exec "$@"`;
+
+/** The command and the stdin for a git that receives a password. */
+export function withPassword(
+  argv: readonly string[],
+  { username, password }: { readonly username: string; readonly password: string },
+): { readonly argv: readonly string[]; readonly stdin: string } {
+  return { argv: ['sh', '-c', PASSWORD_SCRIPT, 'sh', ...argv], stdin: `username=${username}\npassword=${password}\n` };
+}
+
+/**
+ * Settings for one address: git follows no redirect, uses only the proxy of the login's environment, and asks only
+ * hopgate's helper, only for this host.
+ */
+export function pushSettings(target: PushTarget, login: Login | null): string[] {
+  if (target.kind === 'local') return [];
+  const settings = ['http.followRedirects=false', ...(login?.env['https_proxy'] ? [] : ['http.proxy='])];
+  if (!login?.password) return settings;
+  const helper = `!f() { test "$1" = get && cat <&${PASSWORD_FD}; }; f`;
+  return [...settings, `credential.${new URL(target.url).origin}.helper=${helper}`];
+}
+
+/**
+ * The words of git's command line before every sub-command.
+ * @param more additional settings of this call
+ * @param submodules names of the configured submodules: their work trees have configurations of their own, so git must
+ *   not look into them
+ */
+export function hardenedArgv(
+  repository: Repository,
+  submodules: readonly string[],
+  more: readonly string[] = [],
+): string[] {
+  const settings = [
+    ...SETTINGS,
+    `safe.directory=${repository.root}`,
+    `safe.directory=${repository.gitDir}`,
+    ...submodules.map((name) => `submodule.${name}.ignore=dirty`),
+    ...more,
+  ];
+  return ['git', '--no-pager', ...settings.flatMap((setting) => ['-c', setting])];
+}

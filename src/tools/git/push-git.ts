@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import { isRef, isSameMessage, notConfigured } from '../../gate/commands/git-command.ts';
+import type { ParsedGit } from '../../gate/commands/parse-git.ts';
+import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
+import { namesOf, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { SandboxError } from '../sandbox/sandbox.ts';
+import { failed, isStop, outOfScope, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { currentBranch } from './branches/current-branch.ts';
+import { withTrailer } from './commit-trailer.ts';
+import { loginFor } from './credentials/credential.ts';
+import type { Login } from './credentials/login.ts';
+import { pushTarget } from './credentials/push-target.ts';
+import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
+import { configValues, networkKeys } from './git-config-keys.ts';
+import { APPROVE_AGAIN, gitReport, refEffects } from './git-report.ts';
+import type { GitSession } from './git-session.ts';
+
+/**
+ * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a
+ * name, or with `HEAD`, the checked-out branch goes if several are configured.
+ */
+export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const configured = call.grant.config.git;
+  if (configured === null) throw new Error('[tools/git] the gate allowed a push without a configured remote');
+  const { remote } = configured;
+  const [, named] = [...parsed.operands, ...parsed.paths];
+  const current = currentBranch(session.repository);
+  const asked = named === 'HEAD' ? current : (named ?? branchToShip(current, configured));
+  const branch = asked !== null && mayShipBranch(asked, configured) && isRef(asked) ? asked : null;
+  if (branch === null) return refusedBy(notConfigured(named ?? current ?? 'a detached HEAD', configured));
+
+  const target = pushTarget(session.repository, configured, session.config);
+  if (isStop(target)) return target;
+  const inTheWay = target.kind === 'network' && !session.contained ? networkKeys(session.config) : [];
+  if (inTheWay.length > 0)
+    return outOfScope(
+      'args',
+      `without a sandbox, the repository's configuration would affect the connection to the remote: ${inTheWay.join(', ')}`,
+      'Ask the operator to remove these keys from .git/config.',
+    );
+  const ref = `refs/heads/${branch}`;
+  const local = await session.ask(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  if (isStop(local)) return local;
+  const sha = local.stdout?.trim() ?? null;
+  if (sha === null) return failed('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
+
+  const approved = call.grant.release?.tree ?? null;
+  const tip = await describeTip(session, sha);
+  if (isStop(tip)) return tip;
+  const differs = approved && explainMismatch(approved, tip, target.url, call.grant.release?.message ?? null);
+  if (differs) return failed('not-what-was-approved', differs);
+
+  const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
+  if (login !== null && isStop(login)) return login;
+  const access = { kind: 'push', target, login } as const;
+  const listedBranch = approved?.ships?.branch ?? null;
+  const base = `refs/heads/${listedBranch ?? branch}`;
+  const remoteTip = async () => {
+    const asking = ['ls-remote', '--upload-pack=git-upload-pack', '--', target.url, ...new Set([ref, base])];
+    const listed = await session.ask(asking, { access });
+    if (isStop(listed)) return listed;
+    const at = (name: string) =>
+      listed.stdout
+        ?.split('\n')
+        .find((entry) => entry.endsWith(`\t${name}`))
+        ?.split('\t')[0] ?? null;
+    return { sha: at(ref), base: at(base), reached: listed.stdout !== null, stderr: listed.stderr };
+  };
+  const connects: ObservedEffect[] = target.kind === 'network' ? [{ path: target.host, op: 'connect' }] : [];
+  const proxy = login?.env['https_proxy'];
+  const via = proxy ? new URL(proxy).host : null;
+  const explained = (stderr: string) =>
+    target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.shown ?? null, via) : null;
+  // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
+  const before = await remoteTip().catch((error: unknown): Stop => {
+    if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
+    const { message } = error;
+    return failed(
+      'no-credential',
+      `What git.credential or git.ca names cannot be shown to git (${message}); ask the operator to run hopgate as the owner of the repository.`,
+    );
+  });
+  if (isStop(before)) return before;
+  if (!before.reached) {
+    const why = explained(before.stderr) ?? {
+      code: 'remote-unreachable',
+      message: `The remote "${remote}" (${target.url}) does not answer: ${redact(lastLine(before.stderr), login)}; ask the operator to check it.`,
+    };
+    return { outcome: failed(why.code, why.message).stop, effects: connects };
+  }
+  const unseen = approved && (await sendsMore(session, approved, before));
+  if (unseen) return isStop(unseen) ? unseen : failed('not-what-was-approved', unseen.why);
+  const options = [
+    '--porcelain',
+    '--no-verify',
+    '--no-force',
+    '--no-follow-tags',
+    '--no-signed',
+    '--no-recurse-submodules',
+    '--receive-pack=git-receive-pack',
+  ];
+  // A remote under a new random name, for which the repository's configuration has no settings.
+  const name = `hopgate-${randomUUID()}`;
+  const settings = [
+    `remote.${name}.url=${target.url}`,
+    ...trackingSpecs(session, remote).map((spec) => `remote.${name}.fetch=${spec}`),
+  ];
+  const ran = await session.run(['push', ...options, '--', name, `${ref}:${ref}`], { access, settings });
+  const result = { ...ran, stdout: redact(ran.stdout, login), stderr: redact(ran.stderr, login) };
+  const after = await remoteTip();
+  // The push may have succeeded, but it was not observed.
+  if (isStop(after)) return { outcome: after.stop, effects: 'unobserved' };
+  if (!after.reached) {
+    const { stop } = failed(
+      'remote-unreachable',
+      `The remote "${remote}" stopped answering; check its branch before you push again.`,
+    );
+    return { outcome: stop, effects: 'unobserved' };
+  }
+  const moved = refEffects(ref, before.sha, after.sha);
+  const pushed = after.sha === sha && before.sha !== sha;
+  const follows = parsed.options.some(({ option }) => option.long === 'set-upstream') && after.sha === sha;
+  const upstream = follows && (await setUpstream(session, remote, branch));
+  const rejected = rejection(result.stdout);
+  // Some remotes can be read without a credential and request one only for a push.
+  const denied = pushed || result.exit === 0 || rejected !== null ? null : explained(ran.stderr);
+  if (denied !== null) return { outcome: failed(denied.code, denied.message).stop, effects: [...connects, ...moved] };
+  const more = {
+    pushed,
+    upToDate: before.sha === sha,
+    sha,
+    tree: tip.tree,
+    remote,
+    branch,
+    network: target.kind === 'network',
+    ...(follows ? { upstream } : {}),
+    ...(rejected === null ? {} : { rejected }),
+  };
+  return gitReport('push', result, more, [...connects, ...moved]);
+}
+
+interface Tip {
+  readonly sha: string;
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly message: string;
+}
+
+async function describeTip(session: GitSession, sha: string): Promise<Tip | Stop> {
+  const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%B', sha]);
+  if (isStop(shown)) return shown;
+  const [tree = '', parents = '', ...message] = (shown.stdout ?? '').split('\n');
+  return { sha, tree, parents: parents.split(' '), message: message.join('\n') };
+}
+
+/** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
+function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, message: string | null): string | null {
+  if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
+  if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
+  if (tip.sha === head) {
+    if (ships.files.length === 0) return null;
+    return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
+  }
+  const isIt =
+    tip.parents[0] === (head ?? '') &&
+    tip.tree === ships.id &&
+    (message === null || isSameMessage(withTrailer(message, ships.trailer ?? null), tip.message));
+  return isIt ? null : `The branch is at ${tip.sha}, which is not the commit that was approved. ${APPROVE_AGAIN}`;
+}
+
+/** True if a push would send commits that the approval did not list: the remote has fewer than assumed. */
+async function sendsMore(
+  session: GitSession,
+  { ships }: TreeToShip,
+  remote: { readonly sha: string | null; readonly base: string | null },
+): Promise<{ readonly why: string } | Stop | null> {
+  const base = ships?.base ?? null;
+  // The remote may have the unlisted commits in another branch than the pushed one.
+  if (base === null || base === remote.sha || base === remote.base) return null;
+  const has = remote.sha ?? remote.base;
+  const known = has === null ? null : await session.ask(['rev-parse', '--verify', '--quiet', `${has}^{commit}`]);
+  if (known && isStop(known)) return known;
+  // The remote's commit is unknown here, so the remote will refuse the push: it is not a fast-forward.
+  if (known && known.stdout === null) return null;
+  const ahead = has === null ? null : await session.ask(['merge-base', '--is-ancestor', base, has]);
+  if (ahead && (isStop(ahead) || ahead.stdout !== null)) return isStop(ahead) ? ahead : null;
+  return {
+    why: `The remote has ${has ?? 'nothing'}, not ${base} as was known when this was approved: more commits than were shown would be sent. Ask the operator to run git fetch. ${APPROVE_AGAIN}`,
+  };
+}
+
+/** Refspecs for the remote-tracking refs that the push updates, and for no others. */
+function trackingSpecs({ config }: GitSession, remote: string): string[] {
+  const specs = configValues(config, `remote.${remote}.fetch`);
+  return specs.filter((spec) => /^\+?refs\/heads\/[^:\s]+:refs\/remotes\/[^:\s]+$/.test(spec));
+}
+
+/** The reason for which the remote rejected a push: the summary of a `!` line of `git push --porcelain`. */
+function rejection(stdout: string): string | null {
+  const line = stdout.split('\n').find((entry) => entry.startsWith('!\t'));
+  return line === undefined ? null : (line.split('\t')[2] ?? line);
+}
+
+/**
+ * Records the remote's branch as the upstream of a branch, with values of hopgate.yaml only. Git's own `push -u` would
+ * need the repository's configuration, which a push does not see.
+ *
+ * @returns true if both settings were written
+ */
+async function setUpstream(session: GitSession, remote: string, branch: string): Promise<boolean> {
+  const access = { kind: 'configure' } as const;
+  for (const [key, value] of Object.entries({ remote, merge: `refs/heads/${branch}` })) {
+    const ran = await session.run(['config', '--local', '--replace-all', `branch.${branch}.${key}`, value], { access });
+    if (ran.exit !== 0) return false;
+  }
+  return true;
+}
+
+const HIDDEN = '[hidden]';
+
+/** Removes a password from a remote's output, in all encodings that programs use. */
+function redact(text: string, login: Login | null): string {
+  if (login?.password == null) return text;
+  const { username, password } = login.password;
+  const forms = [
+    password,
+    encodeURIComponent(password),
+    Buffer.from(`${username}:${password}`).toString('base64'),
+    Buffer.from(password).toString('base64').replace(/=+$/, ''),
+  ];
+  return [...new Set(forms)]
+    .sort((a, b) => b.length - a.length)
+    .reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
+}

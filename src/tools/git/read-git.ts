@@ -1,0 +1,132 @@
+import { words } from '../../base/text.ts';
+import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { failed, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { gitReport } from './git-report.ts';
+import type { GitSession } from './git-session.ts';
+import { excludedPathspec, pathspec, sortOperands } from './operands.ts';
+
+/** Configured diff drivers and the contents of submodules do not affect the output. */
+const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
+
+/** Runs a sub-command that only reads: status, diff, log, show, branch, rev-parse. */
+export async function readGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const argv = await readArgv(session, parsed);
+  if (isStop(argv)) return argv;
+  const result = await session.run(argv.words);
+  // Removes the suffix that hopgate added to peel a name, because the agent did not write it.
+  const stderr = result.stderr.replaceAll('^{commit}', '');
+  return gitReport(parsed.sub, { ...result, stderr }, argv.masked?.length ? { masked: [...argv.masked] } : {});
+}
+
+interface ReadArgv {
+  readonly words: readonly string[];
+  /** Masked files that the output would have contained. */
+  readonly masked?: readonly string[];
+}
+
+async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArgv | Stop> {
+  const { sub, operands, paths } = parsed;
+  const options = optionWords(parsed.options);
+  switch (sub) {
+    case 'branch':
+      // git accepts only one of these two options.
+      return { words: ['branch', ...(options.includes('--show-current') ? [] : ['--list']), ...options] };
+    case 'rev-parse':
+      return { words: ['rev-parse', ...options, ...operands, ...paths] };
+    case 'status': {
+      const sorted = sortOperands(session.rules, [], [...operands, ...paths]);
+      if (isStop(sorted)) return sorted;
+      return { words: ['status', ...options, '--ignore-submodules=dirty', '--', ...sorted.paths.map(pathspec)] };
+    }
+    default: {
+      const sorted = sortOperands(session.rules, operands, paths);
+      if (isStop(sorted)) return sorted;
+      const { revisions } = sorted;
+      const wanted = sorted.paths.map(pathspec);
+      const masked = await maskedPaths(session, parsed, revisions, wanted);
+      if (isStop(masked)) return masked;
+      const shown = [...options, ...PLAIN_DIFF, ...everyCommit(sub, wanted)];
+      const { paths: left } = masked;
+      return { words: [sub, ...shown, ...revisions, '--', ...wanted, ...left.map(excludedPathspec)], masked: left };
+    }
+  }
+}
+
+/** Without requested files, the exclusion of masked files must not omit commits from the log. */
+const everyCommit = (sub: string, wanted: readonly string[]): readonly string[] =>
+  sub === 'diff' || wanted.length > 0 ? [] : ['--full-history', '--sparse'];
+
+/** Options of log that make it show files; without one it shows messages only. */
+const SHOWS_FILES = new Set(
+  words('patch unified stat numstat shortstat summary name-only name-status raw word-diff function-context check'),
+);
+
+/** Options that select commits by changed contents: the result would reveal the content of a masked file. */
+const SEARCHES = new Set(['S', 'G']);
+
+/** Options that select commits; the listing of names must select the same commits. */
+const SELECTS = new Set(
+  [
+    'merge-base',
+    'cached',
+    'staged',
+    'all',
+    'first-parent',
+    'merges',
+    'no-merges',
+    'reverse',
+    'topo-order',
+    'date-order',
+  ].concat(['max-count', 'skip', 'since', 'after', 'until', 'before', 'author', 'grep', 'regexp-ignore-case']),
+);
+const MAX_ROUNDS = 20;
+
+/**
+ * The masked files whose content this command would show. The command runs with names only, and again without the files
+ * found, because an exclusion makes log reach further back.
+ */
+async function maskedPaths(
+  session: GitSession,
+  { sub, options }: ParsedGit,
+  revisions: readonly string[],
+  wanted: readonly string[],
+): Promise<{ readonly paths: readonly string[] } | Stop> {
+  if (
+    sub === 'log' &&
+    !options.some(({ option }) => SHOWS_FILES.has(option.long ?? '') || SEARCHES.has(option.short ?? ''))
+  )
+    return { paths: [] };
+  const selection = optionWords(options.filter(({ option }) => SELECTS.has(option.long ?? '') || option.short === 'R'));
+  const eachParent = sub === 'diff' ? [] : ['--format=', '-m'];
+  const follows = options.some(({ option }) => option.long === 'follow');
+  const words = [
+    sub,
+    ...selection,
+    ...PLAIN_DIFF,
+    // With --follow, the former names of the file count too.
+    ...(follows ? ['--follow', '--name-status'] : ['--name-only', '--no-renames']),
+    '-z',
+    ...eachParent,
+    ...everyCommit(sub, wanted),
+    ...revisions,
+    '--',
+    ...wanted,
+  ];
+  const masked = new Set<string>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const listed = await session.ask([...words, ...[...masked].map(excludedPathspec)]);
+    if (isStop(listed)) return listed;
+    const names = (listed.stdout ?? '').split('\0').map((name) => name.replace(/^\n+/, ''));
+    const found = names.filter((name) => name !== '' && session.rules.masked(name));
+    if (found.length === 0) return { paths: [...masked] };
+    if (follows)
+      return outOfScope(
+        'args',
+        `the file was once called ${found[0]}, which is masked`,
+        'Leave --follow out, or ask for messages only (--oneline).',
+      );
+    for (const name of found) masked.add(name);
+  }
+  return failed('too-many-changes', 'Too many masked files are affected; name the files to show.');
+}

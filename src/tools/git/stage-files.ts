@@ -1,0 +1,195 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ParsedGit } from '../../gate/commands/parse-git.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { mayShip } from '../tree/git-tree.ts';
+import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { type ChangedFile, changedFiles } from './changed-files.ts';
+import { gitReport, notRun } from './git-report.ts';
+import type { GitSession } from './git-session.ts';
+import { innerRepository, sessionThere } from './inner-repository.ts';
+import { readPath } from './operands.ts';
+import { stagedFiles } from './staged-files.ts';
+
+const COMMIT = { kind: 'commit' } as const;
+const NOT_OURS = 'Leave it out; the operator can commit it.';
+
+export interface Staged {
+  readonly result: Awaited<ReturnType<GitSession['run']>>;
+  readonly paths: readonly string[];
+  /** Requested files that have changed and that this session may not stage. */
+  readonly skipped: readonly string[];
+  /** Staged versions that were replaced, by path the blob. */
+  readonly replaced: { readonly [path: string]: string };
+}
+
+/** `git add`: stages exactly those changed files that the agent asked for and may change. */
+export async function addGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const chosen = new Set(parsed.options.map(({ option }) => option.long));
+  const words = [...parsed.operands, ...parsed.paths];
+  const staged = await stage(session, call, words, chosen.has('update'));
+  if (isStop(staged)) return staged;
+  return gitReport('add', staged.result, {
+    paths: [...staged.paths],
+    skipped: [...staged.skipped],
+    ...replacedPart(staged),
+  });
+}
+
+/**
+ * Stages the changed files at or under `words` (all of them if there are none). A file that is named itself must be
+ * allowed; a file inside a named folder is skipped if it is not allowed.
+ */
+export async function stage(
+  session: GitSession,
+  call: ToolCall,
+  words: readonly string[],
+  trackedOnly: boolean,
+): Promise<Staged | Stop> {
+  const asked: string[] = [];
+  for (const word of words) {
+    const read = readPath(session.rules, word);
+    if (isStop(read)) return read;
+    asked.push(read.path);
+  }
+  const listed = await changedFiles(session);
+  if (isStop(listed)) return listed;
+  const inScope = mayShip(call.grant);
+  const own = call.grant.release?.own ?? (() => true);
+  const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
+  const paths = new Set<string>();
+  const skipped = new Set<string>();
+  for (const path of asked.length === 0 ? [''] : asked) {
+    const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
+    const inner = innerRepository(session.rules.root, path);
+    if (beneath.length === 0 && inner !== null)
+      return failed('other-repository', `"${path}" is in ${inner}, a repository of its own. ${sessionThere(inner)}`);
+    if (
+      beneath.length === 0 &&
+      path !== '' &&
+      lstatSync(join(session.rules.root, path), { throwIfNoEntry: false }) === undefined
+    )
+      return failed('no-such-path', `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`);
+    for (const file of beneath) {
+      const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
+      if (mayBe && own(file.path)) paths.add(file.path);
+      else if (mayBe && file.path === path)
+        return outOfScope(
+          'args',
+          `"${path}" was not changed by this session, so that it does not ship with it.`,
+          NOT_OURS,
+        );
+      else if (file.path === path)
+        return outOfScope('args', `"${path}" may not be staged from here.`, 'Leave it out; the operator can add it.');
+      else skipped.add(file.path);
+    }
+  }
+  if (paths.size === 0)
+    return { result: notRun('nothing to add\n'), paths: [], skipped: [...skipped].sort(), replaced: {} };
+  const unresolved = await withMarkers(
+    session,
+    files.filter(({ path, unmerged }) => unmerged && paths.has(path)),
+  );
+  if (isStop(unresolved)) return unresolved;
+  if (unresolved.paths.length > 0)
+    return failed(
+      'unresolved',
+      `${unresolved.paths.join(', ')}: the two sides of a merge are in conflict. Resolve them with edit first, then stage the files.`,
+    );
+  const replaced = Object.fromEntries(
+    files.flatMap(({ path, staged }) => (staged !== null && paths.has(path) ? [[path, staged] as const] : [])),
+  );
+  const stdin = [...paths].map((path) => `${path}\0`).join('');
+  const filtered = await filteredPaths(session, stdin);
+  if (isStop(filtered)) return filtered;
+  if (filtered.paths.length > 0)
+    return failed(
+      'needs-filter',
+      `${filtered.paths.join(', ')}: .gitattributes asks for a filter (such as git-lfs), and no filter runs here. Leave these files out; the operator can add them.`,
+    );
+  // `git add` matches each file against each name; `update-index` only looks each name up.
+  const update = ['update-index', '--verbose', '--add', '--remove', '--replace', '-z', '--stdin'];
+  const result = await session.run(update, { access: COMMIT, stdin });
+  const isStaged = result.exit === 0;
+  return {
+    result,
+    paths: isStaged ? [...paths].sort() : [],
+    skipped: [...skipped].sort(),
+    replaced: isStaged ? replaced : {},
+  };
+}
+
+/** The part of a result that names the staged versions that were replaced; empty if there are none. */
+export const replacedPart = ({ replaced }: Staged): { readonly replaced?: Staged['replaced'] } =>
+  Object.keys(replaced).length === 0 ? {} : { replaced };
+
+/** `git restore --staged`: unstages files; the work tree is not changed. */
+export async function unstageGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+  const words = [...parsed.operands, ...parsed.paths];
+  if (!parsed.options.some(({ option }) => option.long === 'staged'))
+    return invalid(
+      'args',
+      'git restore without --staged would overwrite files.',
+      'Write {sub: "restore", args: ["--staged", …]}; to change a file, use edit.',
+    );
+  if (words.length === 0)
+    return invalid('args', 'git restore --staged needs paths.', 'Name files or folders; "." takes every staged file.');
+  const staged = await stagedFiles(session);
+  if (isStop(staged)) return staged;
+  const own = call.grant.release?.own ?? (() => true);
+  const paths = new Set<string>();
+  const skipped = new Set<string>();
+  for (const word of words) {
+    const read = readPath(session.rules, word);
+    if (isStop(read)) return read;
+    const { path } = read;
+    const beneath = staged.files.filter(
+      (file) => path === '' || file.path === path || file.path.startsWith(`${path}/`),
+    );
+    if (beneath.length === 0) return failed('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
+    if (beneath.some((file) => file.path === path && !own(path)))
+      return outOfScope('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
+    for (const file of beneath) (own(file.path) ? paths : skipped).add(file.path);
+  }
+  const more = { skipped: [...skipped].sort() };
+  if (paths.size === 0) return gitReport('restore', notRun('nothing of this session is staged\n'), more);
+  const stdin = [...paths].map((path) => `${path}\0`).join('');
+  const { head } = staged;
+  // Before the first commit there is nothing to restore from, so the staged entries are removed.
+  const unstage = head === null ? ['rm', '--cached', '-r', '-f'] : ['restore', '--staged', '--no-recurse-submodules'];
+  const argv = ['--literal-pathspecs', ...unstage, '--pathspec-from-file=-', '--pathspec-file-nul'];
+  return gitReport('restore', await session.run(argv, { access: COMMIT, stdin }), more);
+}
+
+/** False for a name that is not UTF-8: decoding it gives the name of another file. */
+const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
+  !path.includes('\ufffd') || lstatSync(join(rules.root, path), { throwIfNoEntry: false }) !== undefined;
+
+/** The files that still contain git's conflict markers. */
+async function withMarkers(
+  session: GitSession,
+  unmerged: readonly ChangedFile[],
+): Promise<{ readonly paths: readonly string[] } | Stop> {
+  const paths: string[] = [];
+  for (const { path } of unmerged) {
+    const found = await session.ask(['diff', '--no-ext-diff', '--check', '--ours', '--', `:(top,literal)${path}`]);
+    if (isStop(found)) return found;
+    if (found.stderr.includes(LEFT_OVER) || found.printed.includes(LEFT_OVER)) paths.push(path);
+  }
+  return { paths };
+}
+
+const LEFT_OVER = 'leftover conflict marker';
+
+async function filteredPaths(
+  session: GitSession,
+  stdin: string,
+): Promise<{ readonly paths: readonly string[] } | Stop> {
+  const answer = await session.ask(['check-attr', '-z', '--stdin', 'filter'], { stdin });
+  if (isStop(answer)) return answer;
+  const fields = (answer.stdout ?? '').split('\0');
+  const paths: string[] = [];
+  for (let i = 0; i + 2 < fields.length; i += 3)
+    if (!['unspecified', 'unset'].includes(fields[i + 2]!)) paths.push(fields[i]!);
+  return { paths };
+}

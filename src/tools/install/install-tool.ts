@@ -1,0 +1,118 @@
+import { chooseInstall } from '../../gate/commands/choose-command.ts';
+import { isUnfit } from '../../gate/commands/unfit.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { cacheMounts } from '../programs/cache-mounts.ts';
+import { runOnline } from '../proxy/run-online.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
+import { testLayout } from '../sandbox/mounts/layouts.ts';
+import type { OverlayView } from '../sandbox/sandbox.ts';
+import { applyChanges, finishLeftStages } from '../shell/apply-changes.ts';
+import { commandReport, notKept } from '../shell/command-report.ts';
+import { isCover } from '../shell/git/report-git.ts';
+import { type Dropped, judgeChanges, mayHoldScope } from '../shell/judge-change.ts';
+import { overlayChanges } from '../shell/overlay-changes.ts';
+import { type CallTree, overlayRefusal, type ShellContext, treeOf } from '../shell/shell-context.ts';
+import { isStop, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { ignoredPaths } from './ignored-paths.ts';
+import { keepFolders } from './keep-folders.ts';
+import { readLocks } from './lock-files.ts';
+
+/** Size limit of the files of an install, which are in memory until they are kept. */
+const OVERLAY_BYTES = 8 * 2 ** 30;
+
+/** Variables that keep package managers from running the scripts of packages. */
+const NO_SCRIPTS = {
+  npm_config_ignore_scripts: 'true',
+  pnpm_config_ignore_scripts: 'true',
+  YARN_ENABLE_SCRIPTS: 'false',
+  BUN_CONFIG_IGNORE_SCRIPTS: '1',
+  PIP_ONLY_BINARY: ':all:',
+  UV_NO_BUILD: '1',
+  COMPOSER_NO_SCRIPTS: '1',
+};
+
+/**
+ * `install`: a configured command that installs dependencies, run without a shell on an overlay, with its hosts as its
+ * only network. If it succeeds, the paths that git ignores and the changes within the scope stay; the rest is listed as
+ * `dropped`. If it fails, nothing stays.
+ */
+export async function installTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const chosen = chooseInstall(call.grant.config.install ?? [], call.args['command']);
+  if (isUnfit(chosen)) return refusedBy(chosen);
+  const refusal = overlayRefusal(context);
+  if (refusal) return refusal;
+  const { root } = call.grant;
+  const left = finishLeftStages(root);
+  const tree = await treeOf(context);
+  const before = readLocks(root);
+  const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
+  const layout = withMounts({ ...testLayout(request), name: 'install' }, context.contained ? cacheMounts(call) : []);
+  let kept: Kept = { effects: [], kept: [], dropped: [] };
+  let changed: string[] = [];
+  const ran = await runOnline(context, tree, layout, chosen, {
+    key: 'install',
+    env: { CI: '1', NO_COLOR: '1', ...(chosen.scripts ? {} : NO_SCRIPTS) },
+    ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
+    inspect: async (view, exit) => {
+      // Another program changed these files: the command's own changes are still in the overlay.
+      changed = differing(before, readLocks(root));
+      if (exit === 0 && changed.length === 0) kept = await keep(context, tree, view);
+    },
+  });
+  if (isStop(ran)) return ran;
+  const effects = [...left.effects, ...ran.connects, ...kept.effects];
+  if (changed.length > 0) {
+    const message = `${changed.join(', ')} changed while the command ran, so nothing was kept. Install again.`;
+    return { outcome: { status: 'failed', code: 'locks-changed', message }, effects };
+  }
+  const changedLocks = differing(before, readLocks(root));
+  return commandReport(context, ran.result, effects, {
+    command: [...chosen.run],
+    scripts: chosen.scripts,
+    kept: [...kept.kept],
+    changed: kept.effects.map(({ path, op }) => ({ path, op })),
+    ...(changedLocks.length > 0 ? { changedLocks } : {}),
+    ...notKept([...left.dropped, ...kept.dropped]),
+    ...ran.fields,
+    ...tree.said,
+  });
+}
+
+type Locks = ReturnType<typeof readLocks>;
+
+const differing = (before: Locks, after: Locks): string[] =>
+  Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
+
+interface Kept {
+  readonly effects: readonly ObservedEffect[];
+  /** Paths that git ignores, replaced as a whole. */
+  readonly kept: readonly string[];
+  readonly dropped: readonly Dropped[];
+}
+
+async function keep(context: ShellContext, tree: CallTree, view: OverlayView): Promise<Kept> {
+  const { call } = context;
+  const startedAt = Date.now();
+  const masked = new Set(tree.scan.maskedFiles);
+  const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+    (change) => !isCover(change, masked),
+  );
+  const ignored = await ignoredPaths(context, tree, changes);
+  const tops = [...ignored.paths, ...ignored.dropped.map(({ path }) => path)];
+  const isIgnored = (path: string) => tops.some((top) => path === top || path.startsWith(`${top}/`));
+  const judged = judgeChanges(
+    call.grant,
+    changes.filter(({ path }) => !isIgnored(path)),
+    startedAt,
+    tree.scan.protectedPaths,
+  );
+  const applied = applyChanges(call.grant, judged, view);
+  const folders = await keepFolders(call.grant.root, ignored.paths, view);
+  return {
+    effects: applied.effects,
+    kept: folders.kept,
+    dropped: [...ignored.dropped, ...judged.dropped, ...applied.dropped, ...folders.dropped],
+  };
+}

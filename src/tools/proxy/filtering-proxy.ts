@@ -1,0 +1,225 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/host-names.ts';
+import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
+import { pinnedTo } from '../web/public-address.ts';
+import { PinnedNames, type Resolve } from './pinned-names.ts';
+import { ServerNameCheck } from './server-name-check.ts';
+import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
+
+export interface Tried {
+  /** `host:port`. */
+  readonly place: string;
+  readonly tries: number;
+  /** The reason why the place was refused; null if it was reached. */
+  readonly why: string | null;
+}
+
+export interface FilteringProxy {
+  /** Serves one connection of the command. */
+  accept(socket: Socket): void;
+  /** The places tried so far, in the order of the first try. */
+  tried(): readonly Tried[];
+  /** The errors of admitted places that did not answer, by `host:port`. */
+  unanswered(): ReadonlyMap<string, string>;
+  /** Ends all connections. */
+  close(): void;
+}
+
+/** Hop-by-hop headers, which concern one connection, not the request. */
+const HOP_BY_HOP = new Set(
+  ['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'].concat(
+    ['transfer-encoding', 'upgrade'],
+  ),
+);
+
+/**
+ * A filtering HTTP proxy: CONNECT and plain HTTP, to the listed places only. It does not listen on a port; the
+ * connections come from the command's own network namespace, so nobody else can use it. The gate's rule decides; the
+ * proxy resolves each name once and connects to the checked addresses only. If the operator's environment names a
+ * proxy, the connection goes through that proxy by name; the addresses that the name has here are checked nonetheless.
+ *
+ * @param list `hosts` of the command's configuration
+ * @param env the operator's environment, for its `https_proxy`, `http_proxy` and `no_proxy`
+ * @param onInsistence called when a command goes on to ask for a refused place (`PROXY_LIMITS.refusals`)
+ */
+export function makeProxy(
+  list: readonly string[],
+  {
+    resolve,
+    env = {},
+    onInsistence,
+  }: { readonly resolve?: Resolve; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
+): FilteringProxy {
+  const names = new PinnedNames(list, resolve);
+  const tried = new Map<string, { place: string; tries: number; why: string | null }>();
+  const unanswered = new Map<string, string>();
+  const open = new Set<Socket>();
+  let bytesOfEnded = 0;
+
+  const note = (place: string, why: string | null) => {
+    const key = `${place} ${why}`;
+    const known = tried.get(key);
+    if (known) {
+      known.tries += 1;
+      if (why !== null && known.tries === PROXY_LIMITS.refusals) onInsistence?.();
+    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place, tries: 1, why });
+  };
+  const close = () => {
+    clearInterval(meter);
+    for (const socket of open) socket.destroy();
+  };
+  const meter = setInterval(() => {
+    const bytes = [...open].reduce((sum, socket) => sum + transferred(socket), bytesOfEnded);
+    if (bytes <= PROXY_LIMITS.bytes) return;
+    note('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
+    close();
+  }, 1000).unref();
+  /** The checked addresses of a place, and the proxy to use for it. Records a refusal. */
+  const judge = async (
+    kind: 'http' | 'https',
+    place: NetworkPlace | null,
+    asked: string,
+  ): Promise<{ readonly refusal: string } | Admitted> => {
+    const text = place ? placeText(place) : asked.slice(0, 200);
+    const found = place ? upstreamProxy(env, kind, place) : null;
+    const verdict = !place
+      ? { problem: 'it is not a host with a port' }
+      : found && 'problem' in found
+        ? found
+        : await names.reach(place, found !== null);
+    note(text, 'problem' in verdict ? verdict.problem : null);
+    if ('problem' in verdict) return { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` };
+    return { ...verdict, via: found && 'url' in found ? found : null };
+  };
+
+  const server = http.createServer({ maxHeaderSize: 32_768, keepAliveTimeout: 30_000, requestTimeout: 0 });
+  server.on('clientError', (_, socket) => socket.destroy());
+  server.on('connect', async (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    client.on('error', () => client.destroy());
+    const place = networkPlace(request.url ?? '');
+    const verdict = await judge('https', place, request.url ?? '');
+    if ('refusal' in verdict) return client.end(answer(403, 'Forbidden', verdict.refusal));
+    let remote: Socket;
+    try {
+      remote = verdict.via ? await openTunnel(verdict.via, place!) : await connected(verdict, place!);
+    } catch (error) {
+      unanswered.set(placeText(place!), (error as Error).message);
+      return client.end(answer(502, 'Bad Gateway', `${(error as Error).message}\n`));
+    }
+    if (client.destroyed) return remote.destroy();
+    client.once('close', () => remote.destroy());
+    remote.on('error', () => client.destroy());
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    const check = new ServerNameCheck(place!.host, (name) => {
+      note(placeText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
+      client.destroy();
+      remote.destroy();
+    });
+    if (head.length > 0) client.unshift(head);
+    client.pipe(check).on('error', () => client.destroy());
+    check.pipe(remote).pipe(client);
+  });
+  server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+    const url = URL.parse(request.url ?? '');
+    const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '';
+    const place = isPlain ? networkPlace(`${url.hostname}:${url.port || 80}`) : null;
+    const verdict = await judge('http', place, request.url ?? '');
+    if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
+    const outgoing = requestTo(verdict, place!, url!, request);
+    outgoing.on('error', (error) => {
+      unanswered.set(placeText(place!), error.message);
+      if (response.headersSent) response.destroy();
+      else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
+    });
+    outgoing.on('response', (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, kept(incoming.headers));
+      incoming.on('error', () => response.destroy()).pipe(response);
+    });
+    response.once('close', () => outgoing.destroy());
+    request.on('error', () => outgoing.destroy()).pipe(outgoing);
+  });
+
+  return {
+    accept: (socket) => {
+      if (open.size >= PROXY_LIMITS.connections) {
+        note('any place', `more than ${PROXY_LIMITS.connections} connections were open`);
+        socket.destroy();
+        return;
+      }
+      open.add(socket);
+      // In a tunnel, each side ends its own direction.
+      socket.allowHalfOpen = true;
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => {
+        open.delete(socket);
+        bytesOfEnded += transferred(socket);
+      });
+      server.emit('connection', socket);
+    },
+    tried: () => [...tried.values()],
+    unanswered: () => unanswered,
+    close,
+  };
+}
+
+const transferred = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
+
+interface Checked {
+  readonly host: string;
+  readonly addresses: readonly string[];
+}
+
+/** A reachable place, and the proxy to use for it. */
+interface Admitted extends Checked {
+  readonly via: UpstreamProxy | null;
+}
+
+async function connected(checked: Checked, { port }: NetworkPlace): Promise<Socket> {
+  const socket = connect({ host: checked.host, port, ...pinnedTo(checked.addresses), allowHalfOpen: true });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Starts the request of a command: to the checked address, or to the operator's proxy. */
+function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request: IncomingMessage): http.ClientRequest {
+  // The address decides, not the Host header, so that a request for one host cannot be sent to another.
+  const headers = { ...framed(request), host: url.host };
+  const method = request.method!;
+  const path = `${url.pathname}${url.search}`;
+  if (checked.via)
+    return protocolOf(checked.via).request({ ...toProxy(checked.via, headers), method, path: `${url.origin}${path}` });
+  const options: http.RequestOptions & { autoSelectFamily: boolean } = {
+    host: checked.host,
+    port,
+    ...pinnedTo(checked.addresses),
+    method,
+    path,
+    headers,
+    agent: false,
+    setHost: false,
+  };
+  return http.request(options);
+}
+
+/** The headers of a message without the hop-by-hop ones. */
+function kept(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));
+}
+
+/**
+ * The headers of a request. A body always gets a length or is chunked, whatever the method: otherwise the server would
+ * read the body as the next request, with an unchecked Host header.
+ */
+function framed(request: IncomingMessage): http.OutgoingHttpHeaders {
+  const headers = kept(request.headers);
+  const { 'transfer-encoding': chunks, 'content-length': length } = request.headers;
+  const isFramed = chunks === undefined && (length === undefined || headers['content-length'] !== undefined);
+  return isFramed ? headers : { ...headers, 'transfer-encoding': 'chunked' };
+}
+
+const answer = (status: number, title: string, text: string): string =>
+  `HTTP/1.1 ${status} ${title}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`;

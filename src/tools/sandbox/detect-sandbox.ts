@@ -1,0 +1,226 @@
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { installHint } from '../../base/install-hint.ts';
+import { exitOf, start } from './child-process.ts';
+import type { HostIdentity, SandboxHost } from './command-message.ts';
+import { type CommandShells, makeCommandShells } from './command-shells.ts';
+import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
+import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
+import { isComplete, makeSupportFiles } from './mounts/support-files.ts';
+import { runSandboxed } from './run-sandboxed.ts';
+import { runUnsandboxed } from './run-unsandboxed.ts';
+import { type CommandOptions, type Sandbox, type SandboxAvailability, SandboxError } from './sandbox.ts';
+
+const PROBE_SECONDS = 20;
+const adviseInstall = () => `install bubblewrap ${installHint('bubblewrap')} and start again`;
+
+export interface DetectOptions {
+  /** Path of bubblewrap; default `/usr/bin/bwrap`, which security profiles know, else the one on PATH. */
+  readonly bwrap?: string;
+  /**
+   * The operator allows commands without a sandbox: if none is available, `run` runs them unconfined. `availability`
+   * still reports that none is available.
+   */
+  readonly unsafe?: boolean;
+}
+
+/**
+ * Finds bubblewrap and tests it with a real command, whose attempts to write, to change a kernel setting and to connect
+ * must all fail. Never throws: on a host that cannot contain commands, `availability` of the returned sandbox holds the
+ * reason and the remedy.
+ */
+export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbox> {
+  const bwrap = options.bwrap ?? findBwrap();
+  const unavailable = (reason: string, remedy: string): Sandbox => ({
+    availability: { ok: false, reason, remedy },
+    run: options.unsafe
+      ? runUnsandboxed
+      : async () => {
+          throw new SandboxError(`${reason}; ${remedy}`);
+        },
+  });
+  if (process.platform !== 'linux') return unavailable('commands can be contained on Linux only', 'use Linux or WSL 2');
+  if (process.arch !== 'x64' && process.arch !== 'arm64')
+    return unavailable(`hopgate has no system-call filter for ${process.arch}`, 'use an x86-64 or arm64 machine');
+  if (bwrap === null || !existsSync(bwrap)) return unavailable('bubblewrap is not installed', adviseInstall());
+  try {
+    accessSync(bwrap, constants.X_OK);
+  } catch {
+    return unavailable(`${bwrap} cannot be executed`, `make it executable (chmod +x ${bwrap}) or ${adviseInstall()}`);
+  }
+  try {
+    return await tryOut(bwrap);
+  } catch (error) {
+    return unavailable(
+      (error as Error).message.replace(/^\[tools\/sandbox\] /, ''),
+      'allow user namespaces for bubblewrap (sysctl kernel.unprivileged_userns_clone, AppArmor profile for bwrap) and start again',
+    );
+  }
+}
+
+const shared = new Map<boolean, Promise<Sandbox>>();
+
+/** The sandbox of this process, for all sessions. If it was unavailable, it is tested again. */
+export async function sharedSandbox(unsafe = false): Promise<Sandbox> {
+  const known = shared.get(unsafe);
+  if (known && (await known).availability.ok) return known;
+  const found = detectSandbox({ unsafe });
+  shared.set(unsafe, found);
+  return found;
+}
+
+async function tryOut(bwrap: string): Promise<Sandbox> {
+  const version = await versionOf(bwrap);
+  const self = { uid: process.getuid!(), gid: process.getgid!() };
+  const cgroups = self.uid === 0 ? probeCgroups() : null;
+  const limitsMemory = cgroups?.memory === true;
+  let host: SandboxHost = { bwrap, supportFiles: makeSupportFiles(), self, limitsMemory };
+  const folder = join(host.supportFiles.folder, 'probe');
+  mkdirSync(folder);
+  let shells = makeCommandShells(host, cgroups);
+  await probeContainment(host, shells, folder);
+  const { overlay, unixSockets } = await probeOverlay(host, shells, folder);
+  // A cleaner of temporary files may have removed the support files while the process was idle.
+  const recreateSupportFiles = () => {
+    if (isComplete(host.supportFiles)) return;
+    host = { ...host, supportFiles: makeSupportFiles() };
+    shells = makeCommandShells(host, cgroups);
+  };
+  const identities = new Map<string, Promise<HostIdentity | null>>();
+  const identityFor = (root: string) => {
+    if (!identities.has(root)) identities.set(root, ownerIfUsable(host, shells, root));
+    return identities.get(root)!;
+  };
+  const availability: SandboxAvailability = {
+    ok: true,
+    version,
+    overlay,
+    unixSockets,
+    limits: { ...describeLimits(self, cgroups), 'unix sockets': unixSockets ? 'own ones of a command' : 'none' },
+  };
+  return {
+    availability,
+    run: async (layout, argv, options) => {
+      recreateSupportFiles();
+      return runSandboxed(host, shells, await identityFor(layout.root), layout, argv, options);
+    },
+  };
+}
+
+/** Asks in a process group of its own, because Ctrl-C in a terminal ends every program of hopgate's group. */
+async function versionOf(bwrap: string): Promise<string> {
+  const env = { PATH: process.env['PATH'] ?? '' };
+  const child = start([bwrap, '--version'], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const [stdout, { code }] = await Promise.all([text(child.stdout!), exitOf(child)]);
+  if (code !== 0) throw new SandboxError(`${bwrap} --version ended with status ${code}`);
+  return stdout.replace(/^bubblewrap\s*/, '').trim();
+}
+
+function findBwrap(): string | null {
+  const places = ['/usr/bin', ...(process.env['PATH'] ?? '').split(delimiter)];
+  return places.map((folder) => join(folder, 'bwrap')).find((path) => existsSync(path)) ?? null;
+}
+
+/** Each printed line is a successful escape. Opening the setting for writing changes nothing. */
+const ATTEMPTS = `
+( : > "$1/escape" ) 2>/dev/null && echo 'it can write a read-only folder'
+( : >> /proc/sys/kernel/core_pattern ) 2>/dev/null && echo 'it can change kernel settings'
+( : < "/dev/tcp/127.0.0.1/$2" ) 2>/dev/null && echo 'it can reach the network of the host'
+echo done
+`;
+
+async function probeContainment(host: SandboxHost, shells: CommandShells, folder: string): Promise<void> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as { port: number };
+    const layout = readOnly(folder);
+    const argv = ['bash', '-c', ATTEMPTS, 'probe', folder, `${port}`];
+    const { stdout, stderr } = await runSandboxed(host, shells, null, layout, argv, probeOptions());
+    if (stdout !== 'done\n')
+      throw new SandboxError(
+        `the sandbox does not contain commands on this host: ${stdout.trim()} ${stderr.trim()}`.trim(),
+      );
+  } finally {
+    server.close();
+  }
+}
+
+async function probeOverlay(
+  host: SandboxHost,
+  shells: CommandShells,
+  folder: string,
+): Promise<{ readonly overlay: boolean; readonly unixSockets: boolean }> {
+  const layout = withMounts(baseLayout('probe', { root: folder }), [
+    { kind: 'overlay', source: folder, target: folder, bytes: 1 << 20 },
+  ]);
+  let [seen, unixSockets] = [false, false];
+  const inspect: CommandOptions['inspect'] = async ({ upper, merged }) => {
+    seen = existsSync(join(upper, 'made')) && !existsSync(join(folder, 'made'));
+    unixSockets = (await connectError(join(merged, 'socket'))) === 'ECONNREFUSED';
+  };
+  const server = createServer((socket) => socket.destroy());
+  try {
+    await new Promise<void>((resolve, reject) =>
+      server.once('error', reject).listen(join(folder, 'socket'), () => resolve()),
+    );
+    const argv = ['bash', '-c', ': > made'];
+    const { exit } = await runSandboxed(host, shells, null, layout, argv, { ...probeOptions(), inspect });
+    const overlay = exit === 0 && seen;
+    return { overlay, unixSockets: overlay && unixSockets };
+  } catch {
+    return { overlay: false, unixSockets: false };
+  } finally {
+    server.close();
+  }
+}
+
+/** The kernel's error for a connection to the socket at a path; null if a socket listens there. */
+function connectError(path: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(null);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+  });
+}
+
+/**
+ * As root, commands run as the repository's owner if that works: uid 0 without capabilities cannot write another
+ * owner's files, and some limits do not apply to it. Null if the uid must not change.
+ */
+async function ownerIfUsable(host: SandboxHost, shells: CommandShells, root: string): Promise<HostIdentity | null> {
+  if (host.self.uid !== 0) return null;
+  const { uid, gid } = statSync(root);
+  if (uid === 0) return null;
+  try {
+    const argv = ['test', '-r', root];
+    const { exit } = await runSandboxed(host, shells, { uid, gid }, readOnly(root), argv, probeOptions());
+    return exit === 0 ? { uid, gid } : null;
+  } catch {
+    return null;
+  }
+}
+
+const readOnly = (root: string): SandboxLayout =>
+  withMounts(baseLayout('probe', { root }), [{ kind: 'read-only', source: root, target: root }]);
+
+const probeOptions = (): CommandOptions => ({
+  seconds: PROBE_SECONDS,
+  outputBytes: 4096,
+  signal: new AbortController().signal,
+});
+
+function describeLimits(self: HostIdentity, cgroups: Cgroups | null): { [limit: string]: string } {
+  const ofUser = self.uid === 0 ? 'none for a repository of root (no writable cgroup), else per user' : 'per user';
+  return {
+    time: 'wall clock; the whole process tree is killed',
+    output: 'head and tail kept; a flood is killed',
+    files: 'size and number per process',
+    processes: cgroups?.processes ? 'cgroup' : ofUser,
+    memory: cgroups?.memory ? 'cgroup' : 'watched by hopgate (no writable cgroup)',
+  };
+}

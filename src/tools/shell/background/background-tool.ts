@@ -1,0 +1,105 @@
+import type { ToolReport } from '../../../ports/tool-backend.ts';
+import type { Json } from '../../../spec/types.ts';
+import { commandCacheMounts } from '../../programs/cache-mounts.ts';
+import { withMounts } from '../../sandbox/mounts/layout.ts';
+import { exploreLayout } from '../../sandbox/mounts/layouts.ts';
+import type { OverlayView } from '../../sandbox/sandbox.ts';
+import { failed, invalid, isStop, type Stop } from '../../workspace/tool-stop.ts';
+import { discardedFiles } from '../changed-code.ts';
+import { commandReport, notKept } from '../command-report.ts';
+import { watchCovered } from '../late-masked-files.ts';
+import { overlayRefusal, type ShellContext, shellCommand, treeOf } from '../shell-context.ts';
+import { Job, type Jobs, MOST_JOBS, type RunJob } from './jobs.ts';
+
+const WHY = 'a command in the background keeps no change of the tree';
+/** How long the first answer waits for the command to end, to report an early failure at once. */
+const FIRST_MS = 500;
+
+/** The data that a job keeps for its later calls: the context of its start, and the check of masked files. */
+interface Started {
+  readonly context: ShellContext;
+  readonly check: () => void;
+  discarded: readonly string[];
+  readonly said: { readonly [key: string]: Json };
+}
+const started = new WeakMap<Job, Started>();
+
+/**
+ * `bash-background`: starts a command on a throwaway overlay of the tree, reads its output, or stops it. The command
+ * ends with the visit at the latest.
+ */
+export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise<ToolReport | Stop> {
+  const { args, sessionId, signal } = context.call;
+  const { command, job: id, wait = 0, stop = false } = args;
+  if (command !== undefined) {
+    if (id !== undefined || stop === true)
+      return invalid('command', '"command" starts a new command.', 'Leave out "job" and "stop", or "command".');
+    return start(context, jobs);
+  }
+  const all = jobs.of(sessionId);
+  if (id === undefined) {
+    const list = all.map(({ id: job, command: line, isRunning: running }) => ({ job, command: line, running }));
+    return { outcome: { status: 'ok', result: { jobs: list } }, effects: [] };
+  }
+  const job = all.find((each) => each.id === id);
+  if (!job) {
+    const known = all.map((each) => each.id).join(', ') || 'none';
+    return failed('no-such-job', `There is no job "${String(id)}" in this visit; there are: ${known}.`);
+  }
+  if (stop === true) await job.stop();
+  else await job.news(Number(wait) * 1000, signal);
+  return read(job);
+}
+
+async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const { sessionId, signal, grant, tool } = call;
+  const argv = shellCommand(call);
+  if (isStop(argv)) return argv;
+  const refusal = overlayRefusal(context);
+  if (refusal) return refusal;
+  if (!context.contained)
+    return failed('not-contained', 'A command in the background needs a sandbox. Run it with bash or bash-readonly.');
+  const running = jobs.of(sessionId).filter(({ isRunning }) => isRunning);
+  if (running.length >= MOST_JOBS) {
+    const names = running.map(({ id, command }) => `${id} (${command})`).join(', ');
+    return failed('too-many-jobs', `${MOST_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
+  }
+  const tree = await treeOf(context);
+  const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));
+  const about: Started = { context, check: watchCovered(tree, layout), discarded: [], said: tree.said };
+  const left = (grant.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
+  const seconds = Math.max(1, Math.min(tool.limits.seconds, left / 1000));
+  const inspect = async (view: OverlayView) => {
+    about.discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
+  };
+  const run: RunJob = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
+  const { outputBytes } = tool.limits;
+  const job = jobs.start(sessionId, (id) => new Job(id, String(call.args['command']), outputBytes, about.check, run));
+  started.set(job, about);
+  call.onBackground?.(job);
+  await job.endedWithin(FIRST_MS, signal);
+  return read(job, true);
+}
+
+/** The output since the last read and, after the end, how the command ended. */
+function read(job: Job, isFirst = false): ToolReport {
+  const { context, check, discarded, said } = started.get(job)!;
+  if (job.error !== null) throw job.error;
+  try {
+    check();
+  } catch (error) {
+    void job.stop();
+    throw error;
+  }
+  const { text: stdout, truncated } = isFirst && job.isFollowed ? job.look() : job.take();
+  const about = { job: job.id, running: job.isRunning };
+  if (job.result === null) return { outcome: { status: 'ok', result: { ...about, stdout, truncated } }, effects: [] };
+  // A command that was stopped on request is a result, not an aborted call.
+  const result = { ...job.result, stdout, stderr: '', truncated, aborted: false };
+  return commandReport(context, result, [], {
+    ...notKept(discarded.map((path) => ({ path, why: WHY }))),
+    ...said,
+    ...about,
+  });
+}

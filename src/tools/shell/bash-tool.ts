@@ -1,0 +1,110 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRegularFile } from '../../base/read-file.ts';
+import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
+import type { ObservedEffect } from '../../ports/observed-effects.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import { findingsPart, seenIn, withFinding } from '../file-findings.ts';
+import { importProblem } from '../instruction-imports.ts';
+import { commandCacheMounts } from '../programs/cache-mounts.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
+import { editLayout } from '../sandbox/mounts/layouts.ts';
+import { ownGit } from '../sandbox/mounts/open-git.ts';
+import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
+import { gathered } from './changed-code.ts';
+import { commandReport, notKept } from './command-report.ts';
+import type { GitChanges } from './git/git-changes.ts';
+import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
+import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
+import { type Change, overlayChanges } from './overlay-changes.ts';
+import { overlayRefusal, type ShellContext, shellCommand, treeOf } from './shell-context.ts';
+
+const MAX_TEXT = 256 << 20;
+
+/**
+ * `bash`: any command line, on an overlay. After it has ended by itself, its changes within the scope are applied to
+ * the repository, file by file; all others are discarded and listed as `dropped`. A command that was killed changes
+ * nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either, because
+ * the rest of the agent's work would be lost or mixed with another commit.
+ */
+export async function bashTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const argv = shellCommand(call);
+  if (isStop(argv)) return argv;
+  const refusal = overlayRefusal(context);
+  if (refusal) return refusal;
+  const left = finishLeftStages(call.grant.root);
+  const startedAt = Date.now();
+  let applied: AppliedChanges = { effects: [], dropped: [] };
+  let refused: readonly Dropped[] = [];
+  let git: GitChanges | null = null;
+  const tree = await treeOf(context);
+  const result = await context.run(tree, withMounts(editLayout(tree), commandCacheMounts(call)), argv, {
+    onOutput: call.onOutput,
+    inspect: async (view) => {
+      const masked = new Set(tree.scan.maskedFiles);
+      const isOpen = ownGit(call.grant.root) !== null;
+      git = gitOf(call.grant.root, tree.scan, view);
+      if (git?.spoils) return;
+      const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+        (change) => !(isOpen && isOfGit(change.path)) && !isCover(change, masked),
+      );
+      const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
+      const judged = judgeChanges(
+        call.grant,
+        changes.filter((change) => !isBytecode(change)),
+        startedAt,
+        tree.scan.protectedPaths,
+        (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
+      );
+      refused = await gathered(context, changes, [...judged.dropped, ...bytecode]);
+      const before = new Map(
+        [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
+          path,
+          testSignals(path, textIn(join(call.grant.root, path))),
+        ]),
+      );
+      applied = applyChanges(call.grant, judged, view);
+      applied = { ...applied, effects: applied.effects.map((effect) => withSeen(call.grant, effect, before)) };
+    },
+  });
+  const dropped = [...left.dropped, ...refused, ...applied.dropped];
+  const effects: readonly ObservedEffect[] = [...left.effects, ...applied.effects];
+  const report = commandReport(context, result, effects, {
+    changed: applied.effects.map(({ path, op }) => ({ path, op })),
+    ...findingsPart(effects),
+    ...tree.said,
+    dropped: [],
+    ...notKept(dropped),
+    ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
+  });
+  return withGit(report, git, 'files');
+}
+
+/** True for a compiled Python module, which would be listed among the changed files of the session. */
+const isBytecode = ({ kind, path }: Change): boolean => kind !== 'delete' && /(?:^|\/)__pycache__(?:\/|$)/.test(path);
+
+/** The text of a file that a command wrote; empty for files above the size limit. */
+function textIn(path: string): string {
+  try {
+    return readRegularFile(path, MAX_TEXT).toString('utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** An effect with the findings on the file's new content. */
+function withSeen(
+  grant: ToolCall['grant'],
+  effect: ObservedEffect,
+  before: ReadonlyMap<string, TestSignals | null>,
+): ObservedEffect {
+  const { path, op } = effect;
+  if (op === 'link') return effect;
+  const file = join(grant.root, path);
+  const stats = op === 'delete' ? undefined : lstatSync(file, { throwIfNoEntry: false });
+  const after = stats ? seenIn(path, textIn(file), stats.mode) : null;
+  return withFinding(grant, effect, before.get(path) ?? null, after);
+}

@@ -1,0 +1,50 @@
+import { chooseDeploy } from '../../gate/commands/choose-command.ts';
+import { isUnfit } from '../../gate/commands/unfit.ts';
+import { treeMismatch } from '../../gate/scope/compare-trees.ts';
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { runOnline } from '../proxy/run-online.ts';
+import { readOnlyLayout, testLayout } from '../sandbox/mounts/layouts.ts';
+import { observeTree } from '../tree/observe-tree.ts';
+import { failed, isStop, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { commandReport } from './command-report.ts';
+import { type ShellContext, treeOf } from './shell-context.ts';
+
+/**
+ * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
+ * tree, on an overlay whose changes are discarded, and reaches only the hosts of its configuration.
+ */
+export async function deployTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const chosen = chooseDeploy(call.grant.config.deploy, 'name', call.args['name']);
+  if (isUnfit(chosen)) return refusedBy(chosen);
+  const changed = await changedSinceTested(context);
+  if (changed) return changed;
+  const { run, network } = chosen.command;
+  const tree = await treeOf(context);
+  // The host's network also contains the abstract sockets of its services.
+  const request = { ...tree, unixSockets: tree.unixSockets && !network };
+  const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
+  const ran = await runOnline(context, tree, layout, chosen.command, {
+    key: `deploy.${chosen.name}`,
+    env: { CI: '1', NO_COLOR: '1' },
+  });
+  if (isStop(ran)) return ran;
+  // Connections over the host's network are not observed, so the effects outside are unknown.
+  return commandReport(context, ran.result, network ? 'unobserved' : ran.connects, {
+    deploy: chosen.name,
+    command: [...run],
+    network,
+    ...ran.fields,
+    ...tree.said,
+  });
+}
+
+/** A deploy ships the current tree, so it must be the tested and approved one. */
+async function changedSinceTested({ call: { grant, signal }, sandbox }: ShellContext): Promise<Stop | null> {
+  const tested = grant.release?.tree;
+  if (!tested) return null;
+  const why = treeMismatch(tested, await observeTree(sandbox, grant, signal));
+  return why === null
+    ? null
+    : failed('not-what-was-tested', `It is not run: ${why}. Go back to test, run the tests again, and hop here again.`);
+}

@@ -1,0 +1,33 @@
+import type { ToolReport } from '../../ports/tool-backend.ts';
+import { commandCacheMounts } from '../programs/cache-mounts.ts';
+import { withMounts } from '../sandbox/mounts/layout.ts';
+import { exploreLayout } from '../sandbox/mounts/layouts.ts';
+import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { discardedFiles } from './changed-code.ts';
+import { commandReport, notKept } from './command-report.ts';
+import type { GitChanges } from './git/git-changes.ts';
+import { gitOf, withGit } from './git/report-git.ts';
+import { type ShellContext, shellCommand, treeOf } from './shell-context.ts';
+
+const WHY = 'this tool keeps no change of the tree';
+
+/** `bash-readonly`: any command line, on a throwaway overlay of the tree. */
+export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const argv = shellCommand(context.call);
+  if (isStop(argv)) return argv;
+  const tree = await treeOf(context);
+  let discarded: readonly string[] = [];
+  let git: GitChanges | null = null;
+  const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
+    onOutput: context.call.onOutput,
+    inspect: async (view) => {
+      git = gitOf(context.call.grant.root, tree.scan, view);
+      discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
+    },
+  });
+  const report = commandReport(context, result, [], {
+    ...notKept(discarded.map((path) => ({ path, why: WHY }))),
+    ...tree.said,
+  });
+  return withGit(report, git, 'nothing');
+}

@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { lineProblem } from '../../gate/commands/judge-command.ts';
+import type { ToolCall } from '../../ports/tool-backend.ts';
+import type { Json, ProjectConfig } from '../../spec/types.ts';
+import { personConfig } from '../git/git-persons.ts';
+import { findRepository } from '../git/repository.ts';
+import { maskedObjects } from '../git-objects/masked-objects.ts';
+import { readCacheMounts } from '../programs/cache-mounts.ts';
+import { operatorPrograms } from '../programs/operator-programs.ts';
+import type { Programs } from '../programs/program-finder.ts';
+import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
+import { readCovers } from '../sandbox/mounts/covers.ts';
+import {
+  DEFAULT_LIMITS,
+  fromHome,
+  type LayoutLimits,
+  SANDBOX_HOME,
+  type SandboxLayout,
+  STATE_HOMES,
+} from '../sandbox/mounts/layout.ts';
+import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
+import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
+import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
+import type { CommandOptions, CommandResult, OverlayView, Sandbox } from '../sandbox/sandbox.ts';
+import { isStop, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { type Covered, watchCovered } from './late-masked-files.ts';
+
+/** One call of a shell tool, with its limits and the function that runs commands. */
+export interface ShellContext {
+  readonly call: ToolCall;
+  readonly sandbox: Sandbox;
+  /** The operator's environment. */
+  readonly env: NodeJS.ProcessEnv;
+  /** False if the operator allowed the shell tools on a host that cannot contain commands. */
+  readonly contained: boolean;
+  /** True if layouts with an overlay work on this machine. */
+  readonly overlay: boolean;
+  /**
+   * The masked files, empty for this call's commands, that a command read, or that its words or the output of a failed
+   * command name.
+   */
+  readonly emptyFiles: Set<string>;
+  /** Runs a command within the call's limits: in the layout if the host can contain it, else without a sandbox. */
+  run(
+    tree: CallTree,
+    layout: SandboxLayout,
+    argv: readonly string[],
+    options?: Partial<CommandOptions>,
+  ): Promise<CommandResult>;
+}
+
+/** The context of a call; a refusal if this host cannot contain commands and the operator did not allow it. */
+export function shellContext(
+  sandbox: Sandbox,
+  call: ToolCall,
+  env: NodeJS.ProcessEnv = process.env,
+): ShellContext | Stop {
+  const { availability } = sandbox;
+  if (!availability.ok && !call.grant.unsafeNoSandbox) {
+    const message = `This host cannot contain commands: ${availability.reason}.`;
+    return { stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy: availability.remedy } };
+  }
+  const run = availability.ok ? sandbox.run.bind(sandbox) : runUnsandboxed;
+  const limits = call.tool.limits;
+  const emptyFiles = new Set<string>();
+  return {
+    emptyFiles,
+    call,
+    sandbox,
+    env,
+    contained: availability.ok,
+    overlay: availability.ok && availability.overlay,
+    run: async (tree, layout, argv, options = {}) => {
+      let check = availability.ok ? watchCovered(tree, layout) : () => {};
+      const [overlay] = overlaysOf(layout);
+      let isRead: ReadonlyMap<string, boolean> = new Map();
+      const inspect = async (view: OverlayView, exit: number) => {
+        if (overlay) isRead = readCovers(overlay, view.upper);
+        check();
+        // The command has ended. The remaining work is hopgate's own and has no time limit.
+        check = () => {};
+        await options.inspect?.(view, exit);
+      };
+      const { seconds, outputBytes } = limits;
+      const { env, mounts } = layout.network || layout.proxy ? layout : withoutNetwork(layout);
+      const limited = { seconds, outputBytes, signal: call.signal, ...options, inspect };
+      const result = await run({ ...layout, env, mounts }, argv, limited);
+      check();
+      const { exit, stdout, stderr } = result;
+      const read = [...isRead].flatMap(([path, was]) => (was ? [path] : []));
+      // A file name in the output is a hint to the cause of a failure, unless the access times show that the file was
+      // not read.
+      const [texts, paths] =
+        exit === 0
+          ? [argv, tree.scan.maskedFiles.filter((path) => !isRead.has(path))]
+          : [[...argv, stdout, stderr], tree.scan.maskedFiles];
+      const named = availability.ok ? namedFiles(paths, texts) : [];
+      for (const path of [...read, ...named]) emptyFiles.add(path);
+      return result;
+    },
+  };
+}
+
+/** The files whose names are words of the texts; an ordinary word (`config`) only counts with its folder. */
+function namedFiles(paths: readonly string[], texts: readonly string[]): readonly string[] {
+  const words = texts.flatMap((text) => text.slice(0, 1 << 20).split(/[\s"'`()<>=,;:]+/));
+  const names = new Set(words.flatMap((word) => [lastNames(word, 1), lastNames(word, 2)]));
+  return paths
+    .filter((path) => names.has(lastNames(path, /[._-][^/]*$/.test(lastNames(path, 1)) ? 1 : 2)))
+    .slice(0, MOST_NAMED);
+}
+
+const lastNames = (path: string, count: number): string => path.split('/').slice(-count).join('/');
+
+/** Maximum number of masked files in a result. */
+const MOST_NAMED = 10;
+
+/**
+ * Without a network, package managers give up at their first failure instead of after minutes, and pnpm runs as it is
+ * instead of fetching the version that package.json names.
+ */
+export const withoutNetwork = ({ env, mounts }: SandboxLayout): Pick<SandboxLayout, 'env' | 'mounts'> => ({
+  env: { ...NO_RETRIES, ...env },
+  mounts: [...mounts, PNPM_SETTINGS],
+});
+
+/** pnpm 10 reads this setting from a file or a variable; npm would print a warning about the variable. */
+const PNPM_SETTINGS = {
+  kind: 'text-file',
+  target: join(SANDBOX_HOME, '.config/pnpm/rc'),
+  text: 'manage-package-manager-versions=false\n',
+  isOpen: true,
+} as const;
+
+const NO_RETRIES = {
+  npm_config_fetch_retries: '0',
+  // "pnpm run" replaces 0 by an empty value, for which npm retries without delay.
+  npm_config_fetch_retry_mintimeout: '1',
+  npm_config_fetch_retry_maxtimeout: '1',
+  npm_config_update_notifier: 'false',
+  pnpm_config_fetch_retries: '0',
+  pnpm_config_pm_on_fail: 'ignore',
+  YARN_HTTP_RETRY: '0',
+  PIP_RETRIES: '0',
+  PIP_DISABLE_PIP_VERSION_CHECK: '1',
+  UV_HTTP_RETRIES: '0',
+  CARGO_NET_RETRY: '0',
+  BUNDLE_RETRY: '0',
+  // Composer has no number of retries, and asks for each package in two ways.
+  COMPOSER_DISABLE_NETWORK: '1',
+};
+
+/** The facts of a call that layouts depend on. */
+export interface CallTree extends TreeRequest, Covered {
+  readonly unixSockets: boolean;
+  readonly scan: TreeScan;
+  /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */
+  readonly said: { readonly [key: string]: Json };
+}
+
+/**
+ * The tree of a call, after its repositories were searched for masked objects.
+ *
+ * @throws the call's reason if it is aborted meanwhile
+ */
+export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
+  const { root, config } = call.grant;
+  const { mask: masks, toolchains } = config;
+  const found = programsOf(root, config, env);
+  const programs = { ...found, mounts: [...found.mounts, ...readCacheMounts(root, config)] };
+  const scan = scanTree(root, masks);
+  const { availability } = sandbox;
+  const unixSockets = availability.ok && availability.unixSockets;
+  const objects = availability.ok
+    ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
+    : { mounts: [], closed: [], problems: [] };
+  const { closed, problems } = objects;
+  const said: CallTree['said'] =
+    closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
+  const repository = findRepository(root);
+  const gitConfig = isStop(repository) ? '' : personConfig(repository, env);
+  const shown = { objects: objects.mounts, gitConfig, said };
+  return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...shown };
+}
+
+/** A larger home folder also raises the limits of `/tmp`, of a file, and of memory, which holds both folders. */
+function homeLimit({ home }: ProjectConfig): Partial<LayoutLimits> {
+  if (home === undefined) return {};
+  const homeBytes = Math.ceil(home * 2 ** 30);
+  const { homeBytes: usual, memoryBytes } = DEFAULT_LIMITS;
+  const tmpBytes = Math.max(usual, homeBytes);
+  return { homeBytes, tmpBytes, fileBytes: tmpBytes, memoryBytes: memoryBytes + 2 * (tmpBytes - usual) };
+}
+
+/** The operator's programs for the commands of a repository. */
+export function programsOf(
+  root: string,
+  config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'install' | 'toolchains'>,
+  env: NodeJS.ProcessEnv,
+): Programs {
+  const { mask: masks, programs = [], test, deploy, install = [] } = config;
+  // The second word may be a subcommand that is a separate program, such as cargo-nextest.
+  const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run: [program = '', sub] }) =>
+    /^[a-z][\w-]*$/.test(sub ?? '') && !program.includes('/') ? [program, `${program}-${sub}`] : [program],
+  );
+  const toolchains = config.toolchains.map(fromHome);
+  return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: STATE_HOMES() });
+}
+
+/** @throws the signal's reason, as soon as it is aborted */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return Promise.race([
+    work,
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  ]);
+}
+
+/** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */
+export function overlayRefusal(context: ShellContext): Stop | null {
+  if (!context.contained || context.overlay) return null;
+  const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';
+  const remedy =
+    'Ask the operator for Linux 5.11 or later with user namespaces; until then use bash-readonly, edit and write.';
+  return { stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy } };
+}
+
+/** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
+export function shellCommand({ args: { command } }: ToolCall): readonly string[] | Stop {
+  const problem = lineProblem('command', command);
+  return problem ? refusedBy(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import { basename, join, normalize, parse } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { type ChosenTest, chooseTests } from '../../gate/commands/choose-command.ts';
+import { isUnfit } from '../../gate/commands/unfit.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import { cacheMounts } from '../programs/cache-mounts.ts';
+import { boundText } from '../sandbox/bounded-output.ts';
+import { type LayoutLimits, STATE_HOMES, withMounts } from '../sandbox/mounts/layout.ts';
+import { testLayout } from '../sandbox/mounts/layouts.ts';
+import type { CommandResult } from '../sandbox/sandbox.ts';
+import { compareCount } from '../test-report/compare-counts.ts';
+import { judgeRun } from '../test-report/judge-run.ts';
+import { refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { changedCode } from './changed-code.ts';
+import { type FilledEnv, fillEnv } from './command-env.ts';
+import { commandReport } from './command-report.ts';
+import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './shell-context.ts';
+import { readWritten } from './written-file.ts';
+
+/** How much of stdout is kept to read a test report from; the agent may see less. */
+const REPORT_BYTES = 16 << 20;
+
+const MAX_CHANGED = 100;
+
+/** `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
+export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
+  const { call } = context;
+  const chosen = chooseTests(call.grant.config.test, call.args['command']);
+  if (isUnfit(chosen)) return refusedBy(chosen);
+  const refusal = overlayRefusal(context);
+  if (refusal) return refusal;
+  const tree = await treeOf(context);
+  const outputBytes = Math.floor(call.tool.limits.outputBytes / chosen.length);
+  const runs: { readonly result: CommandResult; readonly fields: { readonly [key: string]: Json } }[] = [];
+  for (const test of chosen) {
+    const { result, junit, changed } = await runTest(context, tree, test);
+    runs.push({ result: forAgent(result, outputBytes), fields: fieldsOfRun(call, test, result, junit, changed) });
+    if (result.aborted) break;
+  }
+  const [first] = runs;
+  if (chosen.length === 1 && first) return commandReport(context, first.result, [], { ...first.fields, ...tree.said });
+  const verdicts = runs.map(({ fields: { verdict } }) => verdict);
+  return commandReport(
+    context,
+    combine(
+      runs.map(({ result }) => result),
+      chosen,
+    ),
+    [],
+    {
+      verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
+      runs: runs.map(({ result: { exit, seconds }, fields: run }) => ({ ...run, exit, seconds })),
+      ...tree.said,
+    },
+  );
+}
+
+function fieldsOfRun(
+  { grant, sessionId }: ToolCall,
+  { argv, config, narrowed, others }: ChosenTest,
+  result: CommandResult,
+  junit: string | null,
+  changed: readonly string[],
+): { readonly [key: string]: Json } {
+  const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
+  const now = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
+  const before = now === null ? null : compareCount(STATE_HOMES()[0]!, grant.root, argv.join(' '), sessionId, now);
+  return {
+    command: [...argv],
+    narrowed,
+    ...(now !== null && before !== null && now < before ? { fewerTests: { before, now } } : {}),
+    ...(others.length === 0 ? {} : { others: [...others] }),
+    verdict,
+    report: report as unknown as Json,
+    ...(reportProblem === undefined ? {} : { reportProblem }),
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(changed.length === 0 ? {} : { changedCode: changed.slice(0, MAX_CHANGED) }),
+  };
+}
+
+/** Combines several runs: the first non-zero status, and the outputs one after the other, each below its command. */
+function combine(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
+  const bad = results.find(({ exit }) => exit !== 0);
+  const text = (of: (result: CommandResult) => string) =>
+    results.map((result, at) => (of(result) === '' ? '' : `$ ${chosen[at]!.argv.join(' ')}\n${of(result)}\n`)).join('');
+  const any = (is: (result: CommandResult) => boolean) => results.some(is);
+  return {
+    exit: bad ? bad.exit : 0,
+    signal: bad?.signal ?? null,
+    stdout: text(({ stdout }) => stdout),
+    stderr: text(({ stderr }) => stderr),
+    truncated: any(({ truncated }) => truncated),
+    timedOut: any(({ timedOut }) => timedOut),
+    aborted: any(({ aborted }) => aborted),
+    flooded: any(({ flooded }) => flooded),
+    seconds: results.reduce((sum, { seconds }) => sum + seconds, 0),
+  };
+}
+
+/** Runs one test command; the report is read from what this run wrote. */
+export async function runTest(
+  context: ShellContext,
+  tree: CallTree,
+  { argv, config: { report, env, minutes, memory } }: ChosenTest,
+): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
+  const { grant, tool } = context.call;
+  const filled = fillEnv(env, context.env);
+  const place = typeof report === 'object' ? placeReport(report.junit, context.contained) : null;
+  const named = place === null ? null : nameReport(place, argv, filled.env);
+  const path = place === null ? null : named === null ? place.path : place.freshPath;
+  let junit: string | null = null;
+  let changed: readonly string[] = [];
+  const before = path === null || context.contained ? null : stamp(join(grant.root, path));
+  const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
+    ...(context.contained ? cacheMounts(context.call) : []),
+    ...(named && place?.outbox ? [{ kind: 'outbox', target: place.outbox } as const] : []),
+  ]);
+  const result = await context.run(tree, layout, named?.argv ?? argv, {
+    ...(minutes === undefined ? {} : { seconds: minutes * 60 }),
+    // Tests of colours fail with NO_COLOR, so colours are taken out of the output instead.
+    env: { CI: '1', ...(named?.env ?? filled.env) },
+    onOutput: filled.isOpen ? context.call.onOutput : undefined,
+    outputBytes: report === 'tap' ? Math.max(REPORT_BYTES, tool.limits.outputBytes) : tool.limits.outputBytes,
+    // The upper folder contains only files of this run, so an old report cannot count as a new one.
+    inspect: async (view) => {
+      // A runner that joins its folder and an absolute path creates the report in the tree.
+      if (named && place?.outbox) junit = readWritten(view.outbox, basename(place.freshPath));
+      if (path !== null) junit ??= readWritten(view.upper, path);
+      changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
+    },
+  });
+  if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)
+    junit = readWritten(grant.root, path);
+  const { stdout, stderr } = result;
+  const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
+  return { result: filled.cleanResult({ ...result, ...plain }), junit: junit && filled.clean(junit), changed };
+}
+
+function memoryLimit(memory: number | 'unlimited' | undefined): Partial<LayoutLimits> {
+  if (memory === undefined) return {};
+  return { memoryBytes: memory === 'unlimited' ? Number.POSITIVE_INFINITY : Math.ceil(memory * 2 ** 30) };
+}
+
+interface ReportPlace {
+  /** The path in the configuration, relative to the root. */
+  readonly path: string;
+  /** A unique path for each run, so that tests cannot know in advance where their report will be read. */
+  readonly freshPath: string;
+  /** The folder of `freshPath`, if it lies outside of the tree. */
+  readonly outbox: string | null;
+}
+
+/** In the sandbox, `reports/out.xml` becomes `/var/report-<id>/out.xml`; without one, `reports/out-<id>.xml`. */
+function placeReport(path: string, contained: boolean): ReportPlace {
+  const { dir, name, ext, base } = parse(path);
+  const outbox = contained ? `/var/report-${randomUUID()}` : null;
+  return { path, outbox, freshPath: outbox ? join(outbox, base) : join(dir, `${name}-${randomUUID()}${ext}`) };
+}
+
+/** The command with the fresh path in all words and variables that name the report; null if none does. */
+function nameReport(
+  { path, freshPath }: ReportPlace,
+  argv: readonly string[],
+  env: FilledEnv['env'],
+): { readonly argv: readonly string[]; readonly env: FilledEnv['env'] } | null {
+  const names = (word: string) => word === path || (/^[^\s=]+=/.test(word) && word.endsWith(`=${path}`));
+  const rename = (word: string) => (names(word) ? `${word.slice(0, -path.length)}${freshPath}` : word);
+  const values = Object.entries(env).map(([name, value]) => [name, value === path ? freshPath : value] as const);
+  if (!argv.some(names) && !Object.values(env).includes(path)) return null;
+  return { argv: argv.map(rename), env: Object.fromEntries(values) };
+}
+
+/** A text that changes if the file is written; null if it does not exist. */
+function stamp(path: string): string | null {
+  const stats = fs.lstatSync(path, { throwIfNoEntry: false });
+  return stats ? `${stats.ino} ${stats.ctimeMs} ${stats.size}` : null;
+}
+
+function forAgent(result: CommandResult, outputBytes: number): CommandResult {
+  const stdout = boundText(result.stdout, outputBytes);
+  const stderr = boundText(result.stderr, outputBytes);
+  return {
+    ...result,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    truncated: result.truncated || stdout.truncated || stderr.truncated,
+  };
+}

@@ -1,0 +1,248 @@
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { errorText } from '../../base/text.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Json, UpstreamServer } from '../../spec/types.ts';
+import type { ListedTool } from './listed-tool.ts';
+import { openLine, type ServerTransport } from './open-transport.ts';
+import { type Environment, fillIn, redactor } from './server-env.ts';
+import { plain } from './stderr-tail.ts';
+
+/** Time limit for a server to become ready; its program may be downloaded first. */
+const READY_MS = 60_000;
+const LIST_MS = 20_000;
+/** Time limit for the ping after a timed-out call; without an answer the server counts as dead. */
+const PING_MS = 2_000;
+
+export interface ConnectionParts {
+  readonly root: string;
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** A random number from 0 to below 1. */
+  readonly random: () => number;
+  /** hopgate's version, as sent to servers. */
+  readonly version: string;
+}
+
+interface Up {
+  readonly client: Client;
+  readonly line: ServerTransport;
+  tools: ReadonlyMap<string, ListedTool>;
+  /** True if the server announced that its list of tools changed. */
+  stale: boolean;
+}
+
+interface Down {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly again: number;
+  readonly why: string;
+}
+
+/** Thrown if the server does not answer and the next attempt is not due yet. */
+export class UpstreamDown extends Error {
+  override readonly name = 'UpstreamDown';
+}
+
+export type ConnectionStatus =
+  | { readonly state: 'idle' }
+  | { readonly state: 'up'; readonly pid: number | null }
+  | { readonly state: 'down'; readonly message: string };
+
+/**
+ * The connection to one MCP server. It opens at first use and reopens at the next use after its end, but not before a
+ * delay that grows with each failure. No timer runs. hopgate declares no client capabilities: the server cannot ask for
+ * sampling, elicitation or roots.
+ */
+export class UpstreamConnection {
+  readonly #name: string;
+  readonly #server: UpstreamServer;
+  readonly #parts: ConnectionParts;
+  #up: Up | null = null;
+  #down: Down | null = null;
+  #opening: Promise<Up> | null = null;
+  /** The connection that is being opened, so that `close` need not wait for a silent server. */
+  #half: ServerTransport | null = null;
+  #failures = 0;
+  #closed = false;
+  #clean: (text: string) => string = (text) => text;
+
+  constructor(name: string, server: UpstreamServer, parts: ConnectionParts) {
+    this.#name = name;
+    this.#server = server;
+    this.#parts = parts;
+  }
+
+  /** Removes this server's secrets from a text. */
+  clean(text: string): string {
+    return this.#clean(text);
+  }
+
+  get standing(): ConnectionStatus {
+    if (this.#up) return { state: 'up', pid: this.#up.line.pid() };
+    return this.#down ? { state: 'down', message: this.#downMessage(this.#down) } : { state: 'idle' };
+  }
+
+  /**
+   * Lists the server's tools by name.
+   * @throws UpstreamDown
+   */
+  async tools(): Promise<ReadonlyMap<string, ListedTool>> {
+    const up = await this.#ready();
+    if (up.stale) {
+      up.stale = false;
+      await this.#orLost(up, async () => {
+        up.tools = await listTools(up.client);
+      });
+    }
+    return up.tools;
+  }
+
+  /**
+   * Calls a tool once. Returns the server's answer unchanged; protocol errors propagate.
+   * @throws UpstreamDown, the SDK's errors, or the signal's reason
+   */
+  async call(
+    tool: string,
+    args: { readonly [name: string]: Json },
+    { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
+  ): Promise<CallToolResult> {
+    const up = await this.#ready();
+    const milliseconds = Math.ceil(seconds * 1000);
+    const limits = { timeout: milliseconds, maxTotalTimeout: milliseconds, signal };
+    const result = await this.#orLost(up, () => up.client.callTool({ name: tool, arguments: { ...args } }, limits));
+    this.#failures = 0;
+    return result;
+  }
+
+  /** Pings the server after a call that timed out, and closes the connection if there is no answer. */
+  async probe(): Promise<void> {
+    const up = this.#up;
+    if (!up) return;
+    await up.client.ping({ timeout: PING_MS }).catch(() => this.#lose(up, 'it stopped answering'));
+  }
+
+  /** Closes the connection and ends the program. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#half?.close().catch(() => {});
+    await this.#opening?.catch(() => {});
+    const up = this.#up;
+    this.#up = null;
+    await up?.line.close();
+  }
+
+  async #ready(): Promise<Up> {
+    if (this.#closed) throw new UpstreamDown(`The connection to the upstream "${this.#name}" is closed.`);
+    if (this.#up) return this.#up;
+    if (this.#down && this.#parts.clock.now() < this.#down.again) throw new UpstreamDown(this.#downMessage(this.#down));
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = null;
+      this.#half = null;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Up> {
+    let line: ServerTransport | null = null;
+    try {
+      const filled = fillIn(this.#server, this.#parts.env);
+      this.#clean = redactor(filled);
+      line = await openLine(filled, this.#parts.root, this.#parts.env);
+      this.#half = line;
+      if (this.#closed) throw new Error('the session is over');
+      const client = await newClient('url' in this.#server, this.#parts.version);
+      let up: Up | null = null;
+      client.setNotificationHandler('notifications/tools/list_changed', () => {
+        if (up) up.stale = true;
+      });
+      await client.connect(line.transport, { timeout: READY_MS, maxTotalTimeout: READY_MS });
+      up = { client, line, tools: await listTools(client), stale: false };
+      const opened = up;
+      client.onclose = () => this.#lose(opened, 'the connection ended');
+      if (line.last().why !== null) throw new Error('the connection ended');
+      this.#up = up;
+      this.#down = null;
+      return up;
+    } catch (error) {
+      await line?.close().catch(() => {});
+      const last = line?.last();
+      this.#fail(last?.why ?? messageOf(error), last?.line ?? null);
+      throw new UpstreamDown(this.#downMessage(this.#down!));
+    }
+  }
+
+  async #orLost<T>(up: Up, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (up.line.lost(error)) this.#lose(up, messageOf(error));
+      if (this.#up === up || !this.#down) throw error;
+      throw new UpstreamDown(
+        `${this.#downMessage(this.#down)} It went down during this call; the effects of the call are unknown.`,
+      );
+    }
+  }
+
+  #lose(up: Up, otherwise: string): void {
+    if (this.#up !== up) return;
+    this.#up = null;
+    const { why, line } = up.line.last();
+    this.#fail(why ?? otherwise, line);
+    void up.line.close().catch(() => {});
+  }
+
+  #fail(why: string, lastLine: string | null): void {
+    this.#failures += 1;
+    const since = this.#parts.clock.now();
+    const problem = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
+    this.#down = {
+      since,
+      again: since + backoff(this.#failures, this.#parts.random()),
+      why: this.#clean(plain(problem)),
+    };
+  }
+
+  #downMessage({ since, again, why }: Down): string {
+    const at = (time: number) => new Date(time).toISOString();
+    return `The upstream "${this.#name}" is down since ${at(since)}: ${why}. It is tried again by the next call from ${at(again)} on.`;
+  }
+}
+
+async function newClient(http: boolean, version: string): Promise<Client> {
+  const { Client } = await import('@modelcontextprotocol/client');
+  return new Client(
+    { name: 'hopgate', version },
+    {
+      capabilities: {},
+      inputRequired: { autoFulfill: false },
+      // Passes every answer on unchecked: a check by the schema would lose the answer after the tool has run.
+      jsonSchemaValidator: {
+        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+      },
+      // Only HTTP servers are probed for their version: some programs never answer an unknown request.
+      versionNegotiation: { mode: http ? 'auto' : 'legacy' },
+    },
+  );
+}
+
+async function listTools(client: Client): Promise<ReadonlyMap<string, ListedTool>> {
+  if (client.getServerCapabilities()?.tools === undefined) return new Map();
+  const { tools } = await client.listTools(undefined, { timeout: LIST_MS, cacheMode: 'refresh' });
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+const MAX_MESSAGE = 500;
+const messageOf = (error: unknown): string => plain(errorText(error)).slice(0, MAX_MESSAGE);
+
+const FIRST_MS = 100;
+const LONGEST_MS = 30_000;
+
+/**
+ * Delay before the next attempt after `failures` consecutive failures (from 1): 100 ms, doubled each time up to 30 s,
+ * minus a random part of up to half, so that many sessions do not retry at once.
+ * @param random at least 0, less than 1
+ */
+export function backoff(failures: number, random: number): number {
+  const whole = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
+  return Math.round(whole * (1 - random / 2));
+}

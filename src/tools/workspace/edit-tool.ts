@@ -1,0 +1,107 @@
+import { plural } from '../../base/text.ts';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { findingsPart } from '../file-findings.ts';
+import type { Anchors } from './anchors.ts';
+import { putFile } from './put-file.ts';
+import { looksBinary } from './regular-file.ts';
+import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
+
+/** Maximum number of line numbers in a message. */
+const SHOWN = 10;
+
+/** edit { path, old, new, all? }: replaces exact text. Works on bytes, whatever the encoding. */
+export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
+  const { old: oldText, new: newText, all = false } = call.args;
+  for (const [name, text] of [
+    ['old', oldText],
+    ['new', newText],
+  ] as const)
+    if (typeof text !== 'string' || !text.isWellFormed())
+      return invalid(
+        name,
+        `"${name}" must be well-formed text.`,
+        'Give "old" exactly as it is in the file, and "new".',
+      );
+  if (typeof all !== 'boolean')
+    return invalid('all', '"all" must be true or false.', 'Leave it out to replace one place.');
+  if (oldText === '')
+    return invalid('old', '"old" is empty.', 'Give the text to replace; to create a file, use write.');
+  if (oldText === newText) return failed('no-change', '"old" and "new" are the same; nothing was changed.');
+  const [from, to] = [Buffer.from(oldText as string), Buffer.from(newText as string)];
+  let [replacements, lines] = [0, 0];
+  const put = putFile(call, anchors, (before, path) => {
+    if (before === null) return failed('not-found', `There is no "${path}"; create it with write.`);
+    if (looksBinary(before)) return failed('binary-file', `"${path}" is binary; edit changes text only.`);
+    const places = occurrences(before, from);
+    if (places.length === 0) return notFound(before, from, path);
+    if (places.length > 1 && !all) return notUnique(before, places, path);
+    const after = splice(before, places, from.length, to);
+    [replacements, lines] = [places.length, countLines(after)];
+    return after;
+  });
+  if (isStop(put)) return put;
+  const result = { path: put.path, replacements, lines, ...findingsPart([put.effect]) };
+  return { outcome: { status: 'ok', result }, effects: [put.effect] };
+}
+
+function occurrences(text: Buffer, part: Buffer): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found.push(at);
+  return found;
+}
+
+function splice(text: Buffer, places: readonly number[], length: number, to: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const place of places) {
+    parts.push(text.subarray(at, place), to);
+    at = place + length;
+  }
+  return Buffer.concat([...parts, text.subarray(at)]);
+}
+
+function notUnique(text: Buffer, places: readonly number[], path: string): Stop {
+  return failed(
+    'text-not-unique',
+    `"old" occurs ${plural(places.length, 'time')} in "${path}" (lines ${lineList(text, places)}); give more of the text around one, or set "all".`,
+  );
+}
+
+/** Describes the closest match, so that the next attempt can succeed. */
+function notFound(text: Buffer, part: Buffer, path: string): Stop {
+  const unified = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+  if (unified(text).includes(unified(part))) {
+    const ends = text.includes('\r\n') ? 'CRLF ("\\r\\n")' : 'LF ("\\n")';
+    return failed(
+      'text-not-found',
+      `"old" is in "${path}" but for its line endings: the file has ${ends}; write "old" and "new" with those.`,
+    );
+  }
+  const lines = countLines(text);
+  const first = part
+    .toString()
+    .split('\n')
+    .find((line) => line.trim() !== '')
+    ?.trim();
+  const near = first ? occurrences(text, Buffer.from(first)) : [];
+  const hint = near.length
+    ? `its first line is there (line ${lineList(text, near)}), but what surrounds it differs`
+    : 'its first line was not found either';
+  return failed(
+    'text-not-found',
+    `"old" is not in "${path}" (${plural(lines, 'line')}): ${hint}. Read the file again and copy the text exactly.`,
+  );
+}
+
+function lineList(text: Buffer, places: readonly number[]): string {
+  const numbers = places.slice(0, SHOWN).map((at) => countNewlines(text.subarray(0, at)) + 1);
+  return numbers.join(', ') + (places.length > SHOWN ? ', …' : '');
+}
+
+function countNewlines(text: Buffer): number {
+  let count = 0;
+  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) count++;
+  return count;
+}
+
+const countLines = (text: Buffer): number => countNewlines(text) + (text.length > 0 && text.at(-1) !== 10 ? 1 : 0);

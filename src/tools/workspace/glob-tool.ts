@@ -1,0 +1,54 @@
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Anchors } from './anchors.ts';
+import { fileGlob } from './file-glob.ts';
+import { OddNames, sayable, withoutDot } from './odd-names.ts';
+import { ripgrep } from './ripgrep.ts';
+import { searchRoot } from './search-root.ts';
+import { failed, isStop, type Stop } from './tool-stop.ts';
+
+/** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
+export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+  const glob = fileGlob(call, 'pattern', false);
+  if (isStop(glob)) return glob;
+  const root = searchRoot(call, anchors);
+  if (isStop(root)) return root;
+  const { seconds, outputBytes } = call.tool.limits;
+  const files: string[] = [];
+  const odd = new OddNames();
+  let size = 0;
+  try {
+    const run = await ripgrep(
+      root.folder,
+      ['--files', '--null'],
+      root.target,
+      '\0',
+      { seconds, signal: call.signal },
+      (record) => {
+        const name = withoutDot(record);
+        const path = sayable(name);
+        if (!glob.matches(path ?? name.toString())) return true;
+        if (path === null) {
+          odd.add(root, name);
+          return true;
+        }
+        const place = root.hold(path);
+        if (!place) return true;
+        place.close();
+        const file = root.rootRelative(path);
+        size += Buffer.byteLength(JSON.stringify(file)) + 1;
+        if (size > outputBytes) return false;
+        files.push(file);
+        return true;
+      },
+    );
+    if (run.end === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (run.end === 'error')
+      return failed('search-failed', `ripgrep could not list the files: ${run.complaint.trim()}`);
+    if (run.end === 'time-limit' && files.length === 0)
+      return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
+    const result = { files: files.sort(), truncated: run.end !== 'done', ...odd.part };
+    return { outcome: { status: 'ok', result }, effects: [] };
+  } finally {
+    root.close();
+  }
+}

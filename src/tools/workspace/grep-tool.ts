@@ -1,0 +1,122 @@
+import fs from 'node:fs';
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { Json } from '../../spec/types.ts';
+import type { Anchors } from './anchors.ts';
+import { fileGlob } from './file-glob.ts';
+import { OddNames, sayable, withoutDot } from './odd-names.ts';
+import { ripgrep } from './ripgrep.ts';
+import { type SearchRoot, searchRoot } from './search-root.ts';
+import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
+
+/** Maximum number of shown characters of a matching line. */
+const SHOWN_CHARACTERS = 1000;
+
+/** ripgrep's `--json` record of one matching line. */
+interface MatchRecord {
+  readonly type: string;
+  readonly data: {
+    readonly path: { readonly text?: string; readonly bytes?: string };
+    readonly lines: { readonly text?: string; readonly bytes?: string };
+    readonly line_number: number;
+    readonly absolute_offset: number;
+  };
+}
+
+/** grep { pattern, path?, glob?, ignore-case? }: finds matching lines with ripgrep, without masked files. */
+export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+  const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
+  if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())
+    return invalid(
+      'pattern',
+      '"pattern" must be a regular expression.',
+      'Give the text to look for, as a regular expression.',
+    );
+  if (typeof ignoreCase !== 'boolean')
+    return invalid('ignore-case', '"ignore-case" must be true or false.', 'Leave it out to match case.');
+  const glob = globArgument === undefined ? { matches: () => true } : fileGlob(call, 'glob', true);
+  if (isStop(glob)) return glob;
+  const root = searchRoot(call, anchors);
+  if (isStop(root)) return root;
+  const { seconds, outputBytes } = call.tool.limits;
+  const matches: Json[] = [];
+  const files = new Set<string>();
+  const odd = new OddNames();
+  let size = 0;
+  const believed = verifier(root);
+  try {
+    const args = ['--json', '--crlf', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
+    const run = await ripgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
+      const { type, data } = JSON.parse(record.toString()) as MatchRecord;
+      if (type !== 'match') return true;
+      const bytes = withoutDot(bytesOf(data.path));
+      const name = sayable(bytes);
+      if (!glob.matches(name ?? bytes.toString())) return true;
+      const line = bytesOf(data.lines);
+      if (!believed.holds(bytes, data.absolute_offset, line)) return true;
+      if (name === null) {
+        odd.add(root, bytes);
+        return true;
+      }
+      const match = { path: root.rootRelative(name), line: data.line_number, ...shown(line) };
+      size += Buffer.byteLength(JSON.stringify(match)) + 1;
+      if (size > outputBytes) return false;
+      matches.push(match);
+      files.add(match.path);
+      return true;
+    });
+    if (run.end === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (run.end === 'error' && run.complaint) return failed('bad-pattern', `ripgrep: ${run.complaint.trim()}`);
+    if (run.end === 'time-limit' && matches.length === 0)
+      return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);
+    const truncated = run.end === 'stopped' || run.end === 'time-limit';
+    return { outcome: { status: 'ok', result: { matches, truncated, files: [...files], ...odd.part } }, effects: [] };
+  } finally {
+    believed.close();
+    root.close();
+  }
+}
+
+/**
+ * ripgrep opens files by name, and another process can swap a name for a link. So a line is accepted only if the file
+ * under the root, opened without following links, has the same bytes at the same offset.
+ */
+function verifier(root: SearchRoot) {
+  let open: { readonly name: Buffer; readonly fd: number | null } | null = null;
+  const close = () => {
+    if (open?.fd != null) fs.closeSync(open.fd);
+    open = null;
+  };
+  const openFile = (name: Buffer): number | null => {
+    if (open?.name.equals(name)) return open.fd;
+    close();
+    const text = sayable(name);
+    const place = text === null ? null : root.hold(text);
+    const anchor = place?.anchor ?? (text === null ? root.holdOdd(name) : null);
+    try {
+      open = { name, fd: anchor?.open(fs.constants.O_RDONLY) ?? null };
+    } catch {
+      open = { name, fd: null };
+    } finally {
+      if (place) place.close();
+      else anchor?.close();
+    }
+    return open.fd;
+  };
+  const holds = (name: Buffer, offset: number, line: Buffer): boolean => {
+    const fd = openFile(name);
+    if (fd === null) return false;
+    const actual = Buffer.alloc(line.length);
+    return fs.readSync(fd, actual, 0, line.length, offset) === line.length && actual.equals(line);
+  };
+  return { holds, close };
+}
+
+/** ripgrep encodes text that is not UTF-8 as base64. */
+const bytesOf = ({ text, bytes = '' }: { readonly text?: string; readonly bytes?: string }): Buffer =>
+  text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text);
+
+function shown(line: Buffer): { text: string; cut?: true } {
+  const text = line.toString('utf8').replace(/\r?\n$/, '');
+  if (text.length <= SHOWN_CHARACTERS) return { text };
+  return { text: text.slice(0, SHOWN_CHARACTERS).toWellFormed(), cut: true };
+}

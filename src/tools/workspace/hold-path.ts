@@ -1,0 +1,92 @@
+import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
+import { MASKED, PROTECTED } from '../../gate/scope/path-refusals.ts';
+import { unwritable } from '../../gate/scope/write-paths.ts';
+import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
+import { gitPlaces } from '../git-place.ts';
+import type { Anchors } from './anchors.ts';
+import { parsePath, resolveSegments, split, startsWith } from './path-argument.ts';
+import { failed, outOfScope, type Stop } from './tool-stop.ts';
+import { type Existing, type Missing, walkBeneath } from './walk-beneath.ts';
+
+export type Access = 'read' | 'write';
+export type Held = Existing | Missing;
+
+/** Checks a root-relative path, before and after resolving links; null if allowed. */
+export type Judge = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
+
+/**
+ * Holds the object that a call's argument names, if the grant allows it. Both the written path and the real path must
+ * be allowed, so a link adds no rights. The caller must close it.
+ */
+export function locate(call: ToolCall, argument: string, access: Access, anchors: Anchors): Held | Stop {
+  const { root } = call.grant;
+  const parsed = parsePath(root, argument, call.args[argument]);
+  if ('stop' in parsed) return parsed;
+  const judge = access === 'read' ? readJudge(call.grant) : writeJudge(call.grant);
+  const verdict = judge(parsed.segments);
+  if (verdict) return outOfScope(argument, verdict.message, verdict.remedy);
+  const shown = parsed.segments.join('/') || '.';
+  const place = walkBeneath(root, parsed.segments, anchors);
+  switch (place.kind) {
+    case 'leaves':
+      return outOfScope(
+        argument,
+        `"${shown}" leads out of the root by the link ${place.link}.`,
+        'Name a file inside the root.',
+      );
+    case 'too-many-links':
+      return failed('too-many-links', `"${shown}" leads through too many links; name the file itself.`);
+    case 'dangling':
+      return failed('not-found', `"${shown}" goes through a folder that does not exist.`);
+    case 'not-a-folder':
+      return failed('not-a-folder', `"${place.at}" is a file, so nothing is in it.`);
+  }
+  const real = judge(place.real);
+  if (!real) return place;
+  place.close();
+  return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
+}
+
+const refusal = (path: string, { why, remedy }: typeof MASKED): ReturnType<Judge> => ({
+  message: `"${path}": ${why}.`,
+  remedy,
+});
+
+/** Checks reads against the grant. The folder of a readable file is not checked; see the search tools. */
+export function readJudge({ root, scope, readableFiles, config }: Grant): Judge {
+  const git = gitPlaces(root);
+  const named = new Set(readableFiles?.map((file) => split(file).join('/')));
+  return (segments) => {
+    const path = segments.join('/');
+    if (scope.read === 'none')
+      return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
+    if (isMasked(path, config.mask) || git.holdsCredential(path)) return refusal(path, MASKED);
+    if (scope.read === 'session-log' && !named.has(path))
+      return {
+        message: `"${path || '.'}" is not among the files that this session's log names.`,
+        remedy: named.size ? `Readable here: ${[...named].slice(0, 20).join(', ')}.` : 'Read the log instead.',
+      };
+    return null;
+  };
+}
+
+function writeJudge({ root, scope, config }: Grant): Judge {
+  const git = gitPlaces(root);
+  const ownSpecs = config.specs === 'default' ? null : resolveSegments(split(config.specs));
+  return (segments) => {
+    const path = segments.join('/') || '.';
+    const why = unwritable(path, scope.write);
+    if (why !== null)
+      return {
+        message: `"${path}" ${why}.`,
+        remedy: scope.write.length
+          ? `Writable here: ${scope.write.join(', ')}.`
+          : 'Nothing is writable here; hop to a peripheral that edits.',
+      };
+    if (isGitInternal(path) || git.holds(path))
+      return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
+    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return refusal(path, PROTECTED);
+    if (isMasked(path, config.mask)) return refusal(path, MASKED);
+    return null;
+  };
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, readFileSync, readSync } from 'node:fs';
+import { isObject, type Json } from '../../base/json.ts';
+import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
+import type { ObservedEffects } from '../../ports/observed-effects.ts';
+import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
+import { contentEffect } from '../content-effect.ts';
+import { seenIn, withFinding } from '../file-findings.ts';
+import type { Anchors } from './anchors.ts';
+import { type Access, type Held, locate } from './hold-path.ts';
+import { importStop, onAnotherDevice, tooLarge } from './put-file.ts';
+import { notAFile, notReplaceable } from './regular-file.ts';
+import { isStop, type Stop } from './tool-stop.ts';
+import { type Existing, walkBeneath } from './walk-beneath.ts';
+
+const CHUNK = 1 << 20;
+
+/** State of the file that a call names: its real path and its sha256; null if there is no file. */
+interface FileBefore {
+  readonly path: string;
+  readonly sha256: string | null;
+  /** The file's numbers of tests and skipped tests, and its test scripts, to find weakened tests. */
+  readonly signals?: TestSignals;
+}
+
+/**
+ * Watches file tools that an agent's program runs itself. Before the call: the walk and refusals of hopgate's own
+ * tools. After it: the hash of the named file. Other effects of the program are not observed.
+ */
+export function nativeWatch(anchors: Anchors): NativeWatch {
+  return {
+    async before(call) {
+      const { id } = call.tool;
+      if (id === 'glob' || id === 'grep') {
+        const { watchSearch } = await import('./native-search.ts');
+        const refused = await watchSearch(call, anchors);
+        return refused ? { refused } : { before: null };
+      }
+      const seen = lookBefore(call, id === 'read' ? 'read' : 'write', anchors);
+      return isStop(seen) ? { refused: refusalOf(seen) } : { before: seen as unknown as Json };
+    },
+    async after(call, before) {
+      const { id } = call.tool;
+      if (id === 'glob' || id === 'grep') return [];
+      const known = asFileBefore(before);
+      if (!known) return id === 'read' ? [] : 'unobserved';
+      if (id === 'read') return known.sha256 === null ? [] : [{ path: known.path, op: 'read' }];
+      return changeOf(call, known, anchors);
+    },
+  };
+}
+
+function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefore | Stop {
+  const place = locate(call, 'path', access, anchors);
+  // A missing file is not refused here: the client itself reports it.
+  if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
+  try {
+    const path = place.real.join('/');
+    const wrong = access === 'read' ? specialOnly(place) : notToBeWritten(call, place, path, anchors);
+    if (wrong) return wrong;
+    if (place.kind !== 'file') return { path, sha256: null };
+    if (access === 'read') return { path, sha256: '' };
+    const signals = testSignals(path, textOf(place));
+    return { path, sha256: hashOf(place), ...(signals ? { signals } : {}) };
+  } finally {
+    place.close();
+  }
+}
+
+/** Refuses special files. Reading a folder fails harmlessly in the client. */
+const specialOnly = (place: Held): Stop | null => (place.kind === 'special' ? notAFile(place, 'path') : null);
+
+function notToBeWritten(call: ToolCall, place: Held, path: string, anchors: Anchors): Stop | null {
+  const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
+  if (wrong) return wrong;
+  if (place.kind === 'missing') return importStop(call, path, writtenText(call, ''));
+  return (
+    tooLarge(place.anchor.stat, path) ??
+    notReplaceable(place.anchor.stat, path, 'path') ??
+    importStop(call, path, writtenText(call, textOf(place)))
+  );
+}
+
+/** The text that a file will have after a write or an edit. */
+function writtenText({ args }: ToolCall, before: string): string {
+  const { content, old, new: to, all } = args;
+  if (typeof content === 'string') return content;
+  if (typeof old !== 'string' || typeof to !== 'string') return before;
+  return all === true ? before.replaceAll(old, () => to) : before.replace(old, () => to);
+}
+
+function textOf(place: Existing): string {
+  const fd = place.anchor.open(constants.O_RDONLY);
+  try {
+    return readFileSync(fd, 'utf8');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Converts a failure of hopgate's own tool into a refusal for the client. */
+const refusalOf = ({ stop }: Stop): ToolRefusal =>
+  stop.status === 'refused'
+    ? stop
+    : {
+        status: 'refused',
+        code: 'invalid-action',
+        argument: 'path',
+        message: stop.message,
+        remedy: 'Name a regular file inside the root.',
+      };
+
+function changeOf({ grant }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
+  const { path, signals = null } = before;
+  const place = walkBeneath(grant.root, path.split('/'), anchors);
+  if (!('real' in place)) return 'unobserved';
+  try {
+    // The name is now a link or a folder, so the write went to another place.
+    if (place.real.join('/') !== path || (place.kind !== 'file' && place.kind !== 'missing')) return 'unobserved';
+    const after = place.kind === 'file' ? hashOf(place) : null;
+    if (after === before.sha256) return [];
+    if (place.kind !== 'file' || after === null)
+      return [withFinding(grant, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
+    const seen = seenIn(path, textOf(place), place.anchor.stat.mode);
+    return [withFinding(grant, contentEffect(path, before.sha256, after), signals, seen)];
+  } finally {
+    place.close();
+  }
+}
+
+function hashOf(place: Existing): string {
+  const fd = place.anchor.open(constants.O_RDONLY);
+  try {
+    const hash = createHash('sha256');
+    const chunk = Buffer.alloc(CHUNK);
+    for (let size = -1; size !== 0; ) {
+      size = readSync(fd, chunk);
+      hash.update(chunk.subarray(0, size));
+    }
+    return hash.digest('hex');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function asFileBefore(before: Json): FileBefore | null {
+  if (!isObject(before)) return null;
+  const { path, sha256, signals } = before;
+  if (typeof path !== 'string' || (sha256 !== null && typeof sha256 !== 'string')) return null;
+  return { path, sha256, ...(signals ? { signals: signals as unknown as TestSignals } : {}) };
+}

@@ -1,0 +1,20 @@
+import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { findingsPart } from '../file-findings.ts';
+import type { Anchors } from './anchors.ts';
+import { putFile } from './put-file.ts';
+import { invalid, isStop, type Stop } from './tool-stop.ts';
+
+/** write { path, content }: writes the whole file and creates missing folders. */
+export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
+  const { content } = call.args;
+  if (typeof content !== 'string' || !content.isWellFormed())
+    return invalid('content', '"content" must be well-formed text.', 'Give the whole new content as a string.');
+  const bytes = Buffer.from(content);
+  const put = putFile(call, anchors, () => bytes);
+  if (isStop(put)) return put;
+  const { path, created, effect } = put;
+  return {
+    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsPart([effect]) } },
+    effects: [effect],
+  };
+}

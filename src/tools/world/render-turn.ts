@@ -1,0 +1,41 @@
+import { attributed } from '../../base/attributed.ts';
+import type { WorldTurn } from '../../ports/world-environment.ts';
+
+/** When the agent sees the list of admissible commands. By published results, agents may do worse with it. */
+export const COMMAND_LISTS = ['always', 'on-refusal', 'never'] as const;
+export type CommandList = (typeof COMMAND_LISTS)[number];
+
+/** The answer to a command that a world does not accept. */
+const REFUSED = 'Nothing happens.';
+
+/** True if the world refused the last command; worlds have no field for it. */
+export const wasRefused = ({ observation }: Pick<WorldTurn, 'observation'>): boolean => observation.trim() === REFUSED;
+
+export interface TurnParts {
+  readonly turn: WorldTurn;
+  readonly carried: string | null;
+  readonly list: CommandList;
+  /** The first observation of a game that this command started, if it differs from that of `turn`. */
+  readonly opening?: string;
+  /** Remarks about the world, such as that it was restarted. */
+  readonly notices?: readonly string[];
+}
+
+/** A turn as the agent reads it: each part after the name of its source. */
+export function renderTurn({ turn, carried, list, opening, notices = [] }: TurnParts): string {
+  const { observation, admissible, done, won, score, maxScore, steps, task } = turn;
+  const first = steps === 0 || opening !== undefined;
+  const shown = admissible !== null && !done && (list === 'always' || (list === 'on-refusal' && wasRefused(turn)));
+  return [
+    ...notices.map((notice) => attributed('hopgate', notice)),
+    ...(first && task !== '' ? [attributed('ALFWorld', `Task: ${task}`)] : []),
+    ...(opening === undefined ? [] : [attributed('ALFWorld', opening)]),
+    attributed('ALFWorld', observation),
+    attributed('ALFWorld', `Inventory: ${carried ?? 'nothing'}.`),
+    ...(shown ? [attributed('ALFWorld', `Commands: ${admissible.join(', ')}.`)] : []),
+    ...(won
+      ? [attributed('ALFWorld', `Task completed! Score: ${score} of ${maxScore}. Leave when you are ready.`)]
+      : []),
+    ...(done && !won ? [attributed('ALFWorld', `The game is over after ${steps} commands, without a win.`)] : []),
+  ].join('\n');
+}

@@ -1,0 +1,209 @@
+import { type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
+import { judgeUrl } from '../../gate/scope/judge-url.ts';
+import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
+import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/world-environment.ts';
+import { abortedBefore } from '../aborted-before.ts';
+import { AlfworldClient } from './alfworld-client.ts';
+import { OpenEnvClient } from './openenv-client.ts';
+import { COMMAND_LISTS, type CommandList, renderTurn, wasRefused } from './render-turn.ts';
+import { carriedAfter, type SavedGame, WorldGame } from './world-game.ts';
+
+/** The field of session state that keeps the game; it travels with the session. */
+const STATE = 'alfworld-state';
+/** Maximum length of a log in the session state; a longer game can be compared, but not played again. */
+const MOST_LOG = 24_000;
+
+/** The household in this process, for peripherals whose config names no server. */
+export interface HomeWorld {
+  readonly open: (settings: Fields) => WorldEnvironment;
+  /**
+   * The name of a game for a request in words; null if no house has such a task. `seed` chooses one of several games.
+   */
+  readonly gameFor: (words: string, seed: number) => string | null;
+}
+
+interface Kept {
+  readonly world: string;
+  readonly carried: string | null;
+  readonly saved: SavedGame;
+}
+
+/** A note that the agent must read instead of a turn. */
+class Refusal extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * `alfworld-action`: one command in the session's world. The peripheral's config chooses the world (`alfworld-server`:
+ * an address of an ALFWorld server, `ws://…` of an OpenEnv server, or none for the household in this process) and
+ * `commands` (always, on-refusal, never). Before each command the world's state is compared with the session's.
+ */
+export function worldBackend(home: HomeWorld): ToolBackend {
+  const worlds = new Map<string, WorldEnvironment>();
+  const worldOf = (call: ToolCall, settings: Fields): WorldEnvironment => {
+    const server = settings['alfworld-server'];
+    const address = typeof server === 'string' && server !== 'household' ? server : null;
+    const key = `${call.sessionId} ${address ?? 'household'}`;
+    const known = worlds.get(key);
+    if (known) return known;
+    const world = address === null ? home.open(settings) : clientOf(address, call);
+    worlds.set(key, world);
+    return world;
+  };
+  return {
+    name: 'environment',
+    tools: ['alfworld-action'],
+    async run(call) {
+      const aborted = abortedBefore(call);
+      if (aborted) return aborted;
+      const settings = call.grant.settings ?? {};
+      try {
+        return await play(call, settings, worldOf(call, settings), home);
+      } catch (error) {
+        if (error instanceof Refusal) return failed(error.code, error.message);
+        if (error instanceof WorldError) return failed(`world-${error.code}`, remedied(error));
+        throw error;
+      }
+    },
+    async close() {
+      for (const world of worlds.values()) await world.close();
+      worlds.clear();
+    },
+  };
+}
+
+const failed = (code: string, message: string): ToolReport => ({
+  outcome: { status: 'failed', code, message },
+  effects: [],
+});
+
+const remedied = ({ code, message }: WorldError): string =>
+  ({
+    unreachable: `${message}. Start the world ("hopgate world"), then try again: the game goes on if it is the same.`,
+    'no-game': message,
+    'game-over': `${message}. Leave, or start another game with the argument task.`,
+    'no-such-game': message,
+    'invalid-answer': `${message}. Check alfworld-server in the peripheral's config.`,
+  })[code];
+
+async function play(call: ToolCall, settings: Fields, world: WorldEnvironment, home: HomeWorld): Promise<ToolReport> {
+  const { action, task } = call.args as { readonly action: string; readonly task?: string };
+  const word = /^\s*(bell|whistle|hop-out)\b/.exec(action)?.[1] as keyof typeof INSTEAD | undefined;
+  if (word) throw new Refusal('not-a-command', `The world knows no ${word}. ${INSTEAD[word]}`);
+  const game = new WorldGame(world);
+  const kept = keptIn(call.state?.[STATE]);
+  const notices: string[] = [];
+  let carried = kept?.carried ?? null;
+  let opening: string | undefined;
+  let isNew = false;
+  if (kept && task === undefined) {
+    if (kept.world !== world.name)
+      throw new Refusal(
+        'world-lost',
+        `Your game is at ${kept.world}, and the config names ${world.name} now. ${ANOTHER}`,
+      );
+    const resumption = await game.resume(kept.saved);
+    if (resumption.kind === 'lost')
+      throw new Refusal('world-lost', `Your game cannot go on: ${resumption.why}. ${ANOTHER}`);
+    if (resumption.kind === 'replayed')
+      notices.push(
+        `The world had lost your game. It was started again, and your ${resumption.steps} commands had the same answers.`,
+      );
+  } else {
+    const first = await game.reset(choiceOf(task, settings, home));
+    carried = null;
+    // A new game begins with `look`, so the command adds nothing.
+    isNew = action.trim() === 'look';
+    if (!isNew) opening = first.observation;
+  }
+  const turn = isNew ? game.turn! : await game.step(action);
+  carried = carriedAfter(carried, turn.observation);
+  const saved = game.snapshot()!;
+  const list = listOf(settings);
+  const text = renderTurn({ turn, carried, list, notices, ...(opening === undefined ? {} : { opening }) });
+  const { observation, steps, done, won, score, maxScore } = turn;
+  const result = {
+    text,
+    source: 'ALFWorld',
+    action,
+    observation,
+    refused: wasRefused(turn),
+    task: turn.task,
+    step: steps,
+    done,
+    won,
+    score,
+    'max-score': maxScore,
+    inventory: carried,
+  };
+  return {
+    outcome: { status: 'ok', result } satisfies ToolOutcome,
+    effects: [],
+    observed: { won, score, 'world-steps': steps },
+    state: { [STATE]: stateOf({ world: world.name, carried, saved }) },
+  };
+}
+
+const ANOTHER = 'Start another one with the argument task, for example task: "any".';
+const INSTEAD = {
+  bell: 'Call the tool bell.',
+  whistle: 'Call the tool whistle.',
+  'hop-out': 'Hop to another peripheral.',
+} as const;
+
+/** The game of a request in words; the config's seed chooses among many. */
+function choiceOf(task: string | undefined, settings: Fields, home: HomeWorld): GameChoice {
+  const { seed, game } = settings;
+  const number = typeof seed === 'number' ? seed : undefined;
+  if (task === undefined || task.trim() === 'any')
+    return task !== undefined ? {} : typeof game === 'string' ? { game } : number === undefined ? {} : { seed: number };
+  const named = home.gameFor(task, number ?? 1);
+  if (named === null)
+    throw new Refusal(
+      'no-such-house',
+      `There is no such house: ${JSON.stringify(task)}. Name a thing and a place, such as "put an apple in the fridge".`,
+    );
+  return { game: named };
+}
+
+function listOf(settings: Fields): CommandList {
+  const { commands = 'always' } = settings;
+  const list = COMMAND_LISTS.find((known) => known === commands);
+  if (!list)
+    throw new Refusal(
+      'invalid-config',
+      `commands in the peripheral's config must be one of ${COMMAND_LISTS.join(', ')}.`,
+    );
+  return list;
+}
+
+function clientOf(address: string, call: ToolCall): WorldEnvironment {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (!url || !/^(?:https?|wss?):$/.test(url.protocol))
+    throw new Refusal('invalid-config', `alfworld-server in the peripheral's config is not an address: ${address}`);
+  const isHere = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  const verdict = isHere ? null : judgeUrl(url.href.replace(/^ws/, 'http'), call.grant.config.web.allow);
+  if (verdict?.ok === false)
+    throw new Refusal('invalid-config', `The world is on another machine: ${verdict.message}. ${verdict.remedy}`);
+  const options = { milliseconds: call.tool.limits.seconds * 1_000 };
+  return url.protocol.startsWith('ws') ? new OpenEnvClient(address, options) : new AlfworldClient(address, options);
+}
+
+/** The state as JSON; a log that is too long is left out. */
+function stateOf({ world, carried, saved }: Kept): Json {
+  const isLong = JSON.stringify(saved.log).length > MOST_LOG;
+  return structuredClone({
+    world,
+    carried,
+    saved: isLong ? { ...saved, game: null, log: [] } : saved,
+  }) as unknown as Json;
+}
+
+function keptIn(value: Json | undefined): Kept | null {
+  const kept = fieldsOf(value);
+  return isObject(kept['saved']) && typeof kept['world'] === 'string' ? (kept as unknown as Kept) : null;
+}

@@ -1,0 +1,126 @@
+import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../../ports/world-environment.ts';
+import { sha256Hex } from '../content-effect.ts';
+
+/** A command that was played, and the first 16 digits of its observation's sha256. */
+export type PlayedCommand = readonly [command: string, observation: string];
+
+/** A game as plain JSON: enough to check that a world still has it, and to play it again. */
+export interface SavedGame {
+  readonly game: string | null;
+  readonly log: readonly PlayedCommand[];
+  readonly turn: WorldTurn;
+  /** Sha256 (hex) of the turn, see {@link turnIdentity}. */
+  readonly identity: string;
+}
+
+/**
+ * The result of continuing a saved game. `resumed`: the world was in exactly this state. `replayed`: the world had lost
+ * the game; it was started again, and its log played with the same observations. `lost`: neither was possible.
+ */
+export type Resumption =
+  | { readonly kind: 'resumed' }
+  | { readonly kind: 'replayed'; readonly steps: number }
+  | { readonly kind: 'lost'; readonly why: string };
+
+/** Sha256 (hex) of what a turn shows: the game, the number of commands, the observation and the admissible commands. */
+export const turnIdentity = ({ game, steps, observation, admissible }: WorldTurn): string =>
+  sha256Hex(JSON.stringify([game, steps, observation, admissible]));
+
+const short = (observation: string): string => sha256Hex(observation).slice(0, 16);
+
+export class WorldGame {
+  readonly #world: WorldEnvironment;
+  #log: PlayedCommand[] = [];
+  #turn: WorldTurn | null = null;
+
+  constructor(world: WorldEnvironment) {
+    this.#world = world;
+  }
+
+  /** The last turn; null before `reset` or `resume`. */
+  get turn(): WorldTurn | null {
+    return this.#turn;
+  }
+
+  /** Starts a game. @throws WorldError */
+  async reset(choice?: GameChoice): Promise<WorldTurn> {
+    this.#turn = null;
+    const turn = await this.#world.reset(choice);
+    this.#log = [];
+    this.#turn = turn;
+    return turn;
+  }
+
+  /** Plays one command. @throws WorldError */
+  async step(command: string): Promise<WorldTurn> {
+    if (!this.#turn) throw new WorldError('no-game', 'no game is running; reset the world first');
+    const turn = await this.#world.step(command);
+    this.#log.push([command, short(turn.observation)]);
+    this.#turn = turn;
+    return turn;
+  }
+
+  /** The game as JSON; null if none runs. */
+  snapshot(): SavedGame | null {
+    const turn = this.#turn;
+    return turn && { game: turn.game, log: [...this.#log], turn, identity: turnIdentity(turn) };
+  }
+
+  /**
+   * Continues a saved game. The world's present state is compared with the saved one first; only a world without a game
+   * is reset. @throws WorldError `unreachable`
+   */
+  async resume(saved: SavedGame): Promise<Resumption> {
+    this.#turn = null;
+    const present = await this.#world.state();
+    if (present && turnIdentity(present) === saved.identity) {
+      this.#adopt(saved, present);
+      return { kind: 'resumed' };
+    }
+    if (present)
+      return {
+        kind: 'lost',
+        why: `the world is in another state: ${present.game ?? 'an unnamed game'} after ${present.steps} commands, not ${saved.game ?? 'an unnamed game'} after ${saved.turn.steps}`,
+      };
+    if (saved.game === null)
+      return { kind: 'lost', why: 'the world has started again, and it cannot choose the same game' };
+    return this.#replay(saved, saved.game);
+  }
+
+  async #replay(saved: SavedGame, game: string): Promise<Resumption> {
+    const started = 'the world has started again';
+    let turn: WorldTurn;
+    try {
+      turn = await this.#world.reset({ game });
+      for (const [index, [command, observation]] of saved.log.entries()) {
+        turn = await this.#world.step(command);
+        if (short(turn.observation) !== observation)
+          return {
+            kind: 'lost',
+            why: `${started}, and command ${index + 1}, "${command}", had another answer than before`,
+          };
+      }
+    } catch (error) {
+      if (!(error instanceof WorldError) || error.code === 'unreachable') throw error;
+      return { kind: 'lost', why: `${started}: ${error.message}` };
+    }
+    if (turnIdentity(turn) !== saved.identity)
+      return { kind: 'lost', why: `${started}, and the same commands led to another state` };
+    this.#adopt(saved, turn);
+    return { kind: 'replayed', steps: saved.log.length };
+  }
+
+  #adopt(saved: SavedGame, turn: WorldTurn): void {
+    this.#log = [...saved.log];
+    this.#turn = turn;
+  }
+}
+
+/** The object in the agent's hands after an observation, or null. Worlds do not state it in each turn. */
+export function carriedAfter(carried: string | null, observation: string): string | null {
+  const taken = /^You pick up the (.+) from the [^.]+\.$/.exec(observation);
+  if (taken) return taken[1]!;
+  if (/^You (?:move the .+ to the|put the .+ in\/on the) [^.]+\.$/.test(observation)) return null;
+  if (observation === 'You are not carrying anything.') return null;
+  return /^You are carrying: an? (.+)\.$/.exec(observation)?.[1] ?? carried;
+}

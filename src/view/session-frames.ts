@@ -1,0 +1,250 @@
+import { fieldsOf } from '../base/json.ts';
+import { excerpt } from '../base/text.ts';
+import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
+import { type Body, bodyOf } from '../evidence/bodies.ts';
+import type { StoredEntry } from '../evidence/entry.ts';
+import { available } from '../gate/available-actions.ts';
+import { decide } from '../gate/decide.ts';
+import type { GateContext, Request } from '../gate/request.ts';
+import { isObserveOnly } from '../gate/scope/observe-only.ts';
+import type { Pin } from '../session/pin.ts';
+import { applyEntry, FoldError } from '../session/state/apply-entry.ts';
+import { changedPaths } from '../session/state/observations.ts';
+import { initialState, type SessionState } from '../session/state/session-state.ts';
+import { viewOf } from '../session/state/view-of-state.ts';
+import { effectsIn } from '../spec/mode-way.ts';
+import type { Json, Mode, SpecSet, ToolEffect } from '../spec/types.ts';
+import { inShort } from './summarise-value.ts';
+import { type Row, ThreadRows } from './thread-rows.ts';
+import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState } from './view-state.ts';
+import { waysFrom, waysKey } from './view-ways.ts';
+
+/** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
+const LONGEST = { what: 240, came: 400, note: 300 };
+const MOST = { notes: 12, paths: 8, trail: 12, options: 64 };
+
+/** The strongest effect that a mode allows. */
+const reachOf = ({ modeGate }: SpecSet, mode: Mode | null): ToolEffect | null =>
+  (modeGate && mode !== null ? STRENGTH.find((each) => effectsIn(modeGate, mode).includes(each)) : null) ?? null;
+const STRENGTH = ['act', 'simulate', 'observe', 'coordinate'] as const;
+
+type Options = Pick<ViewState, 'tools' | 'modes' | 'ways'>;
+
+/**
+ * Turns a session's entries into frames, one by one: the row of each entry, and the changes of the state that a person
+ * sees. The state is the session's own fold, and the gate judges every exit. Pure; the frames are JSON.
+ */
+export class SessionFrames {
+  readonly #tables: SpecTables;
+  readonly #pin: Pin;
+  readonly #rows: ThreadRows;
+  #state: SessionState;
+  #shown: ViewState = EMPTY_VIEW;
+  #passedBefore = false;
+  #broken = false;
+
+  /** `begin`: the state of the session after an entry, and the position of the first row; default: the beginning. */
+  constructor(
+    pin: Pin,
+    sessionId: string,
+    begin: { readonly state: SessionState; readonly from: number } | null = null,
+  ) {
+    this.#pin = pin;
+    this.#tables = compileTables(pin.specs);
+    this.#state = begin?.state ?? initialState(this.#tables, sessionId);
+    const { tools } = pin.specs;
+    const order = (tool: string) =>
+      Object.hasOwn(tools, tool) ? tools[tool]!.parameters.map(({ name }) => name) : null;
+    this.#rows = new ThreadRows(order, { joinApprovals: true, from: begin?.from ?? 0 });
+    if (begin === null) return;
+    const { lastAt } = begin.state.facts;
+    const context = this.#context(lastAt);
+    this.#passedBefore = context.view.tests.passed;
+    this.#shown = this.#view(null, lastAt, context, []);
+  }
+
+  /** The frame of an entry that the state contains already: its row, without a change of the state. */
+  addPast({ entry }: StoredEntry): Frame {
+    const { row, takes } = this.#rows.add(entry);
+    const at = Date.parse(entry.at);
+    const taken = takes.length > 0 ? { takes: takes.map(({ key }) => key) } : {};
+    return { seq: entry.seq, at, event: row.event, row: viewRow(row, at), ...taken, delta: {} };
+  }
+
+  /** The state after the last entry. */
+  get state(): ViewState {
+    return this.#shown;
+  }
+
+  /** The `seq` of the last entry; -1 before the first. */
+  get seq(): number {
+    return this.#state.head.seq;
+  }
+
+  add(stored: StoredEntry): Frame {
+    const { entry } = stored;
+    const at = Date.parse(entry.at);
+    const body = bodyOf(entry.body);
+    const lit = body?.event === 'denial' ? this.#wayOf(body, at) : [];
+    this.#fold(stored);
+    const context = this.#context(at);
+    this.#passedBefore ||= context.view.tests.passed;
+    const before = this.#shown;
+    this.#shown = this.#view(body, at, context, lit);
+    const { row, takes } = this.#rows.add(entry);
+    return {
+      seq: entry.seq,
+      at,
+      event: row.event,
+      row: viewRow(row, at),
+      ...(takes.length > 0 ? { takes: takes.map(({ key }) => key) } : {}),
+      delta: deltaOf(before, this.#shown),
+    };
+  }
+
+  /** Folds an entry. If it cannot be folded, the chain was altered: its rows are shown without a state. */
+  #fold(stored: StoredEntry): void {
+    if (!this.#broken) {
+      try {
+        this.#state = applyEntry(this.#tables, this.#state, stored);
+        return;
+      } catch (error) {
+        if (!(error instanceof FoldError)) throw error;
+        this.#broken = true;
+      }
+    }
+    const { seq, hash } = stored.entry;
+    this.#state = { ...this.#state, head: { seq, hash } };
+  }
+
+  #context(now: number): GateContext {
+    const { specs, config } = this.#pin;
+    const { unsafeNoSandbox } = this.#state.facts;
+    const observed = isObserveOnly({ config }) ? { observeOnly: true } : {};
+    return { specs, config, unsafeNoSandbox, view: { ...viewOf(this.#tables, this.#state, now), ...observed } };
+  }
+
+  /** The path that the gate suggests after a refused request. */
+  #wayOf(body: Extract<Body, { event: 'denial' }>, now: number): readonly Leg[] {
+    const { kind } = body.request;
+    if (!['step', 'hop', 'start'].includes(String(kind))) return [];
+    const decision = decide(this.#context(now), body.request as unknown as Request);
+    return decision.ok ? [] : (decision.denial.way ?? []).map(({ from, to }) => ({ from, to }));
+  }
+
+  #view(body: Body | null, at: number, context: GateContext, lit: readonly Leg[]): ViewState {
+    const { facts } = this.#state;
+    const { view } = context;
+    const { trail, par } = this.#shown;
+    const path = body?.event === 'step' || body?.event === 'outcome' ? changedPaths(body.effects).at(-1) : undefined;
+    return {
+      agent: excerpt(facts.agent, 80),
+      root: excerpt(facts.root, 300),
+      peripheral: view.visit?.peripheral ?? null,
+      visit: view.visit?.status ?? null,
+      deadline: view.visit?.deadline ?? null,
+      mode: view.mode,
+      observeOnly: isObserveOnly(context),
+      reach: reachOf(this.#pin.specs, view.mode),
+      closed: view.closed,
+      steps: view.steps,
+      denials: view.denials,
+      running: facts.pending?.tool ?? null,
+      ...this.#judge(context),
+      trail: body?.event === 'start' ? [...trail, { peripheral: body.peripheral, at }].slice(-MOST.trail) : trail,
+      lit,
+      tests: { passed: view.tests.passed, count: view.tests.count, failed: view.tests.failed },
+      changed: path === undefined ? this.#shown.changed : { path: excerpt(path, 300), at },
+      par: {
+        count: par.count + (body?.event === 'par' ? 1 : 0),
+        at: body?.event === 'par' ? at : par.at,
+        due: facts.successes > 0,
+      },
+      backpack: this.#backpack(),
+      files: filesAfter(this.#shown.files, body),
+    };
+  }
+
+  #known = new Map<string, Options>();
+  #options: Options = { tools: [], modes: [], ways: [] };
+
+  /** Judges the possible actions again, if something changed that they depend on. */
+  #judge(context: GateContext): Options {
+    // No action can be requested before the running tool ends.
+    if (this.#state.facts.pending !== null) return this.#options;
+    const key = waysKey(context, this.#passedBefore);
+    const known = key === null ? undefined : this.#known.get(key);
+    const { tools, modes } = known ?? available(this.#pin.specs, context.view);
+    this.#options = known ?? { tools, modes, ways: waysFrom(context, this.#passedBefore) };
+    if (this.#known.size >= MOST.options) this.#known.clear();
+    if (key !== null) this.#known.set(key, this.#options);
+    return this.#options;
+  }
+
+  #packed: { from: SessionState['facts']['backpack']; shown: { [field: string]: string } } | null = null;
+
+  #backpack(): { readonly [field: string]: string } {
+    const { backpack } = this.#state.facts;
+    if (this.#packed?.from !== backpack) {
+      const shown = Object.fromEntries(
+        Object.entries(backpack).map(([field, value]) => [excerpt(field, 80), inShort(value)]),
+      );
+      this.#packed = { from: backpack, shown };
+    }
+    return this.#packed.shown;
+  }
+}
+
+function filesAfter(files: ViewState['files'], body: Body | null): ViewState['files'] {
+  if ((body?.event !== 'step' && body?.event !== 'outcome') || body.effects === 'unobserved') return files;
+  const paths = new Set(changedPaths(body.effects));
+  const changed = body.effects.filter(({ path }) => paths.has(path)).map(({ path, op }) => [excerpt(path, 300), op]);
+  return changed.length === 0 ? files : { ...files, ...Object.fromEntries(changed) };
+}
+
+function viewRow(row: Row, at: number): ViewRow {
+  const notes = row.notes.filter((note) => !note.startsWith('→ '));
+  const bodies = row.entries.map(({ body }) => fieldsOf(body));
+  const denial = bodies.find(({ event }) => event === 'denial');
+  const would = fieldsOf(bodies.find(({ wouldRefuse }) => wouldRefuse !== undefined)?.['wouldRefuse']);
+  const refusal: Fields | undefined = denial ?? ('code' in would ? would : undefined);
+  const request = fieldsOf(denial?.['request'] ?? null);
+  const tool = bodies.map((body) => body['tool']).find((name) => typeof name === 'string') ?? request['tool'];
+  const said = {
+    came: excerpt(row.came, LONGEST.came),
+    notes: notes.slice(0, MOST.notes).map((note) => excerpt(note, LONGEST.note)),
+    remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), LONGEST.came) : '',
+    wouldRefuse: refusal === would ? excerpt(String(would['message'] ?? ''), LONGEST.came) : '',
+    depth: row.depth,
+    state: excerpt(row.state ?? '', 20),
+    paths: pathsOf(bodies, request),
+  };
+  return {
+    key: row.key,
+    seqs: row.entries.map(({ seq }) => seq),
+    event: row.event,
+    ...(row.mark === null ? {} : { mark: row.mark }),
+    what: excerpt(row.what, LONGEST.what),
+    at: row.entries.length === 1 ? at : Date.parse(row.entries[0]!.at),
+    ...(row.took === null ? {} : { took: row.took }),
+    peripheral: row.entries.at(-1)!.peripheral,
+    ...(typeof tool === 'string' ? { tool: excerpt(tool, 80) } : {}),
+    ...(refusal ? { code: excerpt(String(refusal['code']), 80) } : {}),
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => !isEmpty(value))),
+  };
+}
+
+const isEmpty = (value: string | number | readonly string[]): boolean =>
+  value === 0 || (typeof value !== 'number' && value.length === 0);
+
+type Fields = { readonly [name: string]: Json | undefined };
+
+/** The files that a row names: in its arguments, and as effects. */
+function pathsOf(bodies: readonly Fields[], request: Fields): readonly string[] {
+  const named = [...bodies.map(({ args }) => args), request['args']].map((args) => fieldsOf(args)['path']);
+  const changed = bodies.flatMap(({ effects }) =>
+    Array.isArray(effects) ? effects.slice(0, MOST.paths).map((effect) => fieldsOf(effect)['path']) : [],
+  );
+  const paths = [...named, ...changed].filter((path) => typeof path === 'string');
+  return [...new Set(paths)].slice(0, MOST.paths).map((path) => excerpt(path, 300));
+}

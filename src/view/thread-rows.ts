@@ -1,0 +1,181 @@
+import { fieldsOf, type Json, textOf } from '../base/json.ts';
+import type { Entry } from '../evidence/entry.ts';
+import { type EntrySummary, summariseEntry } from './entry-summary.ts';
+import type { ParameterOrder } from './spell-call.ts';
+import type { OptionalFields } from './summarise-value.ts';
+
+/** A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
+export interface Row extends EntrySummary {
+  /** The position of its first entry among the entries that were added. */
+  readonly key: number;
+  readonly entries: readonly Entry[];
+  /** Milliseconds since the first entry; NaN if a time cannot be parsed. */
+  readonly after: number;
+  /** Milliseconds from the intent to the outcome. */
+  readonly took: number | null;
+  /** The row's depth in the tree of replies; 0 for the session's own actions. */
+  readonly depth: number;
+  /** The last recorded state of a message. */
+  readonly state?: string;
+}
+
+/** A row after one more entry. */
+export interface RowChange {
+  readonly row: Row;
+  /** The rows that are parts of it now. */
+  readonly takes: readonly Row[];
+}
+
+/** Note of an approval that no request has used yet. */
+const UNUSED = 'never used';
+
+/**
+ * Joins the entries of a thread to rows, one entry after the other. An outcome joins its intent, a start the hop before
+ * it, a tool's own refusal its call, a receipt its message.
+ */
+export class ThreadRows {
+  readonly #order: ParameterOrder;
+  readonly #joinApprovals: boolean;
+  readonly #seen = new Set<string>();
+  readonly #depths = new Map<string, number>();
+  /** Rows that a later entry may join, by the id of their last entry. */
+  readonly #open = new Map<string, Row>();
+  /** Approvals by the id of their record. */
+  readonly #approvals = new Map<string, Row>();
+  /** Messages that were received or sent, by id. */
+  readonly #messages = new Map<string, Row>();
+  #first: number | null = null;
+  #count = 0;
+
+  /**
+   * `joinApprovals`: an approval is part of the row of the request that it allowed. `from`: the position of the first
+   * entry.
+   */
+  constructor(order: ParameterOrder = () => null, { joinApprovals = false, from = 0 } = {}) {
+    this.#count = from;
+    this.#order = order;
+    this.#joinApprovals = joinApprovals;
+  }
+
+  /** Adds the next entry. Returns its row: a new one, or an earlier one under the same key. */
+  add(entry: Entry): RowChange {
+    const own = fieldsOf(entry.body);
+    const before = own['event'] === 'receipt' ? this.#messages.get(inOneText(own['message'])) : undefined;
+    const change = before ? this.#withState(before, entry, inOneText(own['state'])) : this.#place(entry);
+    const message = before ? inOneText(own['message']) : messageIn(own);
+    if (message !== null) this.#messages.set(message, change.row);
+    return change;
+  }
+
+  #withState(before: Row, entry: Entry, state: string): RowChange {
+    this.#count++;
+    this.#seen.add(entry.id);
+    const notes = [...before.notes, `${state}, at ${entry.at}`];
+    return { row: { ...before, state, notes, entries: [...before.entries, entry] }, takes: [] };
+  }
+
+  #place(entry: Entry): RowChange {
+    const key = this.#count++;
+    const at = Date.parse(entry.at);
+    this.#first ??= at;
+    const summary = summariseEntry(entry, this.#order);
+    const own = fieldsOf(entry.body);
+    const before = this.#open.get(entry.inReplyTo ?? '');
+    if (before && joins(before, summary, own)) {
+      this.#open.delete(entry.inReplyTo ?? '');
+      this.#seen.add(entry.id);
+      const took = before.took ?? at - Date.parse(before.entries.at(-1)!.at);
+      return this.#keep(entry, {
+        ...before,
+        ...summary,
+        what: before.what,
+        entries: [...before.entries, entry],
+        took,
+        notes: [...new Set([...before.notes, ...summary.notes])],
+      });
+    }
+    const row: Row = {
+      ...summary,
+      key,
+      entries: [entry],
+      after: at - this.#first,
+      took: null,
+      depth: depthOf(entry, summary, this.#depths),
+      notes: [...summary.notes, ...lost(entry, this.#seen)],
+    };
+    this.#seen.add(entry.id);
+    const approval = this.#approvals.get(inOneText(own['approval']));
+    if (approval) return this.#withApproval(entry, row, approval);
+    if (before?.event !== 'hop' || summary.event !== 'start') return this.#keep(entry, row);
+    this.#open.delete(entry.inReplyTo ?? '');
+    const [notes, entries] = [
+      [...before.notes, ...row.notes],
+      [...before.entries, entry],
+    ];
+    const what = `${row.what}, from ${inOneText(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
+    return { ...this.#keep(entry, { ...row, what, notes, entries }), takes: [before] };
+  }
+
+  #withApproval(entry: Entry, row: Row, approval: Row): RowChange {
+    this.#approvals.delete(inOneText(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
+    if (!this.#joinApprovals) {
+      const { row: kept } = this.#keep(entry, row);
+      return { row: kept, takes: [] };
+    }
+    const entries = [...approval.entries, ...row.entries];
+    const notes = [`approved ${approval.came}`, ...row.notes];
+    return { ...this.#keep(entry, { ...row, notes, entries }), takes: [approval] };
+  }
+
+  #keep(entry: Entry, row: Row): RowChange {
+    const { event, mark } = row;
+    if (event === 'intent' || event === 'hop' || (event === 'outcome' && mark === 'refused'))
+      this.#open.set(entry.id, row);
+    if (event === 'approval') {
+      const noted = { ...row, notes: [...row.notes, UNUSED] };
+      this.#approvals.set(inOneText(fieldsOf(fieldsOf(entry.body)['record'])['id']), noted);
+      return { row: noted, takes: [] };
+    }
+    return { row, takes: [] };
+  }
+
+  /** True if no request has used the approval of this row. */
+  isUnused({ entries }: Row): boolean {
+    return this.#approvals.has(inOneText(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
+  }
+}
+
+/** The id of the message that an entry received or sent; null if there is none. */
+function messageIn({ event, id, tool, outcome }: OptionalFields): string | null {
+  const sent = tool === 'bell' || tool === 'whistle' ? fieldsOf(fieldsOf(outcome)['result'])['message'] : null;
+  return textOf(event === 'message' ? id : sent);
+}
+
+export const inOneText = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+
+/** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
+function joins(before: Row, summary: EntrySummary, own: OptionalFields): boolean {
+  if (summary.event === 'outcome' || summary.event === 'interrupted') return before.event === 'intent';
+  if (summary.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
+  const call = before.entries.find(({ body }) => fieldsOf(body)['event'] === 'intent');
+  return fieldsOf(own['request'])['tool'] === fieldsOf(call?.body ?? null)['tool'];
+}
+
+/** A remark if the entry replies to an entry that was not shown before, so that a damaged log can be recognised. */
+const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
+  inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
+
+/** Indents a message of others under the entry that it replies to; the session's actions stay in their visit. */
+function depthOf(
+  { id, claim, inReplyTo, forkOf, body }: Entry,
+  { event }: EntrySummary,
+  depths: Map<string, number>,
+): number {
+  const above = depths.get(inReplyTo ?? forkOf ?? '');
+  const foreign = fieldsOf(body)['event'] !== event;
+  const beneath = claim === 'goal' || claim === 'evidence' || forkOf !== undefined;
+  const depth = above === undefined || !foreign ? 0 : beneath ? above + 1 : above;
+  depths.set(id, depth);
+  return depth;
+}

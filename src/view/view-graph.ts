@@ -1,0 +1,61 @@
+import { layOut } from '../compile/svg/graph-layout.ts';
+import { pictureOf } from '../compile/svg/picture.ts';
+import { readingOrder } from '../compile/svg/reading-order.ts';
+import { widthOf } from '../compile/svg/svg-text.ts';
+import type { SpecSet } from '../spec/types.ts';
+import type { ViewGraph } from './view-state.ts';
+
+const NODE = { width: 124, height: 44, side: 34, font: 15 };
+/** Maximum number of arrows that are laid out; with more, the peripherals are placed in rows without arrows. */
+const MOST = { nodes: 60, edges: 240 };
+const GAP = 24;
+const COLUMNS = 8;
+
+/** Lays out the hop graph for a page: small boxes without labels. The same spec set gives the same positions. */
+export async function graphOf(specs: SpecSet): Promise<ViewGraph> {
+  const picture = pictureOf(specs);
+  const order = readingOrder(picture);
+  const place = (id: string) => order.indexOf(id);
+  const nodes = picture.nodes.toSorted((a, b) => place(a.id) - place(b.id));
+  const edges = picture.edges.toSorted((a, b) => place(a.from) - place(b.from) || place(a.to) - place(b.to));
+  const boxes = nodes.map(({ id }) => ({
+    id,
+    width: Math.max(NODE.width, Math.ceil(widthOf(id, NODE.font)) + NODE.side),
+    height: NODE.height,
+  }));
+  const small = nodes.length <= MOST.nodes && edges.length <= MOST.edges;
+  const none = { width: 0, height: 0 };
+  const layout = small
+    ? await layOut(
+        boxes,
+        edges.map(({ from, to }) => ({ from, to, label: none })),
+      )
+    : inRows(boxes);
+  return {
+    width: layout.width,
+    height: layout.height,
+    nodes: nodes.map(({ id, purpose, tools, effect }) => ({ id, purpose, tools, effect, ...layout.nodes[id]! })),
+    edges: edges.map(({ from, to, ways }, index) => ({
+      from,
+      to,
+      exits: ways.map(({ exit }) => exit),
+      points: (layout.edges[index]?.points ?? []).map(({ x, y }) => [x, y] as const),
+    })),
+  };
+}
+
+type Layout = Awaited<ReturnType<typeof layOut>>;
+
+function inRows(boxes: readonly { readonly id: string; readonly width: number; readonly height: number }[]): Layout {
+  const widest = Math.max(...boxes.map(({ width }) => width));
+  const at = (index: number) => ({
+    x: (index % COLUMNS) * (widest + GAP),
+    y: Math.floor(index / COLUMNS) * (NODE.height + GAP),
+  });
+  return {
+    width: Math.min(boxes.length, COLUMNS) * (widest + GAP) - GAP,
+    height: Math.ceil(boxes.length / COLUMNS) * (NODE.height + GAP) - GAP,
+    nodes: Object.fromEntries(boxes.map((box, index) => [box.id, { ...box, ...at(index) }])),
+    edges: [],
+  };
+}

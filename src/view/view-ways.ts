@@ -1,0 +1,93 @@
+import { decide } from '../gate/decide.ts';
+import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
+import { describeRequirement, type Requirement, unmet } from '../gate/requirements/requirement.ts';
+import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
+import { requirementsOf, startRequirements } from '../gate/requirements/requirements.ts';
+import { edgesFrom } from '../spec/edges-from.ts';
+import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
+import type { OpenNeed, ViewWay } from './view-state.ts';
+
+/**
+ * Every hop from here (outside: every start) with the gate's own decision. A reason is assumed to be given; the fruit
+ * is the observed one so far. The working tree is not read. `passedBefore`: all tests have passed once.
+ */
+export function waysFrom(context: GateContext, passedBefore: boolean): readonly ViewWay[] {
+  const { specs, view } = context;
+  if (view.closed) return [];
+  if (view.visit) return edgesFrom(specs, view.visit.peripheral).map((edge) => wayOfEdge(context, edge, passedBefore));
+  return Object.keys(specs.peripherals).flatMap((to) => {
+    const way = judged(
+      context,
+      (by) => ({ kind: 'start', peripheral: to, by }),
+      startRequirements(specs, to),
+      passedBefore,
+    );
+    // Only the starts that somebody can use now are listed, because most peripherals cannot be started.
+    return way.status === 'closed' ? [] : [{ exit: null, to, ...way }];
+  });
+}
+
+/**
+ * A key of everything that {@link waysFrom} and the gate's list of available actions depend on: equal keys, equal
+ * answers. null if a rule may read any counter, so that every entry can change the answer.
+ */
+export function waysKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
+  const { visit } = view;
+  const edges = visit ? edgesFrom(specs, visit.peripheral) : [];
+  const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
+  const starts = visit ? [] : Object.keys(specs.peripherals).flatMap((to) => startRequirements(specs, to));
+  if ([...needs, ...starts].some(isRule)) return null;
+  const fruit = needs.map((need) => (need.kind === 'fruit' ? visit?.observed[need.field] : null));
+  return JSON.stringify([
+    [view.closed, view.mode, visit?.peripheral, visit?.status, view.naturalClose, view.steps === 0],
+    [Object.keys(view.visits), view.tests, view.patterns, fruit, passedBefore],
+    [present(view.backpack), Object.entries(view.fruits).map(([id, fields]) => [id, present(fields)])],
+  ]);
+}
+
+const isRule = (need: Requirement): boolean =>
+  need.kind === 'when' || (need.kind === 'condition' && need.name !== TESTS_PASSED);
+const present = (fields: { readonly [field: string]: Json }): readonly string[] =>
+  Object.keys(fields).filter((field) => fields[field] !== null);
+
+function wayOfEdge(context: GateContext, edge: Edge, passedBefore: boolean): ViewWay {
+  const { exit, to } = edge;
+  const request = (by: Principal): HopRequest => ({ kind: 'hop', to, exit, reason: 'shown', by });
+  return { exit, to, ...judged(context, request, requirementsOf(context.specs, edge), passedBefore) };
+}
+
+function judged(
+  context: GateContext,
+  request: (by: Principal) => HopRequest | StartRequest,
+  requirements: readonly Requirement[],
+  passedBefore: boolean,
+): Pick<ViewWay, 'status' | 'missing' | 'remedy'> {
+  const decision = decide(context, request('agent'));
+  if (decision.ok) return { status: 'open', missing: [], remedy: '' };
+  const { denial, wanted } = decision;
+  if (wanted) return { status: 'asks', missing: [{ words: 'approval by operator' }], remedy: denial.remedy };
+  const fruit = context.view.visit?.observed ?? {};
+  const facts = requirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
+  const needs = unmet(requirements, facts).map((need) => missingOf(context, need, passedBefore));
+  const byNeed = NEEDS.includes(denial.code) && needs.length > 0;
+  const byOperator = decide(context, request('operator'));
+  return {
+    status: byOperator.ok || byOperator.wanted ? 'yours' : 'closed',
+    missing: byNeed ? needs : [{ words: denial.message }, ...needs],
+    remedy: denial.remedy,
+  };
+}
+
+/** The codes of refusals that name a missing requirement; the other codes have other reasons. */
+const NEEDS: readonly string[] = ['exit-not-met', 'entry-not-met', 'condition-failed', 'agent-not-allowed'];
+
+function missingOf({ view }: GateContext, need: Requirement, passedBefore: boolean): OpenNeed {
+  if (need.kind !== 'condition' || need.name !== TESTS_PASSED) return { words: describeRequirement(need) };
+  if (view.tests.stale !== undefined) return { words: `tests are stale: ${view.tests.stale}` };
+  if (view.tests.failed > 0) return { words: 'tests fail' };
+  if (passedBefore) return { words: 'tests are stale', stale: true };
+  return {
+    words:
+      view.tests.count > 0 ? 'not every configured test has passed in full' : 'no test has run since the last change',
+  };
+}

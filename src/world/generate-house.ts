@@ -1,0 +1,249 @@
+import {
+  AGENT,
+  FLUENTS,
+  type House,
+  playerNames,
+  TASK_TYPES,
+  type Task,
+  type TaskType,
+  type Wording,
+} from './house.ts';
+import { Household } from './household.ts';
+import { oraclePlan } from './oracle.ts';
+import { Random } from './random.ts';
+import { ROOMS, type Room } from './rooms.ts';
+import { searchPlan } from './search-plan.ts';
+import { CHANGES, DESCRIPTIONS, fillLine, formulaOf, GOAL_LINES } from './tasks.ts';
+import { ABLE, CONTAINS, OPENABLE } from './vocabulary.ts';
+import type { Fact } from './world-facts.ts';
+
+/** Maximum length of a plan; houses with longer plans are not offered. */
+const LONGEST_PLAN = 50;
+const MOST_ATTEMPTS = 500;
+
+export interface HouseOptions {
+  /** A whole number; the same seed makes the same house. */
+  readonly seed: number;
+  /** Default: the seed chooses. */
+  readonly task?: TaskType;
+  readonly wording?: Wording;
+  /** True for a house whose full goal only a person knows; `hint` is the sentence that the person may say. */
+  readonly asks?: boolean;
+  /** The classes that the task must be about, such as `{ object: 'Apple', receptacle: 'Fridge' }`. */
+  readonly about?: Partial<Pick<Task, 'object' | 'receptacle' | 'lamp'>>;
+}
+
+interface Thing {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/**
+ * Makes a house that can be won: by a plan with full knowledge and by a search that does not know the plan.
+ * @throws RangeError if no room can have the task, as with a sofa in the fridge
+ */
+export function generateHouse(options: HouseOptions): House {
+  if (!Number.isSafeInteger(options.seed)) throw new RangeError('the seed must be a whole number');
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const house = drawHouse(options, new Random(options.seed * 7919 + attempt * 104_729));
+    if (house && isOffered(house)) return house;
+  }
+  throw new RangeError(`no house has such a task: ${JSON.stringify(options.about ?? options.task ?? 'any')}`);
+}
+
+/** True if a house is not won yet, and both the oracle and the search win it. */
+function isOffered(house: House): boolean {
+  if (new Household(house).step('look').won) return false;
+  const plan = oraclePlan(house);
+  return plan !== null && plan.length < LONGEST_PLAN && searchPlan(house) !== null;
+}
+
+function drawHouse(options: HouseOptions, random: Random): House | null {
+  const type = options.asks ? 'pick_and_place_simple' : (options.task ?? random.pick(TASK_TYPES));
+  const room = random.pick(ROOMS.filter(({ tasks }) => tasks.includes(type)));
+  const counts = new Map<string, number>();
+  for (const [kind, [least, most]] of Object.entries(room.receptacles)) counts.set(kind, random.whole(least, most));
+  if (options.asks && (counts.get('Drawer') ?? 0) < 8) counts.set('Drawer', random.whole(8, 11));
+  const task = drawTask(type, room, counts, options, random);
+  if (!task) return null;
+
+  const receptacles = [...counts].flatMap(([kind, count]) => things(kind, count, random));
+  const locations = receptacles.map(() => locationId(random));
+  // Pairs of receptacles in a room that are reached from the same spot.
+  if (random.chance(0.5)) locations[random.whole(1, locations.length - 1)] = locations[0]!;
+  const start = locationId(random);
+  const objects = drawThings(task, room, options, random);
+  const facts: Fact[] = [];
+  for (const [index, { kind, id }] of receptacles.entries()) {
+    facts.push(['receptacletype', id, `${kind.toLowerCase()}type`], ['receptacleatlocation', id, locations[index]!]);
+    const needed = kind === 'Fridge' || kind === 'Microwave';
+    if (OPENABLE.has(kind) && (needed || random.chance(0.85))) facts.push(['openable', id]);
+  }
+  for (const { kind, id } of objects) {
+    facts.push(['objecttype', id, `${kind.toLowerCase()}type`]);
+    for (const [ability, kinds] of Object.entries(ABLE)) if (kinds.has(kind)) facts.push([ability, id]);
+    if (!FIXED.has(kind)) facts.push(['pickupable', id]);
+  }
+  const kindsHere = new Set(objects.map(({ kind }) => kind));
+  for (const kind of counts.keys())
+    for (const inside of CONTAINS[kind] ?? [])
+      if (kindsHere.has(inside)) facts.push(['cancontain', `${kind.toLowerCase()}type`, `${inside.toLowerCase()}type`]);
+  facts.push(['atlocation', AGENT, start]);
+  for (const { kind, id } of objects) {
+    const places = [...receptacles.entries()].filter(([, place]) => mayLie(kind, place.kind, task));
+    if (places.length === 0) return null;
+    const [index, place] = random.pick(places);
+    facts.push(['inreceptacle', id, place.id], ['objectatlocation', id, locations[index]!]);
+  }
+  const house: House = {
+    id: idOf(options),
+    wording: options.wording ?? 'current',
+    task,
+    named: {
+      agent: [AGENT],
+      object: objects.map(({ id }) => id),
+      receptacle: receptacles.map(({ id }) => id),
+      location: [...new Set([...locations, start])],
+      otype: typesOf(['Knife', 'ButterKnife', ...objects.map(({ kind }) => kind)]),
+      rtype: typesOf(['SinkBasin', 'Microwave', 'Fridge', ...counts.keys()]),
+    },
+    statics: facts.filter(([predicate]) => !FLUENTS.has(predicate)),
+    fluents: facts.filter(([predicate]) => FLUENTS.has(predicate)),
+    formula: formulaOf(task),
+  };
+  return options.asks ? withSecret(house, objects, receptacles, random) : house;
+}
+
+/** Class names in PDDL that every problem must define, because actions name them. */
+const typesOf = (kinds: readonly string[]) => [...new Set(kinds)].map((kind) => `${kind.toLowerCase()}type`);
+
+/** The house's name, from which the house can be made again. */
+function idOf({ seed, task, wording, asks, about = {} }: HouseOptions): string {
+  const parts = [
+    `seed:${seed}`,
+    task && `task:${task}`,
+    ...Object.entries(about).map(([key, value]) => `${key}:${value}`),
+    wording === 'old' && 'wording:old',
+    asks && 'asks',
+  ];
+  return parts.filter(Boolean).join(',');
+}
+
+/** The options of a generated house, by its id; null for the id of another game. */
+export function optionsOf(id: string): HouseOptions | null {
+  const parts = id.split(',').map((part) => part.split(':', 2) as [string, string?]);
+  const of = (key: string) => parts.find(([name]) => name === key)?.[1];
+  const seed = Number(of('seed') ?? Number.NaN);
+  if (!Number.isSafeInteger(seed)) return null;
+  const about = Object.fromEntries(parts.filter(([key]) => ['object', 'receptacle', 'lamp'].includes(key)));
+  const options: HouseOptions = {
+    seed,
+    ...(of('task') ? { task: of('task') as TaskType } : {}),
+    ...(of('wording') === 'old' ? { wording: 'old' as const } : {}),
+    ...(parts.some(([key]) => key === 'asks') ? { asks: true } : {}),
+    ...(Object.keys(about).length ? { about } : {}),
+  };
+  return idOf(options) === id ? options : null;
+}
+
+const LAMPS: readonly string[] = ['DeskLamp', 'FloorLamp'];
+const FIXED: ReadonlySet<string> = new Set([...LAMPS, 'HousePlant']);
+const LAMP_PLACES: ReadonlySet<string> = new Set(['Desk', 'SideTable', 'Dresser', 'CoffeeTable']);
+
+/** True if a thing may be in a kind of receptacle at the start: it fits, and the task is not fulfilled. */
+function mayLie(kind: string, place: string, task: Task): boolean {
+  if (LAMPS.includes(kind)) return LAMP_PLACES.has(place);
+  if (kind === 'HousePlant') return (CONTAINS[place] ?? []).includes('Vase');
+  if (!(CONTAINS[place] ?? []).includes(kind)) return false;
+  return kind !== task.object || (place !== task.receptacle && !(task.type.includes('cool') && place === 'Fridge'));
+}
+
+function drawTask(
+  type: TaskType,
+  room: Room,
+  counts: ReadonlyMap<string, number>,
+  { about = {}, asks }: HouseOptions,
+  random: Random,
+): Task | null {
+  const change = CHANGES[type];
+  const places = [...counts].filter(([kind, count]) => count > 0 && kind !== change?.tool).map(([kind]) => kind);
+  const fits = (kind: string, place: string) => (CONTAINS[place] ?? []).includes(kind);
+  const look = type === 'look_at_obj_in_light';
+  const pairs = room.things
+    .filter((kind) => !change || ABLE[change.able]!.has(kind))
+    .flatMap((object) =>
+      look
+        ? LAMPS.map((lamp) => ({ object, receptacle: '', lamp }))
+        : places
+            .filter((place) => fits(object, place) && places.some((other) => other !== place && fits(object, other)))
+            .map((receptacle) => ({ object, receptacle, lamp: '' })),
+    )
+    .filter(
+      (pair) =>
+        Object.entries(about).every(([key, value]) => pair[key as keyof typeof pair] === value) &&
+        (!asks || pair.receptacle === 'Drawer'),
+    );
+  if (pairs.length === 0) return null;
+  const pair = { type, ...random.pick(pairs) };
+  return {
+    ...pair,
+    goal: fillLine(random.pick(GOAL_LINES[type]), pair),
+    description: fillLine(DESCRIPTIONS[type], pair),
+  };
+}
+
+function drawThings(task: Task, room: Room, { asks }: HouseOptions, random: Random): readonly Thing[] {
+  const least = asks ? 5 : task.type === 'pick_two_obj_and_place' ? 2 : 1;
+  const others = random.shuffled(room.things.filter((kind) => kind !== task.object)).slice(0, random.whole(6, 14));
+  const hasLamp = task.lamp !== '' || random.chance(0.3);
+  return [
+    ...things(task.object, random.whole(least, least + 1), random),
+    ...others.flatMap((kind) => things(kind, random.whole(1, 3), random)),
+    ...(hasLamp ? things(task.lamp || 'DeskLamp', 1, random) : []),
+    ...things('HousePlant', random.whole(0, 1), random),
+  ];
+}
+
+/** Chooses one object and one destination that the goal line does not name. */
+function withSecret(house: House, objects: readonly Thing[], receptacles: readonly Thing[], random: Random): House {
+  const { task } = house;
+  const object = random.pick(objects.filter(({ kind }) => kind === task.object)).id;
+  const receptacle = random.pick(receptacles.filter(({ kind }) => kind === task.receptacle)).id;
+  const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
+  const [thing, place] = [task.object.toLowerCase(), task.receptacle.toLowerCase()];
+  return {
+    ...house,
+    task: {
+      ...task,
+      goal: `put the right ${thing} in the right ${place}`,
+      description: `One ${thing} belongs in one ${place}. Ask which ones: nothing in the room tells it.`,
+    },
+    formula: `(and (inReceptacle ${object} ${receptacle}))`,
+    hint: `${names.get(object)} goes into ${names.get(receptacle)}`,
+  };
+}
+
+/** Ids in ALFRED's form: the class and a point in space. */
+function things(kind: string, count: number, random: Random): readonly Thing[] {
+  return Array.from({ length: count }, () => {
+    const point = [coordinate(random), coordinate(random), coordinate(random)].join('|');
+    const basin = /^(Sink|Bathtub)Basin$/.exec(kind);
+    return { kind, id: mangled(basin ? `${basin[1]}|${point}|${kind}` : `${kind}|${point}`) };
+  });
+}
+
+function coordinate(random: Random): string {
+  const value = random.whole(-499, 499) / 100;
+  return `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(2).padStart(5, '0')}`;
+}
+
+const locationId = (random: Random): string =>
+  mangled(
+    `loc|${random.whole(-20, 20)}|${random.whole(-20, 20)}|${random.whole(0, 3)}|${random.pick([0, 30, 45, 60])}`,
+  );
+
+/** Converts an object id of the ALFRED data set to a name that is valid in PDDL. */
+function mangled(id: string): string {
+  const words: { readonly [character: string]: string } = { '-': '_minus_', '|': '_bar_', '+': '_plus_', '.': '_dot_' };
+  return id.replaceAll(/[-|+.]/g, (character) => words[character]!).toLowerCase();
+}

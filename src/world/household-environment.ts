@@ -1,0 +1,82 @@
+import { type GameChoice, type WorldEnvironment, WorldError, type WorldTurn } from '../ports/world-environment.ts';
+import { generateHouse, type HouseOptions, optionsOf } from './generate-house.ts';
+import type { House } from './house.ts';
+import { Household } from './household.ts';
+
+/** The houses that a world offers. */
+export interface HouseChoice extends Omit<HouseOptions, 'seed'> {
+  /** The seed of the first game; each reset without a choice takes the next one. Default 1. */
+  readonly seed?: number;
+  /** Houses from files, by name. If there are some, each reset without a choice starts the next of them. */
+  readonly houses?: readonly House[];
+  readonly mostSteps?: number;
+}
+
+export class HouseholdEnvironment implements WorldEnvironment {
+  readonly name = 'household';
+  readonly keepsGames = true;
+  readonly #choice: HouseChoice;
+  #resets = 0;
+  #game: Household | null = null;
+
+  constructor(choice: HouseChoice = {}) {
+    this.#choice = choice;
+  }
+
+  /** The game; null before the first reset. */
+  get game(): Household | null {
+    return this.#game;
+  }
+
+  async reset(choice: GameChoice = {}): Promise<WorldTurn> {
+    const house = this.#houseFor(choice);
+    this.#game = new Household(
+      house,
+      this.#choice.mostSteps === undefined ? {} : { mostSteps: this.#choice.mostSteps },
+    );
+    return turnOf(this.#game);
+  }
+
+  async step(command: string): Promise<WorldTurn> {
+    if (!this.#game) throw new WorldError('no-game', 'no game is running; reset the world first');
+    if (this.#game.turn().done) throw new WorldError('game-over', 'the game is over; reset the world for a new one');
+    this.#game.step(command);
+    return turnOf(this.#game);
+  }
+
+  async state(): Promise<WorldTurn | null> {
+    return this.#game && turnOf(this.#game);
+  }
+
+  async close(): Promise<void> {}
+
+  #houseFor({ game, seed }: GameChoice): House {
+    const { seed: first = 1, houses = [], mostSteps: _, ...rest } = this.#choice;
+    if (game !== undefined) {
+      const house = houses.find(({ id }) => id === game);
+      if (house) return house;
+      const options = optionsOf(game);
+      if (!options) throw new WorldError('no-such-game', `no game is named ${JSON.stringify(game)}`);
+      return generated(options);
+    }
+    const number = this.#resets++;
+    if (seed === undefined && houses.length > 0) return houses[number % houses.length]!;
+    return generated({ ...rest, seed: seed ?? first + number });
+  }
+}
+
+function generated(options: HouseOptions): House {
+  try {
+    return generateHouse(options);
+  } catch (error) {
+    throw new WorldError('no-such-game', (error as Error).message);
+  }
+}
+
+function turnOf(game: Household): WorldTurn {
+  const { observation, admissible, steps, done, won } = game.turn();
+  const { id, task } = game.house;
+  const score = won ? 1 : 0;
+  const about = { task: task.description, taskType: task.type, game: id };
+  return { observation, admissible, steps, done, won, score, maxScore: 1, ...about };
+}

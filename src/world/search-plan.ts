@@ -1,0 +1,57 @@
+import { type House, playerNames } from './house.ts';
+import { Household, type HouseholdSnapshot } from './household.ts';
+import { relevantIn } from './oracle.ts';
+import { Facts } from './world-facts.ts';
+
+/** Limits of a search. `nodes`: number of visited states; `objects`: number of wanted objects that are considered. */
+export interface SearchLimits {
+  readonly nodes?: number;
+  readonly objects?: number;
+}
+
+/**
+ * Searches for a win, breadth first. It only knows which things the task concerns, and plays every admissible command
+ * that names no others. Returns a shortest plan of these; null if the limits are reached.
+ */
+export function searchPlan(
+  house: House,
+  { nodes = 20_000, objects: most = 2 }: SearchLimits = {},
+): readonly string[] | null {
+  const { objects, destinations, tools, lamps } = relevantIn(house);
+  const places = new Facts(house.fluents);
+  const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
+  const of = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
+  const matter = new Set([
+    ...used,
+    ...of(used),
+    ...destinations.slice(0, 2),
+    ...tools.slice(0, 1),
+    ...lamps,
+    ...of(lamps),
+  ]);
+  const names = playerNames([...house.statics, ...house.fluents].flatMap(([, ...ids]) => ids as string[]));
+  const known = new Set([...matter].map((id) => names.get(id)!));
+  const game = new Household(house, { mostSteps: Number.POSITIVE_INFINITY });
+  const seen = new Set([game.identity()]);
+  let layer: { readonly at: HouseholdSnapshot; readonly plan: readonly string[] }[] = [
+    { at: game.snapshot(), plan: [] },
+  ];
+  while (layer.length > 0) {
+    const next: typeof layer = [];
+    for (const { at, plan } of layer)
+      for (const command of game.restore(at).admissible) {
+        const things = command.match(/[a-z]+ \d+/g) ?? [];
+        if (things.length === 0 || command.startsWith('examine') || !things.every((thing) => known.has(thing)))
+          continue;
+        game.restore(at);
+        if (game.step(command).won) return [...plan, command];
+        const id = game.identity();
+        if (seen.has(id)) continue;
+        if (seen.size >= nodes) return null;
+        seen.add(id);
+        next.push({ at: game.snapshot(), plan: [...plan, command] });
+      }
+    layer = next;
+  }
+  return null;
+}

@@ -15,7 +15,7 @@ import {
 import { parseJson } from '../base/json.ts';
 import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approval-messages.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
-import { askedAlone } from './core/approval-collection.ts';
+import { repeatInOwnTurn } from './core/approval-collection.ts';
 import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -84,7 +84,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
     const { abortSignal, messages, toolCallId } = options;
     const call = { name, input, ...(abortSignal ? { signal: abortSignal } : {}) };
     const request = approvedRequest(messages, toolCallId);
-    if (!request) return unasked.delete(toolCallId) ? askedAlone(await answer(call)) : answer(call);
+    if (!request) return unasked.delete(toolCallId) ? repeatInOwnTurn(await answer(call)) : answer(call);
     const hash = hashIn(request.reason) ?? (await session.wants(call))?.hash;
     return answer(hash === undefined ? call : { ...call, approved: { hash, by } });
   };

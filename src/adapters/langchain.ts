@@ -2,7 +2,7 @@ import { type AgentMiddleware, AIMessage, createMiddleware, ToolMessage, tool } 
 import { z } from 'zod';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
-import { askedAlone } from './core/approval-collection.ts';
+import { repeatInOwnTurn } from './core/approval-collection.ts';
 import { approvalQuestion } from './core/approval-question.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -84,7 +84,7 @@ export async function langChain(
       const call: AgentCall = { name, input: args, ...(runtime.signal ? { signal: runtime.signal } : {}) };
       const wanted = state.hopgateWanted[id];
       if (!wanted)
-        return message(toolCall, interrupt ? askedAlone(await session.call(call)) : await session.call(call));
+        return message(toolCall, interrupt ? repeatInOwnTurn(await session.call(call)) : await session.call(call));
       const decision = runtime.interrupt?.(approvalInterrupt(toolCall, wanted));
       return message(
         toolCall,

@@ -8,7 +8,7 @@ import {
   readChatCall,
   SHAPES,
 } from './core/calls/chat-shapes.ts';
-import { type DetectedExit, detectAmong, openExits } from './core/language/detect-exit.ts';
+import { type DetectedExit, detectExitAmong, openExits } from './core/language/detect-exit.ts';
 import { looksLikeJsonMove, readJsonMove } from './core/language/read-json-move.ts';
 
 export type { AgentAnswer, AgentSession } from './core/agent-session.ts';
@@ -106,7 +106,7 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
           toolsChanged: answers.some((each) => each.toolsChanged),
         };
       }
-      const exit = detectAmong(openExits((await session.status()).available), text);
+      const exit = detectExitAmong(openExits((await session.status()).available), text);
       if (exit) return { kind: 'hint', exit, messages: [userMessage(howToHop(exit))] };
       return { kind: 'talk', messages: looksLikeJsonMove(text) ? [userMessage(UNREADABLE)] : [] };
     },

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
-import { own, suggest } from '../spec/names.ts';
+import { getOwn, suggest } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
 import type { AgentDriver } from './agent-driver.ts';
 import { runAgent } from './run-agent.ts';
 import type { RunJournal } from './run-journal.ts';
 import { RunFailure, type RunReply, replyOf } from './run-reply.ts';
 import { type ContextRequest, promptOf, type RunRequest } from './run-request.ts';
-import { CANCELLED, type Passage, type SendRun } from './send-run.ts';
+import { CANCELLED, type RunRoute, type SendRun } from './send-run.ts';
 
 /** Maximum number of nodes that a run may pass. */
 const MOST_HOPS = 8;
@@ -80,7 +80,7 @@ export class AgencyNode {
    *
    * @param addContext called once before the agent starts, if the request names a session
    */
-  async run(request: RunRequest, passage: Passage, addContext: AddContext = withoutSession): Promise<RunReply> {
+  async run(request: RunRequest, passage: RunRoute, addContext: AddContext = withoutSession): Promise<RunReply> {
     const agent = request['agent-id'];
     const refused = refusalOf(this.#options.id, passage);
     if (refused) return replyOf(agent, () => Promise.reject(refused));
@@ -107,7 +107,7 @@ export class AgencyNode {
     this.#options.journal.close();
   }
 
-  #begin(request: RunRequest, digest: string, passage: Passage, addContext: AddContext): RunningRun {
+  #begin(request: RunRequest, digest: string, passage: RunRoute, addContext: AddContext): RunningRun {
     const { journal } = this.#options;
     const { key } = passage;
     const cancel = new AbortController();
@@ -150,7 +150,12 @@ export class AgencyNode {
     }
   }
 
-  async #carryOut(asked: RunRequest, passage: Passage, cancel: AbortSignal, addContext: AddContext): Promise<RunReply> {
+  async #carryOut(
+    asked: RunRequest,
+    passage: RunRoute,
+    cancel: AbortSignal,
+    addContext: AddContext,
+  ): Promise<RunReply> {
     const name = asked['agent-id'];
     let request = asked;
     const refused = await replyOf(name, async () => {
@@ -166,7 +171,7 @@ export class AgencyNode {
         far = agent;
         return null;
       }
-      const peripheral = own(spec.peripherals, request.peripheral);
+      const peripheral = getOwn(spec.peripherals, request.peripheral);
       if (!peripheral)
         throw new RunFailure(
           'unknown-peripheral',
@@ -190,7 +195,7 @@ export class AgencyNode {
   async #pass(
     agent: FarAgent,
     { route: _, ...request }: RunRequest,
-    { key, budgetMs, via }: Passage,
+    { key, budgetMs, via }: RunRoute,
     cancel: AbortSignal,
   ): Promise<RunReply> {
     const passage = { key, via: [...via, this.#options.id] };
@@ -218,7 +223,7 @@ const interrupted = (): RunFailure =>
   );
 
 /** The reason to refuse a run before anything happens; null if there is none. */
-function refusalOf(id: string, { via }: Passage): RunFailure | null {
+function refusalOf(id: string, { via }: RunRoute): RunFailure | null {
   if (via.includes(id))
     return new RunFailure(
       'loop-refused',
@@ -232,7 +237,7 @@ function refusalOf(id: string, { via }: Passage): RunFailure | null {
 
 /** Finds the agent that a request names, at the location that its `route` names. @throws RunFailure */
 function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent {
-  const agent = own(agents, id);
+  const agent = getOwn(agents, id);
   if (route === undefined || route === 'local') {
     if (!agent) throw new RunFailure('unknown-agent', `there is no agent "${id}"`, suggest(id, Object.keys(agents)));
     if (route === undefined || agent.location === 'local') return agent;

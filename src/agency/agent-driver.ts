@@ -39,5 +39,5 @@ export class AgentFailed extends Error {
 }
 
 /** Switches that are on although they include one that is off: a command reads files and uses the network. */
-export const leaking = ({ fs, shell, http }: Envelope): readonly Switch[] =>
+export const leakingSwitches = ({ fs, shell, http }: Envelope): readonly Switch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

@@ -3,13 +3,13 @@ import { WebSocket } from 'ws';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { RunReply } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
-import { asReply, CANCELLED, cancelled, type Passage, type SendRun, unreachable } from './send-run.ts';
+import { CANCELLED, cancelledRun, parseReply, type RunRoute, type SendRun, unreachableNode } from './send-run.ts';
 
 /** A run that a server sends to a node that connected to it. */
 interface RunFrame {
   readonly type: 'run';
   readonly request: RunRequest;
-  readonly passage: Passage;
+  readonly passage: RunRoute;
 }
 
 /** The part of a socket that a server uses. */
@@ -59,7 +59,7 @@ export class DialIns {
   /** Takes a message of a node; anything but a reply is ignored. */
   receive(node: string, text: string): void {
     const { type, key, reply } = messageIn(text);
-    const known = asReply(reply);
+    const known = parseReply(reply);
     if (type !== 'reply' || typeof key !== 'string' || !known) return;
     this.#cancelled.get(node)?.delete(key);
     this.#waiting.get(node)?.get(key)?.settle(known);
@@ -85,16 +85,16 @@ export class DialIns {
           if (this.#lines.has(node)) seenAt = performance.now();
           else if (performance.now() - seenAt > ABSENT_MS) {
             finish();
-            reject(unreachable('its node is not connected'));
+            reject(unreachableNode('its node is not connected'));
           }
         }, 200);
         const stop = (): void => {
           finish();
-          if (signal.reason !== CANCELLED) return reject(unreachable('the wait ended'));
+          if (signal.reason !== CANCELLED) return reject(unreachableNode('the wait ended'));
           const line = this.#lines.get(node);
           if (line) sendCancel(line, key);
           this.#cancelled.set(node, (this.#cancelled.get(node) ?? new Set()).add(key));
-          reject(cancelled());
+          reject(cancelledRun());
         };
         if (signal.aborted) return stop();
         signal.addEventListener('abort', stop, { once: true });
@@ -120,7 +120,7 @@ interface DialOptions {
   /** The address of the server: `http://example.org:4781`. */
   readonly url: string;
   readonly token: string;
-  readonly run: (request: RunRequest, passage: Passage) => Promise<RunReply>;
+  readonly run: (request: RunRequest, passage: RunRoute) => Promise<RunReply>;
   readonly cancel: (key: string) => void;
   readonly signal: AbortSignal;
   /** Called at each connection and each loss. */
@@ -168,7 +168,7 @@ function once(
       if (type === 'cancel') return cancel(String(key));
       const parsed = RunRequest.safeParse(request);
       if (type !== 'run' || !parsed.success) return;
-      const passed = passage as Passage;
+      const passed = passage as RunRoute;
       void run(parsed.data, passed).then((reply) => {
         // A closed socket loses the reply; the server asks again with the same key when this node has connected.
         if (socket.readyState === WebSocket.OPEN)

@@ -8,7 +8,7 @@ import type { AgencyNode } from './agency-node.ts';
 import { DialIns } from './dial-in.ts';
 import { openNode, secretIn } from './open-node.ts';
 import { type RunReply, replyOf } from './run-reply.ts';
-import { CANCELLED, cancelled, httpNode, type SendRun } from './send-run.ts';
+import { CANCELLED, cancelledRun, httpNode, type SendRun } from './send-run.ts';
 
 const folderOf = (env: Env): string => join(stateHome(env), 'server');
 const addressFile = (env: Env): string => join(folderOf(env), 'agency.json');
@@ -81,7 +81,7 @@ export class NearestNode {
 
   readonly #runHere: SendRun = async (request, passage, signal) => {
     const agent = request['agent-id'];
-    if (signal.aborted) return replyOf(agent, () => Promise.reject(cancelled()));
+    if (signal.aborted) return replyOf(agent, () => Promise.reject(cancelledRun()));
     const { env, folder } = this.#options;
     const id = `process-${randomUUID()}`;
     this.#own ??= openNode({ env, id, dialIns: new DialIns(), ...(folder === undefined ? {} : { folder }) });

@@ -4,7 +4,7 @@ import { answerCheck } from '../spec/agency/answer-schema.ts';
 import type { Json } from '../spec/types.ts';
 import { type AgentDriver, AgentFailed, type AgentTask } from './agent-driver.ts';
 import { RunFailure } from './run-reply.ts';
-import { cancelled } from './send-run.ts';
+import { cancelledRun } from './send-run.ts';
 
 /** Time limit of an agent's work in milliseconds if its peripheral names none. */
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -41,7 +41,7 @@ export async function runAgent(
       try {
         return await ended(driver.run({ ...task, prompt: text }), task.signal);
       } catch (error) {
-        if (cancel.aborted) throw cancelled();
+        if (cancel.aborted) throw cancelledRun();
         if (limit.aborted)
           throw new RunFailure(
             'timed-out',

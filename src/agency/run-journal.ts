@@ -6,7 +6,7 @@ import { RunFailure, type RunReply } from './run-reply.ts';
 const KEEP_MS = 7 * 86_400_000;
 
 /** The state of a key when a run requests to begin. */
-export type Beginning =
+export type RunStart =
   | { readonly is: 'new' }
   | { readonly is: 'done'; readonly reply: RunReply }
   /** Another process of this machine works on it. */
@@ -17,9 +17,9 @@ export type Beginning =
 /** The runs of a node by their idempotency keys, on disk, so that a restart never repeats one. */
 export interface RunJournal {
   /** Claims a key. @throws RunFailure `key-reused` for another request */
-  begin(key: string, digest: string): Beginning;
+  begin(key: string, digest: string): RunStart;
   /** The state of a key, without a claim. A key that is not known never began. */
-  find(key: string): Exclude<Beginning, { is: 'new' }>;
+  find(key: string): Exclude<RunStart, { is: 'new' }>;
   finish(key: string, reply: RunReply): void;
   /** Frees a key whose run never began. */
   forget(key: string): void;
@@ -62,7 +62,7 @@ export function openRunJournal(file: string): RunJournal {
   };
 }
 
-function stateOf(row: Row | undefined): Exclude<Beginning, { is: 'new' }> {
+function stateOf(row: Row | undefined): Exclude<RunStart, { is: 'new' }> {
   if (row === undefined) return { is: 'interrupted' };
   if (row.reply !== null) return { is: 'done', reply: JSON.parse(row.reply) as RunReply };
   return row.holder !== null && row.holder !== OWN && holderRuns(row.holder)

@@ -5,7 +5,7 @@ import { RUN_STATUS, RunFailure, type RunReply } from './run-reply.ts';
 import type { RunRequest } from './run-request.ts';
 
 /** The parts of a run that are sent with its payload from node to node. */
-export interface Passage {
+export interface RunRoute {
   /** The idempotency key; the same on every node. */
   readonly key: string;
   /** How long the caller still waits, in milliseconds; null if there is no limit. */
@@ -15,15 +15,16 @@ export interface Passage {
 }
 
 /** The headers of a run that a node passes on. */
-export const HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
+export const RUN_HEADERS = { key: 'Idempotency-Key', budget: 'Hopgate-Budget-Ms', via: 'Hopgate-Via' } as const;
 
 /** Sends a run to another node, and returns its reply. */
-export type SendRun = (request: RunRequest, passage: Passage, signal: AbortSignal) => Promise<RunReply>;
+export type SendRun = (request: RunRequest, passage: RunRoute, signal: AbortSignal) => Promise<RunReply>;
 
 /** A reason to end a run: somebody cancelled it, so its agent ends too. */
 export const CANCELLED = Symbol('cancelled');
 
-export const cancelled = (): RunFailure => new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
+export const cancelledRun = (): RunFailure =>
+  new RunFailure('cancelled', 'the run was cancelled', 'Start another run.');
 
 /** How many times a run is sent again if the other node does not answer at all. */
 const MOST_FAILURES = 8;
@@ -43,17 +44,17 @@ export function httpNode(url: string, token: string | null): SendRun {
         if (error instanceof RunFailure) throw error;
         if (signal.reason === CANCELLED) {
           await cancelAt(url, token, passage.key);
-          throw cancelled();
+          throw cancelledRun();
         }
-        if (signal.aborted) throw unreachable('the wait ended');
-        if (failures >= MOST_FAILURES) throw unreachable('its node does not answer');
+        if (signal.aborted) throw unreachableNode('the wait ended');
+        if (failures >= MOST_FAILURES) throw unreachableNode('its node does not answer');
         await sleep(Math.min(1_000, 20 * 2 ** failures), undefined, { signal }).catch(() => {});
       }
     }
   };
 }
 
-export const unreachable = (reason: string): RunFailure =>
+export const unreachableNode = (reason: string): RunFailure =>
   new RunFailure(
     'agent-unreachable',
     `the agent cannot be reached: ${reason}`,
@@ -103,23 +104,23 @@ async function post(
   url: string,
   token: string | null,
   request: RunRequest,
-  { key, budgetMs, via }: Passage,
+  { key, budgetMs, via }: RunRoute,
   signal: AbortSignal,
 ): Promise<RunReply> {
   const headers = {
-    [HEADERS.key]: key,
-    ...(via.length === 0 ? {} : { [HEADERS.via]: via.join(',') }),
-    ...(budgetMs === null ? {} : { [HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
+    [RUN_HEADERS.key]: key,
+    ...(via.length === 0 ? {} : { [RUN_HEADERS.via]: via.join(',') }),
+    ...(budgetMs === null ? {} : { [RUN_HEADERS.budget]: String(Math.max(0, Math.floor(budgetMs))) }),
   };
   const answer = await call(url, 'agency/run', token, headers, request, signal);
   const value: unknown = JSON.parse(await limitedText(answer));
-  const reply = asReply(value);
+  const reply = parseReply(value);
   if (reply) return reply;
   if (answer.status >= 500) throw new Error(`HTTP status ${answer.status}`);
-  throw unreachable(`its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`);
+  throw unreachableNode(`its node answered ${String(fieldsOf(fieldsOf(value)['error'])['message'] ?? answer.status)}`);
 }
 
-export function asReply(value: unknown): RunReply | null {
+export function parseReply(value: unknown): RunReply | null {
   const { ok, response, error, meta } = fieldsOf(value);
   const { 'agent-id': agent, 'duration-ms': duration } = fieldsOf(meta);
   if (typeof agent !== 'string' || typeof duration !== 'number') return null;

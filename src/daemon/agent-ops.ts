@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentAnswer, AgentCall, AgentTool } from '../adapters/core/agent-session.ts';
-import { toolsOfSubAgents } from '../adapters/core/agent-tools.ts';
+import { subAgentTools } from '../adapters/core/agent-tools.ts';
 import { agentSession, describeDenialFor } from '../adapters/core/local-agent-session.ts';
 import {
   delivered,
@@ -132,7 +132,7 @@ async function ask(session: Session, op: Asked): Promise<unknown> {
     case 'wants':
       return agent.wants(op.call);
     case 'tools':
-      return [...(await agent.tools()), ...toolsOfSubAgents(session)];
+      return [...(await agent.tools()), ...subAgentTools(session)];
     case 'allTools':
     case 'status':
     case 'prompt':

@@ -1,6 +1,6 @@
 import { edgesFrom } from '../spec/edges-from.ts';
 import { effectsIn } from '../spec/mode-way.ts';
-import { own } from '../spec/names.ts';
+import { getOwn } from '../spec/names.ts';
 import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
@@ -31,13 +31,13 @@ function contextNeeds({ peripherals }: SpecSet, view: SessionView, { from, to }:
   const target = peripherals[to];
   if (!target) return [];
   return transferContext(target, view).missing.flatMap(({ field }) =>
-    own(peripherals[from]?.fruit ?? {}, field)?.kind === 'observed' ? [] : [field],
+    getOwn(peripherals[from]?.fruit ?? {}, field)?.kind === 'observed' ? [] : [field],
   );
 }
 
 /** A need in words. A condition of the spec set shows its rule: `ready (fruit.count > 2)`. */
 export function needInWords({ conditions }: SpecSet, need: Requirement): string {
-  const rule = need.kind === 'condition' ? own(conditions, need.name) : undefined;
+  const rule = need.kind === 'condition' ? getOwn(conditions, need.name) : undefined;
   return rule === undefined ? describeRequirement(need) : `${describeRequirement(need)} (${rule})`;
 }
 

@@ -1,7 +1,7 @@
 import { plural } from '../base/text.ts';
 import { callGates } from '../spec/call-gates.ts';
 import { effectsIn } from '../spec/mode-way.ts';
-import { nearest, own } from '../spec/names.ts';
+import { getOwn, nearest } from '../spec/names.ts';
 import { peripheralsWith } from '../spec/peripherals-with.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
@@ -37,7 +37,7 @@ export interface StepPlan {
 
 /** A peripheral's scope rule in this repository: the config's paths replace the spec's, if there are any. */
 export function effectiveScope(specs: SpecSet, config: ProjectConfig, peripheral: string): ScopeRule {
-  const spec = own(specs.peripherals, peripheral);
+  const spec = getOwn(specs.peripherals, peripheral);
   const stated: ScopeRule = spec?.scope.rule ?? { read: 'none', write: [], command: 'none', url: 'none' };
   const rule: ScopeRule = spec?.agencies ? { ...stated, agency: spec.agencies } : stated;
   const paths = Object.hasOwn(config.scopes, peripheral) ? config.scopes[peripheral] : undefined;

@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.ts';
-import { own } from '../spec/names.ts';
+import { getOwn } from '../spec/names.ts';
 import type { FruitType, Json, PeripheralSpec } from '../spec/types.ts';
 
 export type Fruit = { readonly [field: string]: Json };
@@ -31,7 +31,7 @@ export function hasType(value: Json, type: FruitType): boolean {
  * The problem of one stated field; null if there is none. An observed field may be stated only with its observed value.
  */
 function fieldProblem(spec: PeripheralSpec, field: string, value: Json, observed: Fruit): string | null {
-  const rule = own(spec.fruit, field);
+  const rule = getOwn(spec.fruit, field);
   if (!rule)
     return `${spec.id} yields no field of this name (it yields: ${Object.keys(spec.fruit).join(', ') || 'none'})`;
   if (rule.kind === 'observed') {

@@ -1,5 +1,5 @@
 import { edgesFrom } from '../spec/edges-from.ts';
-import { nearest, own } from '../spec/names.ts';
+import { getOwn, nearest } from '../spec/names.ts';
 import { checkOf, PASS } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { needInWords } from './available-actions.ts';
@@ -163,7 +163,7 @@ export function missingContext(
   return deny(context, 'missing-context', {
     to: target.id,
     missing: missing.map(({ field, from }) =>
-      own(context.specs.peripherals, from) ? `${field} (from ${from})` : field,
+      getOwn(context.specs.peripherals, from) ? `${field} (from ${from})` : field,
     ),
     remedy: missing.map(({ field, from }) => wayToState(context, field, from)).join('; '),
   });
@@ -174,8 +174,8 @@ export function missingContext(
  *   fruit
  */
 function wayToState({ specs: { peripherals }, view }: GateContext, field: string, from: string): string {
-  const stated = Object.values(peripherals).filter(({ fruit }) => own(fruit, field)?.kind === 'stated');
-  const yielding = own(peripherals, from) ? [from] : stated.map(({ id }) => id);
+  const stated = Object.values(peripherals).filter(({ fruit }) => getOwn(fruit, field)?.kind === 'stated');
+  const yielding = getOwn(peripherals, from) ? [from] : stated.map(({ id }) => id);
   const here = view.visit?.peripheral;
   if (here !== undefined && yielding.includes(here)) return `repeat the hop with fruit: {"${field}": "…"}`;
   if (yielding.length > 0) return `state ${field} in the fruit when leaving ${yielding.join(' or ')}`;

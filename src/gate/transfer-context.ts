@@ -1,5 +1,5 @@
 import { isBlank } from '../base/text.ts';
-import { own } from '../spec/names.ts';
+import { getOwn } from '../spec/names.ts';
 import { IDENTITY_FIELDS } from '../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './session-view.ts';
@@ -39,7 +39,7 @@ function sourceValue(
     case 'inherit':
       return field === 'session-id' ? view.sessionId : view.backpack[field];
     case 'fruit':
-      return (own(latest, source.peripheral) ?? own(view.fruits, source.peripheral))?.[field];
+      return (getOwn(latest, source.peripheral) ?? getOwn(view.fruits, source.peripheral))?.[field];
     case 'session-log':
       return { session: view.sessionId };
   }

@@ -7,7 +7,7 @@ import type { Entry } from '../evidence/entry.ts';
 import type { Session } from '../session/session.ts';
 import { hasDelegates } from '../session/sub-agent.ts';
 import type { ContextBlock } from '../spec/agency/agency-types.ts';
-import { own } from '../spec/names.ts';
+import { getOwn } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
 import type { Who } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
@@ -37,7 +37,7 @@ export async function checkCaller(services: Services, who: Who, request: RunRequ
       'body.context-from.session',
     );
   if (who.role !== 'session') return;
-  const tools = own(agency.spec().peripherals, request.peripheral)?.tools;
+  const tools = getOwn(agency.spec().peripherals, request.peripheral)?.tools;
   if (tools && (await isDelegated(services, who.session, request, run))) return;
   if (!tools || Object.values(tools).includes(true))
     throw new ApiError(
@@ -56,7 +56,7 @@ async function isDelegated(
   run: string,
 ): Promise<boolean> {
   const { agency } = services;
-  const tools = own(agency.spec().peripherals, peripheral)?.tools ?? {};
+  const tools = getOwn(agency.spec().peripherals, peripheral)?.tools ?? {};
   const acts = Object.values(tools).includes(true);
   const done = await useSession(services, id, 'a run of the agency', async (session) => {
     const delegates = hasDelegates(session);
@@ -95,7 +95,7 @@ export const addContext =
       ...(files === null ? {} : { files }),
     };
     // Another node gets only the context that its peripheral asks for, if this node knows that peripheral.
-    const wanted = own(services.agency.spec().peripherals, request.peripheral)?.context;
+    const wanted = getOwn(services.agency.spec().peripherals, request.peripheral)?.context;
     const sent = Object.entries(blocks).filter(([block]) => wanted?.includes(block as ContextBlock) ?? true);
     return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };
   };

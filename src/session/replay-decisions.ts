@@ -8,7 +8,7 @@ import type { Approval } from '../gate/approvals/approval.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import type { TreeNow } from '../gate/scope/compare-trees.ts';
-import { own } from '../spec/names.ts';
+import { getOwn } from '../spec/names.ts';
 import type { Pin } from './pin.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { initialState, type SessionState } from './state/session-state.ts';
@@ -256,7 +256,7 @@ async function inFull(
   // The large arguments of a refused call are stored as one blob.
   if (denied) return { ...request, args: isElsewhere(args) ? await read(args, getBlob) : args };
   const given = fieldsOf(args);
-  const apart = argumentsApart(own(specs.tools, request.tool), own(specs.peripherals, peripheral ?? ''), given);
+  const apart = argumentsApart(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), given);
   const pairs = apart.map(async (name) => [name, await read(given[name]!, getBlob)] as const);
   return { ...request, args: { ...given, ...Object.fromEntries(await Promise.all(pairs)) } };
 }

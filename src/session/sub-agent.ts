@@ -1,7 +1,7 @@
 import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
 import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Denial } from '../gate/denial.ts';
-import { own } from '../spec/names.ts';
+import { getOwn } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
 import { type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { internalsOf, type Session } from './session.ts';
@@ -47,4 +47,4 @@ export const peripheralOfSubAgent = (parent: Session, type: string): string | nu
 
 /** True if the present peripheral says where its sub-agents and agents of the agency may start. */
 export const hasDelegates = ({ specs, state }: Session): boolean =>
-  own(specs.peripherals, state.peripheral ?? '')?.delegates !== undefined;
+  getOwn(specs.peripherals, state.peripheral ?? '')?.delegates !== undefined;

@@ -1,8 +1,8 @@
-import { own } from './names.ts';
+import { getOwn } from './names.ts';
 import type { PeripheralSpec, ToolGate, ToolSpec } from './types.ts';
 
 /** The requirements of each call of a tool in a peripheral: the tool's own, then those of the peripheral. */
 export function callGates({ id, gates = [] }: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolGate[] {
-  const here = own(peripheral?.calls ?? {}, id);
+  const here = getOwn(peripheral?.calls ?? {}, id);
   return here ? [...gates, ...here] : gates;
 }

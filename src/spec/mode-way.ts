@@ -1,4 +1,4 @@
-import { own } from './names.ts';
+import { getOwn } from './names.ts';
 import type { GateSpec, Mode, SpecSet, ToolEffect } from './types.ts';
 
 /** One change of mode along the gate. */
@@ -19,7 +19,7 @@ export function modesOf({ initial, transitions, effects }: GateSpec): readonly M
 export const widestMode = (gate: GateSpec): Mode =>
   modesOf(gate).reduce((best, mode) => (effectsIn(gate, mode).length > effectsIn(gate, best).length ? mode : best));
 
-export const effectsIn = ({ effects }: GateSpec, mode: Mode): readonly ToolEffect[] => own(effects, mode) ?? [];
+export const effectsIn = ({ effects }: GateSpec, mode: Mode): readonly ToolEffect[] => getOwn(effects, mode) ?? [];
 
 /** The shortest path of transitions from one mode to one that `wanted` accepts; null if there is none. */
 export function modeWay({ modeGate }: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {

@@ -27,7 +27,7 @@ export function suggest(name: string, candidates: Iterable<string>): string {
 }
 
 /** Returns a record's own value: a name like `constructor` must not find an inherited member. */
-export function own<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
+export function getOwn<T>(record: { readonly [key: string]: T }, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 

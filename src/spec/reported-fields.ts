@@ -1,4 +1,4 @@
-import { own } from './names.ts';
+import { getOwn } from './names.ts';
 import type { FruitType, SpecSet } from './types.ts';
 
 type Tools = Pick<SpecSet, 'tools'>;
@@ -34,4 +34,4 @@ export function reportedFields({ tools }: Tools): Reported {
 
 /** The field of a check by its entry condition; undefined if it is not the condition of a check. */
 export const checkOf = (specs: Tools, condition: string): string | undefined =>
-  own(reportedFields(specs).checks, condition);
+  getOwn(reportedFields(specs).checks, condition);

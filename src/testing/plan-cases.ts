@@ -1,4 +1,4 @@
-import { type AuditState, beginState, type Pinned } from '../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, beginState } from '../audit/rules/audit-state.ts';
 import type { Mode } from '../spec/types.ts';
 import { rulesOf } from './model/rules-of.ts';
 import { hopModel, modeModel } from './model/session-model.ts';
@@ -22,7 +22,7 @@ export interface TestPlan {
 const LARGE_EDGES = 150;
 const LARGE_STATES = 250;
 /** Plans the cases that test sessions of a spec set against it. Pure. */
-export function planCases(pinned: Pinned, agent: string): TestPlan {
+export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const opening: AuditState = beginState(pinned, { agent, sessionId: 'planned' });
   const toWork = routeToWork(pinned, opening);
   const working = toWork.states.at(-1)!;
@@ -45,7 +45,7 @@ export function planCases(pinned: Pinned, agent: string): TestPlan {
 }
 
 /** The route to the mode that allows the most, with the fewest transitions. */
-function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Move> {
+function routeToWork(pinned: AuditedPin, opening: AuditState): Route<AuditState, Move> {
   const nothing: Route<AuditState, Move> = { moves: [], states: [opening] };
   const { modeGate: gate } = pinned.specs;
   if (!gate) return nothing;
@@ -54,7 +54,7 @@ function routeToWork(pinned: Pinned, opening: AuditState): Route<AuditState, Mov
   return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
 }
 
-function modeCases(pinned: Pinned, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
+function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCase[]; reachable: Set<string> } {
   const { modeGate: gate } = pinned.specs;
   const provoked: PlannedCase = {
     group: 'refusals',
@@ -83,7 +83,7 @@ function modeCases(pinned: Pinned, opening: AuditState): { cases: PlannedCase[];
 }
 
 function smallPlan(
-  pinned: Pinned,
+  pinned: AuditedPin,
   model: Model<AuditState, Move>,
   prefix: readonly Move[],
   states: readonly Route<AuditState, Move>[],
@@ -128,7 +128,7 @@ function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move
 }
 
 /** True if the last hop goes back because an expectation failed. */
-function isReframe({ specs }: Pinned, { moves, states }: Route<AuditState, Move>): boolean {
+function isReframe({ specs }: AuditedPin, { moves, states }: Route<AuditState, Move>): boolean {
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;
   if (last.kind !== 'hop') return false;

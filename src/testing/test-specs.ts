@@ -1,4 +1,4 @@
-import type { Pinned } from '../audit/rules/audit-state.ts';
+import type { AuditedPin } from '../audit/rules/audit-state.ts';
 import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
@@ -115,7 +115,7 @@ export async function generateTests(specs: SpecSet | string, options: TestSpecsO
 
 /** The sessions in which the cases of a spec set run. */
 export interface CaseSetting {
-  readonly pinned: Pinned;
+  readonly pinned: AuditedPin;
   readonly run: RunCaseOptions;
   readonly coverage: Coverage;
 }

@@ -1,5 +1,5 @@
 import type { SpecWarning } from '../spec/check/issues.ts';
-import { own, suggest } from '../spec/names.ts';
+import { getOwn, suggest } from '../spec/names.ts';
 import { COMMAND_TOOLS } from '../spec/policy/command-tools.ts';
 import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, ToolSpec } from '../spec/types.ts';
 
@@ -7,7 +7,7 @@ import type { PeripheralSpec, ProjectConfig, ScopeRule, SpecSet, ToolParameter, 
 export function lintTools(specs: SpecSet): SpecWarning[] {
   return Object.values(specs.peripherals).flatMap((peripheral) =>
     peripheral.tools.flatMap((id, index): SpecWarning[] => {
-      const tool = own(specs.tools, id);
+      const tool = getOwn(specs.tools, id);
       if (!tool) return [];
       const found = modeFinding(tool, specs) ?? reachFinding(tool, peripheral) ?? commandFinding(tool, peripheral);
       return found ? [{ ...found, path: `peripherals.${peripheral.id}.tools.${index}` }] : [];
@@ -67,7 +67,7 @@ function lackOf(
 }
 
 function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): Finding | null {
-  const tool = upstream ? undefined : own(COMMAND_TOOLS, id);
+  const tool = upstream ? undefined : getOwn(COMMAND_TOOLS, id);
   const { command } = scope.rule;
   if (!tool || tool.worksIn.includes(command)) return null;
   const runs = tool.runsIn.includes(command);

@@ -1,4 +1,4 @@
-import { type Expression, readExpressions } from './pddl/expression.ts';
+import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
 
 /**
  * A kind of command. `when`: its condition, as PDDL; the variables in `command` have the player's names. `effect`: the

@@ -1,4 +1,4 @@
-import { type Expression, readTyped } from './pddl/expression.ts';
+import { type Expression, readTyped } from './pddl/pddl-expression.ts';
 import type { Facts } from './world-facts.ts';
 
 /** The names that a formula's variables stand for. */

@@ -3,9 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { type House, TASK_TYPES } from './house.ts';
 import { oraclePlan } from './oracle.ts';
-import { writeDomain, writeGrammar } from './pddl/domain.ts';
-import { PddlError } from './pddl/expression.ts';
-import { houseFromPddl, pddlOfHouse } from './pddl/problem.ts';
+import { writeDomain, writeGrammar } from './pddl/pddl-domain.ts';
+import { PddlError } from './pddl/pddl-expression.ts';
+import { houseFromPddl, pddlOfHouse } from './pddl/pddl-problem.ts';
 import { OBJECTS, RECEPTACLES } from './vocabulary.ts';
 
 const Game = z.looseObject({ pddl_problem: z.string(), grammar: z.string().default('') });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ACTIONS, type Action, HELP_TEXT, OLD_ACTIONS, REFUSED } from './actions.ts';
 import { type Bindings, type FactSet, holds, solutions } from './formula.ts';
 import { AGENT, type House, playerNames } from './house.ts';
-import { type Expression, readExpressions } from './pddl/expression.ts';
+import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
 import { type Fact, Facts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */

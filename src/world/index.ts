@@ -6,6 +6,6 @@ export { type House, TASK_TYPES, type Task, type TaskType, type Wording } from '
 export { Household, type HouseholdSnapshot, type Turn } from './household.ts';
 export { type HouseChoice, HouseholdEnvironment } from './household-environment.ts';
 export { oraclePlan } from './oracle.ts';
-export { houseFromPddl, pddlOfHouse } from './pddl/problem.ts';
+export { houseFromPddl, pddlOfHouse } from './pddl/pddl-problem.ts';
 export { searchPlan } from './search-plan.ts';
 export { serveWorld, type WorldServer } from './serve/world-server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Rule } from '../../src/audit/rules/problem.ts';
+import type { Rule } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import type { Session } from '../../src/session/session.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';

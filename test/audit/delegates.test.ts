@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { widerThan } from '../../src/audit/delegation/wider-than.ts';
 import { examineSpecs } from '../../src/audit/properties/prove.ts';
-import { isGrantedToWrite } from '../../src/audit/rules/audited-path.ts';
+import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
 import { unwritable } from '../../src/gate/scope/write-paths.ts';
 import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
@@ -126,7 +126,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
           const may = outer.scope.rule.write.length > 0 ? (config.scopes[outer.id] ?? outer.scope.rule.write) : [];
           for (const path of paths) {
             if (unwritable(path, write) === null) expect([path, unwritable(path, may)]).toEqual([path, null]);
-            if (isGrantedToWrite(path, write)) expect([path, isGrantedToWrite(path, may)]).toEqual([path, true]);
+            if (isWritablePath(path, write)) expect([path, isWritablePath(path, may)]).toEqual([path, true]);
           }
         }
       }),

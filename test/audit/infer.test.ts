@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
-import { globs, pathCover } from '../../src/audit/infer/path-cover.ts';
-import { authored } from '../../src/audit/infer/print-specs.ts';
+import { coveringGlobs, pathCover } from '../../src/audit/infer/path-cover.ts';
+import { printSpecs } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
-import { liesIn } from '../../src/audit/rules/audited-path.ts';
+import { isInPlaces } from '../../src/audit/rules/audited-path.ts';
 import { replay } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
@@ -20,7 +20,7 @@ const PINNED = { specs: SPECS, config: CONFIG };
 /** A spec set through its files and back. */
 async function reload(specs: SpecSet): Promise<SpecSet> {
   const root = folder();
-  for (const [name, text] of authored(specs)) {
+  for (const [name, text] of printSpecs(specs)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
@@ -178,13 +178,13 @@ describe('a short cover of many paths', () => {
       fc.property(paths, (all) => {
         const places = pathCover(all);
         expect(places.length).toBeLessThanOrEqual(8);
-        for (const path of all) expect(liesIn(path, places)).toBe(true);
+        for (const path of all) expect(isInPlaces(path, places)).toBe(true);
       }),
     );
   });
 
   it('is the list itself while it is short', () => {
     expect(pathCover(['b/c.ts', 'a.ts', 'b/c.ts'])).toEqual(['a.ts', 'b/c.ts']);
-    expect(globs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
+    expect(coveringGlobs(Array.from({ length: 20 }, (_, i) => `src/${i}.ts`))).toEqual(['src/**/*.ts']);
   });
 });

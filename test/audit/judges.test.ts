@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addressReason } from '../../src/audit/rules/audited-hosts.ts';
-import { liesIn, placeOf } from '../../src/audit/rules/audited-path.ts';
+import { auditedPath, isInPlaces } from '../../src/audit/rules/audited-path.ts';
 import { commandReason, configuredTest } from '../../src/audit/rules/commands/audited-command.ts';
 import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
@@ -15,19 +15,19 @@ describe('a path in the audit', () => {
     ['/repo/src/a.ts', 'src/a.ts'],
     ['.', ''],
     ['../repo/src', 'src'],
-  ])('%s resolves to %j', (path, place) => expect(placeOf('/repo', path)).toEqual({ inside: true, path: place }));
+  ])('%s resolves to %j', (path, place) => expect(auditedPath('/repo', path)).toEqual({ inside: true, path: place }));
 
   it.each([['..'], ['../x'], ['/repository/a'], ['src/../../x'], ['/etc/passwd'], [''], ['a\0b'], [3]])(
     '%j is outside the root',
-    (path) => expect(placeOf('/repo', path).inside).toBe(false),
+    (path) => expect(auditedPath('/repo', path).inside).toBe(false),
   );
 
   it('is compared with a folder name by name', () => {
-    expect(liesIn('src/a.ts', ['src/'])).toBe(true);
-    expect(liesIn('src-evil/a.ts', ['src'])).toBe(false);
-    expect(liesIn('src', ['src/a.ts'])).toBe(false);
-    expect(liesIn('anything', ['.'])).toBe(true);
-    expect(liesIn('anything', [])).toBe(false);
+    expect(isInPlaces('src/a.ts', ['src/'])).toBe(true);
+    expect(isInPlaces('src-evil/a.ts', ['src'])).toBe(false);
+    expect(isInPlaces('src', ['src/a.ts'])).toBe(false);
+    expect(isInPlaces('anything', ['.'])).toBe(true);
+    expect(isInPlaces('anything', [])).toBe(false);
   });
 });
 

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { apply } from '../../src/audit/rules/apply.ts';
 import { beginState } from '../../src/audit/rules/audit-state.ts';
-import { auditedFruit, isFileChange, observation } from '../../src/audit/rules/audited-observations.ts';
-import { isGrantedToWrite, liesIn, placeOf } from '../../src/audit/rules/audited-path.ts';
+import { auditedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
+import { auditedPath, isInPlaces, isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { commandReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
 import { contextFor } from '../../src/audit/rules/entry-problems.ts';
-import { PROBLEM_CODES } from '../../src/audit/rules/problem.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
+import { PROBLEM_CODES } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { isRef } from '../../src/gate/commands/git-command.ts';
@@ -169,7 +169,7 @@ describe('the gate and the audit agree', () => {
     fc.assert(
       fc.property(asked, (text) => {
         const gate = locatePath('/repo', text);
-        const audit = placeOf('/repo', text);
+        const audit = auditedPath('/repo', text);
         expect([text, audit.inside ? audit.path || '.' : null]).toEqual([text, gate.ok ? gate.path : null]);
       }),
       { numRuns: 3000 },
@@ -181,7 +181,7 @@ describe('the gate and the audit agree', () => {
         relative,
         fc.array(fc.oneof(relative, fc.constantFrom('.', 'src/', './a')), { maxLength: 3 }),
         (path, places) => {
-          expect(liesIn(path, places)).toBe(within(path, places));
+          expect(isInPlaces(path, places)).toBe(within(path, places));
         },
       ),
       { numRuns: 2000 },
@@ -222,7 +222,7 @@ describe('the gate and the audit agree', () => {
     const granted = { yes: 0, no: 0 };
     fc.assert(
       fc.property(file, fc.array(pattern, { maxLength: 4 }), (path, write) => {
-        const grants = isGrantedToWrite(path, write);
+        const grants = isWritablePath(path, write);
         granted[grants ? 'yes' : 'no']++;
         expect([path, write, unwritable(path, write) === null]).toEqual([path, write, grants]);
         // A command's changes are only looked for in folders that may hold such a file.
@@ -265,8 +265,10 @@ describe('the gate and the audit agree', () => {
     for await (const { entry } of at.store.entries(at.session.id))
       apply(state, entry, bodyOf(entry.body), Date.parse(entry.at));
     expect(state.files.size).toBe(MAX_NAMED_FILES);
-    expect(observation(state.visit!.observed, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
-    expect(at.session.state.here?.observed).toEqual(auditedFruit(SPECS.peripherals['explore']!, state.visit!.observed));
+    expect(observedValue(state.visit!.observations, 'changed-files')).toHaveLength(MAX_FRUIT_FILES);
+    expect(at.session.state.here?.observed).toEqual(
+      auditedFruit(SPECS.peripherals['explore']!, state.visit!.observations),
+    );
   });
 
   it('on observations of a list that is stored as a blob', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { authored } from '../../src/audit/infer/print-specs.ts';
+import { printSpecs } from '../../src/audit/infer/print-specs.ts';
 import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
@@ -58,7 +58,7 @@ describe('a tool that is bound to an upstream server', () => {
       `    upstream: { server: a, tool: x, schema-hash: ${'0a'.repeat(32)}, folders: names }\n    parameters: [{ name: a, as: b, role: text, description: A. }]\n`,
     );
     if (!spec.ok) throw new Error(JSON.stringify(spec.issues));
-    const files = authored(spec.specs);
+    const files = printSpecs(spec.specs);
     const again = parseSpecSet(
       [...files].map(([file, text]) => ({ file, text })),
       catalogue,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canHold, textsIn } from '../../src/audit/properties/satisfiable.ts';
-import { celHolds } from '../../src/audit/rules/cel.ts';
+import { celHolds } from '../../src/audit/rules/audited-cel.ts';
 import { depth } from '../depth.ts';
 import { specsOf } from './spec-sets.ts';
 

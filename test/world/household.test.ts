@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { generateHouse } from '../../src/world/generate-house.ts';
 import { type House, TASK_TYPES } from '../../src/world/house.ts';
 import { Household } from '../../src/world/household.ts';
-import { houseFromPddl } from '../../src/world/pddl/problem.ts';
+import { houseFromPddl } from '../../src/world/pddl/pddl-problem.ts';
 import { depth } from '../depth.ts';
 
 const PROBLEM = readFileSync('test/world/fixtures/small-kitchen.pddl', 'utf8');

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readGame } from '../../src/world/game-file.ts';
 import { oraclePlan } from '../../src/world/oracle.ts';
-import { readExpressions } from '../../src/world/pddl/expression.ts';
-import { houseFromPddl } from '../../src/world/pddl/problem.ts';
+import { readExpressions } from '../../src/world/pddl/pddl-expression.ts';
+import { houseFromPddl } from '../../src/world/pddl/pddl-problem.ts';
 
 const PROBLEM = readFileSync('test/world/fixtures/small-kitchen.pddl', 'utf8');
 

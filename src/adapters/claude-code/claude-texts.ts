@@ -4,7 +4,7 @@ import { denialLines } from '../core/describe-refusal.ts';
 import type { ClaudeToolName } from './claude-tool-name.ts';
 
 /** The text of a denial for a model in Claude Code: the problem, the remedy, and the tools to use. */
-export function denialText(
+export function describeClaudeRefusal(
   denial: Denial,
   { isSubAgent, first }: { readonly isSubAgent: boolean; readonly first: object | null },
   own: ClaudeToolName,
@@ -19,7 +19,7 @@ export function denialText(
 }
 
 /** The refusal of a client's tool that is disabled here because a hopgate tool does the same. */
-export const callOursInstead = (
+export const refuseClientTool = (
   tool: string,
   ours: { readonly tool: string; readonly args: unknown },
   own: ClaudeToolName,
@@ -27,21 +27,21 @@ export const callOursInstead = (
   `hopgate: ${tool} does not run here directly.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
 /** The refusal of a hopgate tool that Claude Code also has itself. */
-export const callNativeInstead = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
+export const refuseOursForNative = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the user's own rules apply to it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
 /** @param why completes "the tool …"; null if the tool is unknown */
-export const outsideText = (tool: string, why: string | null, own: ClaudeToolName): string =>
+export const refuseOutsideTool = (tool: string, why: string | null, own: ClaudeToolName): string =>
   `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${own('status')} lists them.`;
 
-export const skillStays = ({ skill }: { readonly skill: string }, why: string): string =>
+export const refuseSkill = ({ skill }: { readonly skill: string }, why: string): string =>
   `hopgate: the skill "${skill}" ${why.replace('; ', '.\nWhat to do: ')}.`;
 
-export const claudeSubAgentStays = (tool: string): string =>
+export const refuseClaudeSubAgent = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
 /** Explains how to call the peripheral's tools in this client; appended to the prompt section. */
-export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
+export function explainClaudeTools(isSubAgent: boolean, own: ClaudeToolName): string {
   return [
     'In Claude Code, call Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked.',
     'Bash runs in a sandbox, from the root: no network, masked files are empty, only changes within the scope are kept, nothing runs on after the call. Run the configured test, git and deploy commands with it too.',
@@ -52,9 +52,9 @@ export function toolNames(isSubAgent: boolean, own: ClaudeToolName): string {
 }
 
 /** The text for the model about a command that runs in the background. */
-export const inTheBackground = (own: ClaudeToolName): string =>
+export const explainBackground = (own: ClaudeToolName): string =>
   `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${own(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
 /** The text for the model if its command does not run in the background, although it requested that. */
-export const IN_THE_FOREGROUND =
+export const RAN_IN_FOREGROUND =
   'hopgate: this command runs in the foreground, although run_in_background was requested: tests, git and deploy commands are recorded with their results. Its remaining processes are killed when it ends.';

@@ -2,13 +2,17 @@ import { fieldsOf, textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { type OwnServer, ourTool } from '../core/calls/mcp-name.ts';
-import { whereOf } from '../core/calls/shell-route.ts';
+import { routeOf } from '../core/calls/shell-route.ts';
 import { type ClientAction, toolCallToAction } from '../core/calls/tool-call-to-action.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import { isOneFile, readsSavedResult } from './saved-result.ts';
 
 /** Translates a call of Claude Code into an action of the session, in its current state. */
-export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Session, own: OwnServer): ClientAction {
+export function toClientAction(
+  { tool, input, fields }: ClaudeToolEvent,
+  session: Session,
+  own: OwnServer,
+): ClientAction {
   const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const transcript = textOf(fields['transcript_path']);
@@ -22,7 +26,7 @@ export function actionOf({ tool, input, fields }: ClaudeToolEvent, session: Sess
       specs,
       config,
       root,
-      ...whereOf(session),
+      ...routeOf(session),
       own,
       ...(cwd === null ? {} : { cwd }),
     },

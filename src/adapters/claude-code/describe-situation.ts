@@ -3,17 +3,17 @@ import type { Session } from '../../session/session.ts';
 import { promptSection } from '../core/prompt-section.ts';
 import { delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
-import { toolNames } from './claude-texts.ts';
+import { explainClaudeTools } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { type HookCall, recordHookEvent } from './hook-call.ts';
-import { NOTHING, type Reply } from './hook-reply.ts';
+import { NO_REPLY, type Reply } from './hook-reply.ts';
 
 /**
  * SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: describes the situation to
  * the model. A prompt or a resumed conversation repeats it only if the place, the mode, the tools or the exits differ
  * from those that the model was last shown.
  */
-export async function tellContext(at: HookCall): Promise<Reply> {
+export async function addSituation(at: HookCall): Promise<Reply> {
   const { event, record, host } = at;
   const { section, situation, key, messages } = await host.withSession(record, async (session) => {
     if (event.name === 'SessionStart') showAgain(session);
@@ -29,19 +29,19 @@ export async function tellContext(at: HookCall): Promise<Reply> {
   if (prompt !== null) host.recordTranscript(record, userMessage('user', prompt, 'prompt'));
   const goesOn = event.name === 'UserPromptSubmit' || event.fields['source'] === 'resume';
   if (goesOn && record.notes['shown'] === key) {
-    if (messages === null) return NOTHING;
+    if (messages === null) return NO_REPLY;
     host.recordTranscript(record, delivered(messages, situation, event.name));
     return { kind: 'tell', event: event.name, text: messages };
   }
-  const about = `${section}\n${toolNames(event.agentId !== null, claudeToolName(host))}`;
+  const about = `${section}\n${explainClaudeTools(event.agentId !== null, claudeToolName(host))}`;
   const text = messages === null ? about : `${about}\n${messages}`;
   host.recordTranscript(record, delivered(text, situation, event.name));
   return { kind: 'tell', event: event.name, text, shown: key };
 }
 
 /** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */
-export async function noteAnswered(at: HookCall): Promise<void> {
-  await noteShown(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
+export async function recordDescribedSituation(at: HookCall): Promise<void> {
+  await recordShownPlace(at, await at.host.withSession(at.record, async (session) => placeKey(session)));
 }
 
 /** The parts of a session's place that the model must know: if one changes, the situation is described again. */
@@ -58,7 +58,7 @@ function placeKey(session: Session): string {
 }
 
 /** Records the place that the model was shown. If the answer reached the model too late, nothing is recorded. */
-export async function noteShown(at: HookCall, shown: string): Promise<void> {
+export async function recordShownPlace(at: HookCall, shown: string): Promise<void> {
   const record = await at.host.conversation(at.record.conversation);
   const event = { ...at.event, toolUseId: null };
   await recordHookEvent({ ...at, record, event }, 'situation shown', { ...record.notes, shown });

@@ -9,7 +9,7 @@ import { idsOf, toolCall, toolFault, toolResult, userMessage } from '../core/tra
 import { turnMessages } from '../core/turn-messages.ts';
 import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './claude-event.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
-import { NOTHING, type Reply, refuseCall, render } from './hook-reply.ts';
+import { NO_REPLY, type Reply, refuseCall, renderReply } from './hook-reply.ts';
 import type { KeptCall } from './kept-call.ts';
 import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
 import { postToolUse } from './post-tool-use.ts';
@@ -41,7 +41,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
     const finished = await finish(at, await withMessages(at, await withNews(at, reply)));
     const shown = reply.kind === 'tell' ? reply.shown : undefined;
     if (shown === undefined) return finished;
-    return { ...finished, given: async () => (await import('./describe-situation.ts')).noteShown(at, shown) };
+    return { ...finished, given: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown) };
   } catch (error) {
     const call = event.name === 'PreToolUse' ? toolEvent(event) : null;
     if (record && call) {
@@ -72,18 +72,18 @@ async function answer(at: HookCall): Promise<Reply> {
         announced: true,
         ...(await ownTranscript(event, at.record)),
       });
-      return (await import('./describe-situation.ts')).tellContext(at);
+      return (await import('./describe-situation.ts')).addSituation(at);
     case 'UserPromptSubmit': {
       const shown = await at.host.instructionProblem(at.record, 'claude-code');
       if (shown) return { kind: 'deny', why: `hopgate: ${shown.message}.\nWhat to do: ${shown.remedy}` };
       const { turnBegins } = await import('../core/unreviewed-work.ts');
       const turn = await at.host.withSession(at.record, turnBegins);
       const record = await recordHookEvent(at, event.name, { ...at.record.notes, ...turn });
-      return (await import('./describe-situation.ts')).tellContext({ ...at, record });
+      return (await import('./describe-situation.ts')).addSituation({ ...at, record });
     }
     case 'SubagentStart':
       await recordHookEvent(at, event.name);
-      return (await import('./describe-situation.ts')).tellContext(at);
+      return (await import('./describe-situation.ts')).addSituation(at);
     case 'Stop':
       return (await import('./stop.ts')).stop(at);
     case 'SubagentStop':
@@ -94,7 +94,7 @@ async function answer(at: HookCall): Promise<Reply> {
       return (await import('./config-change.ts')).configChange(at);
     default:
       await recordHookEvent(at, event.name);
-      return NOTHING;
+      return NO_REPLY;
   }
 }
 
@@ -224,11 +224,11 @@ async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
 /** Renders the reply, with a pending warning for the person at the client if the reply can carry a message. */
 async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
-  if (unshown === null || reply.kind === 'deny') return render(reply, null);
+  if (unshown === null || reply.kind === 'deny') return renderReply(reply, null);
   const record = await at.host.conversation(at.record.conversation); // includes the notes that the handler added
   const { unshown: _, ...notes } = record.notes;
   await recordHookEvent({ ...at, record, event: { ...at.event, toolUseId: null } }, 'missing hook shown', notes);
-  return render(reply, `hopgate: ${unshown}`);
+  return renderReply(reply, `hopgate: ${unshown}`);
 }
 
 /**
@@ -238,7 +238,7 @@ async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
 function fault(event: ClaudeHookEvent, error: unknown): HookAnswer {
   const why = errorText(error);
   if (event.fields['stop_hook_active'] === true)
-    return render(NOTHING, `hopgate could not answer ${event.name}: ${why}`);
+    return renderReply(NO_REPLY, `hopgate could not answer ${event.name}: ${why}`);
   return refuseCall(
     `hopgate could not decide this (${event.name}): ${why}.\nWhat to do: try again; if that fails, ask the operator to run "hopgate doctor". Until then every call is refused.`,
   );

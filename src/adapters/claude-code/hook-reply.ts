@@ -25,11 +25,11 @@ export type Reply =
   | { readonly kind: 'nothing' };
 
 /** Start of every allow, and of no other reply. The script around the hook checks for it, and for the end. */
-export const ALLOW_BEGINS = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
+export const ALLOW_START = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"hopgate ';
 /** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */
-export const ALLOW_ENDS = ',"continue":true}';
+export const ALLOW_END = ',"continue":true}';
 
-export const NOTHING: Reply = { kind: 'nothing' };
+export const NO_REPLY: Reply = { kind: 'nothing' };
 
 /**
  * Renders a reply. A refusal is exit 2 with its reason on standard error, which the client obeys even if it cannot read
@@ -37,7 +37,7 @@ export const NOTHING: Reply = { kind: 'nothing' };
  *
  * @param notice shown to the person at the client; a refusal has no room for it
  */
-export function render(reply: Reply, notice: string | null): HookAnswer {
+export function renderReply(reply: Reply, notice: string | null): HookAnswer {
   if (reply.kind === 'deny') return refuseCall(reply.why);
   const said = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
   const isEmpty = Object.keys(said).length === 0;

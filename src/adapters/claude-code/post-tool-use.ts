@@ -5,7 +5,7 @@ import { turnMessages } from '../core/turn-messages.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
-import { NOTHING, type Reply } from './hook-reply.ts';
+import { NO_REPLY, type Reply } from './hook-reply.ts';
 import { takeCall, wasChanged } from './kept-call.ts';
 import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
@@ -30,10 +30,10 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
   if (!changed) {
     const record = await recordHookEvent(at, heard);
     if (event.name === 'PostToolUse' && SHOWS.some((tool) => event.tool === claudeToolName(host)(tool)))
-      await (await import('./describe-situation.ts')).noteAnswered({ ...at, record });
+      await (await import('./describe-situation.ts')).recordDescribedSituation({ ...at, record });
     const messages = await host.withSession(record, turnMessages);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
-    return text === '' ? NOTHING : { kind: 'tell', event: event.name, text };
+    return text === '' ? NO_REPLY : { kind: 'tell', event: event.name, text };
   }
   const { toolUseId, tool, input } = event;
   // The executed call differs from the decided one, so it bypassed the session.

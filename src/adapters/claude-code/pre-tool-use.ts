@@ -3,28 +3,28 @@ import type { Refused } from '../../session/call-results.ts';
 import type { Session } from '../../session/session.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { inClaudeCode } from '../core/calls/mcp-name.ts';
+import { claudePluginServer } from '../core/calls/mcp-name.ts';
 import type { ActionStep, ToolCallOfOurs as Call, ClientAction } from '../core/calls/tool-call-to-action.ts';
 import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import {
-  callNativeInstead,
-  callOursInstead,
-  claudeSubAgentStays,
-  denialText,
-  IN_THE_FOREGROUND,
-  inTheBackground,
-  outsideText,
-  skillStays,
+  describeClaudeRefusal,
+  explainBackground,
+  RAN_IN_FOREGROUND,
+  refuseClaudeSubAgent,
+  refuseClientTool,
+  refuseOursForNative,
+  refuseOutsideTool,
+  refuseSkill,
 } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
-import { actionOf } from './client-action.ts';
+import { hasUserRules } from './claude-user-rules.ts';
+import { toClientAction } from './client-action.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import type { Reply } from './hook-reply.ts';
 import { keepCall } from './kept-call.ts';
 import { nativeCall } from './native-call.ts';
-import { hasRules } from './user-rules.ts';
 
 /** The client's time limit for a foreground command, in seconds. */
 const LONGEST_COMMAND = 600;
@@ -32,7 +32,7 @@ const LONGEST_COMMAND = 600;
 /** PreToolUse: decides every call of every tool. */
 export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
   const action = await at.host.withSession(at.record, async (session) =>
-    actionOf(at.event, session, inClaudeCode(at.host.server)),
+    toClientAction(at.event, session, claudePluginServer(at.host.server)),
   );
   const { reply, acts, items } = await decideAction(at, action);
   at.host.recordTranscript(at.record, ...items);
@@ -66,7 +66,7 @@ function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
 
 async function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }: Refused): Promise<Decided> {
   const first = await at.host.withSession(at.record, async (session) => firstHop(session, denial));
-  const why = denialText(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
+  const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
   const came = toolResult(at.event.toolUseId, {
     status: 'refused',
     code: denial.code,
@@ -90,13 +90,13 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? deny(at, claudeSubAgentStays(action.kind)) : allow([], GRANTED);
+      return isSubAgent(at) ? deny(at, refuseClaudeSubAgent(action.kind)) : allow([], GRANTED);
     case 'ask':
       at.host.expectSubAgentCall(at.record, { tool: action.control, args: action.input });
       return allow([], GRANTED);
     case 'inner': {
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
-      if (why !== null) return deny(at, skillStays(skillOf(input), why));
+      if (why !== null) return deny(at, refuseSkill(skillOf(input), why));
       const started = tool === 'Agent' || tool === 'Task' ? await startSubAgent(at) : null;
       if (started !== null) return started;
       return allow([innerCall({ id, tool, input, channel: tool })]);
@@ -167,7 +167,7 @@ async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decide
   // Only hopgate's own tool can ask a person while the call waits.
   const wanted = await host.withSession(record, (session) => session.wants({ step: asked }));
   const isApproved = wanted !== null && !isSubAgent(at) && host.isApproved(record, wanted);
-  if (wanted !== null && !isApproved) return deny(at, callOursInstead('Bash', asked, claudeToolName(host)));
+  if (wanted !== null && !isApproved) return deny(at, refuseClientTool('Bash', asked, claudeToolName(host)));
   const denied = isApproved ? null : await dryRun(at, { tool, args });
   if (denied) return refused(at, { tool, args }, denied);
   const seconds = await host.withSession(
@@ -181,9 +181,9 @@ async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decide
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
   await keepCall(at, { ticket: null, input });
   const notice = later
-    ? { text: inTheBackground(claudeToolName(host)) }
+    ? { text: explainBackground(claudeToolName(host)) }
     : wantsBackground
-      ? { text: IN_THE_FOREGROUND }
+      ? { text: RAN_IN_FOREGROUND }
       : {};
   return allow([calledAs(at, { tool, args })], { input, ...notice });
 }
@@ -206,7 +206,7 @@ function inBackground({ specs, state }: Session, { tool, args }: Call): Call | n
 /** Refuses a client's tool that only hopgate's own tool replaces. */
 async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
-  return denied ? refused(at, call, denied) : deny(at, callOursInstead(at.event.tool, call, claudeToolName(at.host)));
+  return denied ? refused(at, call, denied) : deny(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
 }
 
 /**
@@ -222,10 +222,10 @@ async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise
   }));
   const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
   if (denied) return refused(at, { tool, args }, denied);
-  if (native) return deny(at, callNativeInstead(event.tool, native));
+  if (native) return deny(at, refuseOursForNative(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruled = RULED[tool];
-  if (ruled && hasRules(ruled, record.conversation.root, at.env))
+  if (ruled && hasUserRules(ruled, record.conversation.root, at.env))
     return allow([], {
       decision: 'ask',
       why: `asks, because there are rules on ${ruled}, and Claude Code cannot apply them to ${tool}`,
@@ -242,12 +242,12 @@ async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Prom
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
     return allow([toolCall({ id, tool, input: args, channel: tool })]);
   const denied = await dryRun(at, { tool, args });
-  if (denied === null) return deny(at, outsideText(tool, why, claudeToolName(at.host)));
+  if (denied === null) return deny(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
   const { items, ...decided } = await refused(at, { tool, args }, denied);
   return {
     ...decided,
     items,
-    ...(why === null ? {} : { reply: deny(at, outsideText(tool, why, claudeToolName(at.host))).reply }),
+    ...(why === null ? {} : { reply: deny(at, refuseOutsideTool(tool, why, claudeToolName(at.host))).reply }),
   };
 }
 

@@ -1,12 +1,12 @@
 import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
-import { NOTHING, type Reply } from './hook-reply.ts';
+import { NO_REPLY, type Reply } from './hook-reply.ts';
 
 /** SubagentStop: closes the sub-agent's session. */
 export async function subagentStop(at: HookCall): Promise<Reply> {
   const { host, record, event } = at;
   await recordHookEvent(at, event.name, recordWords(at));
-  if (record.parent === null) return NOTHING;
+  if (record.parent === null) return NO_REPLY;
   await host.withSession(record, async (session) => {
     if (session.state.closed) return;
     const { peripheral } = session.state;
@@ -22,12 +22,12 @@ export async function subagentStop(at: HookCall): Promise<Reply> {
     await session.close('the sub-agent is done');
     host.recordTranscript(record, sessionReleased());
   });
-  return NOTHING;
+  return NO_REPLY;
 }
 
 /** SessionEnd: the conversation is over; its session can be resumed. */
 export async function sessionEnd(at: HookCall): Promise<Reply> {
   await recordHookEvent(at, at.event.name);
   at.host.recordTranscript(at.record, sessionReleased());
-  return NOTHING;
+  return NO_REPLY;
 }

@@ -5,7 +5,7 @@ import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
-import { NOTHING, type Reply } from './hook-reply.ts';
+import { NO_REPLY, type Reply } from './hook-reply.ts';
 
 /** Stop: asks an agent whose turn leaves work unreviewed, once per conversation, to take the exit or to review it. */
 export async function stop(at: HookCall): Promise<Reply> {
@@ -17,7 +17,7 @@ export async function stop(at: HookCall): Promise<Reply> {
     ? await host.withSession(record, (session) => reasonToGoOn(session, record.notes, claudeToolName(host)))
     : null;
   await recordHookEvent(at, event.name, why === null ? notes : { ...notes, asked: true });
-  if (why === null) return NOTHING;
+  if (why === null) return NO_REPLY;
   host.recordTranscript(record, userMessage('hopgate', why, event.name));
   return { kind: 'go-on', why };
 }

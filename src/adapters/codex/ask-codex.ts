@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
-import { asArguments, type Override } from './overrides.ts';
+import { type Override, overrideArguments } from './overrides.ts';
 
 export interface ListedHook {
   /** The key under which Codex stores the hook's trust. */
@@ -25,7 +25,7 @@ export interface CodexAnswer {
   readonly problems: readonly string[];
 }
 
-export interface Asked {
+export interface CodexQuestion {
   /** The path or name of the Codex program. */
   readonly codex: string;
   readonly cwd: string;
@@ -42,9 +42,9 @@ export interface Asked {
  * @throws Error if the program does not start, or does not list its hooks: it is too old, or its configuration is
  *   broken
  */
-export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: Asked): Promise<CodexAnswer> {
+export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: CodexQuestion): Promise<CodexAnswer> {
   return new Promise((resolve, reject) => {
-    const child = spawn(codex, [...asArguments(overrides), 'app-server'], {
+    const child = spawn(codex, [...overrideArguments(overrides), 'app-server'], {
       cwd,
       env,
       stdio: ['pipe', 'pipe', 'pipe'],

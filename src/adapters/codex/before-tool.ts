@@ -3,8 +3,8 @@ import type { Refused } from '../../session/call-results.ts';
 import type { NativeCall } from '../../session/native/native-ticket.ts';
 import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
-import { serverNamed } from '../core/calls/mcp-name.ts';
-import { whereOf } from '../core/calls/shell-route.ts';
+import { namedServer } from '../core/calls/mcp-name.ts';
+import { routeOf } from '../core/calls/shell-route.ts';
 import {
   type ActionStep,
   type ClientAction,
@@ -16,13 +16,13 @@ import { firstHop } from '../core/situation.ts';
 import { type Item, idsOf, innerCall, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import type { CodexToolEvent } from './codex-event.ts';
 import {
-  callOurs,
-  codexSubAgentStays,
   codexToolName,
   describeCodexRefusal,
-  oneAtATime,
-  readOnlyHere,
-  unknownHere,
+  refuseCodexSubAgent,
+  refuseForOurs,
+  refuseSeveralChanges,
+  refuseUnknownTool,
+  refuseWrite,
 } from './codex-texts.ts';
 import { codexTool } from './codex-tool.ts';
 
@@ -59,7 +59,7 @@ export async function beforeTool(
     case 'hop':
     case 'mode':
       // A sub-agent's connection belongs to the session of the agent that started it.
-      return isSubAgent(at) ? refuse(at, codexSubAgentStays(action.kind, codexToolName(host))) : null;
+      return isSubAgent(at) ? refuse(at, refuseCodexSubAgent(action.kind, codexToolName(host))) : null;
     case 'unmapped':
       return unmapped(at, action.why);
     case 'steps':
@@ -76,9 +76,9 @@ function actionOf(
 ): ClientAction {
   const { specs, config, root } = session;
   const { name, inner } = codexTool(tool_name, Object.keys(specs.tools), codexToolName(host));
-  const own = serverNamed(host.server);
+  const own = namedServer(host.server);
   if (inner) return { kind: 'inner' };
-  return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, ...whereOf(session), own });
+  return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, ...routeOf(session), own });
 }
 
 const isSubAgent = ({ record }: At): boolean => record.conversation.agentId !== null;
@@ -126,12 +126,12 @@ async function unmapped(at: At, why: string | null): Promise<HookVerdict> {
     refused: session.why({ tool }) ? await refusal(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
-  if (!refused) return refuse(at, unknownHere(tool, why, available, codexToolName(at.host)));
+  if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, codexToolName(at.host)));
   return refusedBy(
     at,
     { tool, args: {} },
     refused,
-    why === null ? null : unknownHere(tool, why, available, codexToolName(at.host)),
+    why === null ? null : refuseUnknownTool(tool, why, available, codexToolName(at.host)),
   );
 }
 
@@ -154,8 +154,8 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVer
   return refuse(
     at,
     first.how === 'contained' && more.length === 0
-      ? callOurs(ours, codexToolName(at.host))
-      : oneAtATime(ours, codexToolName(at.host)),
+      ? refuseForOurs(ours, codexToolName(at.host))
+      : refuseSeveralChanges(ours, codexToolName(at.host)),
   );
 }
 
@@ -180,7 +180,7 @@ async function refusal(session: Session, call: NativeCall): Promise<Refused | nu
 async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<HookVerdict> {
   const { event, host, record, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
-    return refuse(at, readOnlyHere(byOurs ?? [{ tool, args }], codexToolName(host)));
+    return refuse(at, refuseWrite(byOurs ?? [{ tool, args }], codexToolName(host)));
   const admitted = await host.withSession(record, (session) => session.admit({ tool, args }));
   if (!admitted.ok) return refusedBy(at, { tool, args }, admitted);
   await host.storeForCall(record, ticketKey(event.tool_use_id), admitted.ticket as unknown as Json);

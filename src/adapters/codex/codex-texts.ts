@@ -1,5 +1,5 @@
 import type { Available, Denial } from '../../gate/denial.ts';
-import { serverNamed } from '../core/calls/mcp-name.ts';
+import { namedServer } from '../core/calls/mcp-name.ts';
 import type { ToolCallOfOurs } from '../core/calls/tool-call-to-action.ts';
 import { denialLines } from '../core/describe-refusal.ts';
 import type { UnreviewedWork } from '../core/unreviewed-work.ts';
@@ -9,7 +9,7 @@ export type CodexToolName = (tool: string) => string;
 export const codexToolName =
   ({ server }: { readonly server: string }): CodexToolName =>
   (tool) =>
-    `${serverNamed(server).prefix}${tool.replaceAll('-', '_')}`;
+    `${namedServer(server).prefix}${tool.replaceAll('-', '_')}`;
 
 const list = (tools: readonly string[], own: CodexToolName): string => tools.map(own).join(', ') || 'none';
 
@@ -22,11 +22,11 @@ export function describeCodexRefusal(denial: Denial, first: object | null, own: 
 }
 
 /** The refusal of a call that only hopgate's own tools carry out here, with the equivalent calls. */
-export const callOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
+export const refuseForOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spelled(calls, own)}.`;
 
 /** Refuses a patch with several changes: Codex changes one file per call, so that the result is recorded. */
-export const oneAtATime = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
+export const refuseSeveralChanges = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls, own)}` : ''}.`;
 
 /** Arguments longer than this many characters are not repeated to the model. */
@@ -41,10 +41,10 @@ function spelled(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
     .join(', then ');
 }
 
-export const readOnlyHere = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
+export const refuseWrite = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
   `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spelled(calls, own)} instead; it is open here.`;
 
-export const unknownHere = (
+export const refuseUnknownTool = (
   tool: string,
   why: string | null,
   { tools }: Pick<Available, 'tools'>,
@@ -52,15 +52,15 @@ export const unknownHere = (
 ): string =>
   `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
 
-export const codexSubAgentStays = (tool: string, own: CodexToolName): string =>
+export const refuseCodexSubAgent = (tool: string, own: CodexToolName): string =>
   `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** Explains hopgate in Codex; added to the prompt on entry. */
-export const howInCodex = (server: string): string =>
+export const explainCodexTools = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, even if other instructions mention it; run commands with the tools above. apply_patch works only if edit and write are open, for one file at a time.`;
 
 /** The question that is asked once, when the model would end its turn with work that nobody has reviewed. */
-export function beforeYouStop({ peripheral, hop }: UnreviewedWork, own: CodexToolName): string {
+export function askToReview({ peripheral, hop }: UnreviewedWork, own: CodexToolName): string {
   const close = hop
     ? `call ${own('hop')} with ${JSON.stringify(hop)}, and say there what was learned (the PAR)`
     : `leave ${peripheral ?? 'here'} by one of its exits (${own('status')} lists them)`;

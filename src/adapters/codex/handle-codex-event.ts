@@ -9,7 +9,7 @@ import { turnBegins, unreviewedWork } from '../core/unreviewed-work.ts';
 import { afterTool } from './after-tool.ts';
 import { beforeTool } from './before-tool.ts';
 import { type CodexHookEvent, conversationOf, readCodexEvent } from './codex-event.ts';
-import { beforeYouStop, codexToolName, howInCodex } from './codex-texts.ts';
+import { askToReview, codexToolName, explainCodexTools } from './codex-texts.ts';
 
 const SILENCE: HookAnswer = { exit: 0, stdout: '', stderr: '' };
 
@@ -114,7 +114,7 @@ async function tell(
     if (event.hook_event_name === 'SessionStart') showAgain(session);
     else if (event.hook_event_name === 'UserPromptSubmit') await acknowledgeShown(session);
     return {
-      text: `${promptSection(session, { name: codexToolName(host) })}\n\n${howInCodex(host.server)}`,
+      text: `${promptSection(session, { name: codexToolName(host) })}\n\n${explainCodexTools(host.server)}`,
       situation: situationOf(session),
       messages: await turnMessages(session),
     };
@@ -160,7 +160,7 @@ async function askOnce(host: HookContext, record: ConversationRecord): Promise<H
   if (record.notes['asked'] === true) return SILENCE;
   const work = await host.withSession(record, (session) => unreviewedWork(session, record.notes));
   if (work === null) return SILENCE;
-  const question = beforeYouStop(work, codexToolName(host));
+  const question = askToReview(work, codexToolName(host));
   await note(host, record, { hook_event_name: 'Stop' }, { asked: true });
   host.recordTranscript(record, userMessage('hopgate', question, 'Stop'));
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };

@@ -1,4 +1,5 @@
 export { askCodex, type CodexAnswer, type ListedHook } from './ask-codex.ts';
+export { CODEX_EVENTS, type CodexEvent, type CodexHooks, codexHooks } from './codex-hook-config.ts';
 export {
   type CodexLike,
   type CodexThreadLike,
@@ -9,7 +10,6 @@ export {
   type ThreadSettings,
 } from './codex-thread.ts';
 export { handleCodexEvent } from './handle-codex-event.ts';
-export { CODEX_EVENTS, type CodexEvent, type CodexHooks, codexHooks } from './hook-config.ts';
 export {
   hookOverrides,
   type McpEntry,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expandBraces } from '../../base/glob.ts';
-import { CODEX_EVENTS, type CodexHooks } from './hook-config.ts';
+import { CODEX_EVENTS, type CodexHooks } from './codex-hook-config.ts';
 import type { CodexThreadOptions } from './thread-options.ts';
 import { type TomlValue, tomlLiteral, tomlString } from './toml.ts';
 
@@ -35,7 +35,7 @@ export type Override = `${string}=${string}`;
 
 const override = (key: string, value: TomlValue): Override => `${key}=${tomlLiteral(value)}`;
 
-export const asArguments = (overrides: readonly Override[]): readonly string[] =>
+export const overrideArguments = (overrides: readonly Override[]): readonly string[] =>
   overrides.flatMap((one) => ['-c', one]);
 
 /**

@@ -5,7 +5,7 @@ import { type RanCall, readClientLog } from '../core/client-log.ts';
  * The calls that ran in a conversation, by Codex's own log of it. A call that a hook refused leaves no such item. A
  * missing file, and items in an unknown form, yield nothing.
  */
-export function ranInCodex(file: string): readonly RanCall[] {
+export function readRanCalls(file: string): readonly RanCall[] {
   return readClientLog(file).entries.flatMap(({ timestamp, type, payload }) => {
     const event = fieldsOf(payload);
     if (type !== 'event_msg' || event['type'] !== 'item_completed') return [];

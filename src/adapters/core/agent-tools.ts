@@ -113,7 +113,7 @@ export function controlTools(specs: SpecSet): readonly AgentTool[] {
   return [hop, ...(gate ? [mode(gate)] : []), status, why];
 }
 
-export function toolsNow(session: Session): readonly AgentTool[] {
+export function presentTools(session: Session): readonly AgentTool[] {
   const here = session.available().tools.flatMap((id) => {
     const tool = session.tool(id);
     return tool ? [agentTool(tool)] : [];
@@ -125,7 +125,7 @@ export function toolsNow(session: Session): readonly AgentTool[] {
  * The tools that only the sub-agents of the present peripheral may call. A client whose sub-agents share the connection
  * of their parent lists them too; a call of the parent itself is refused.
  */
-export function toolsOfSubAgents({ specs, state }: Session): readonly AgentTool[] {
+export function subAgentTools({ specs, state }: Session): readonly AgentTool[] {
   const { delegates = [], tools = [] } = specs.peripherals[state.peripheral ?? ''] ?? {};
   const wider = delegates.flatMap(({ to, within }) => (within === 'own' ? (specs.peripherals[to]?.tools ?? []) : []));
   return [...new Set(wider)].flatMap((id) => {

@@ -4,7 +4,7 @@ import type { AgentAnswer } from './agent-session.ts';
  * Frameworks collect all approvals of a turn before its first call runs. If a call lacks only an approval when it runs,
  * but lacked more when they were collected, the answer asks the model to repeat it in a turn of its own.
  */
-export function askedAlone(answer: AgentAnswer): AgentAnswer {
+export function repeatInOwnTurn(answer: AgentAnswer): AgentAnswer {
   return isUnapproved(answer) ? { ...answer, text: `${answer.text}\n${IN_ITS_OWN_TURN}` } : answer;
 }
 

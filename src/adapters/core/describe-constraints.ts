@@ -1,9 +1,9 @@
 import { effectiveScope } from '../../gate/decide-step.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { requirementsOf } from '../../gate/requirements/requirements.ts';
-import { own, sourceName } from '../../spec/names.ts';
+import { getOwn, sourceName } from '../../spec/names.ts';
 import type { ArgumentRole, Json, ProjectConfig, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { reachOf, type ScopeWords, touchesOf } from './language/format-words.ts';
+import { describeLimitsOfTool, describeScope, type ScopeWords } from './language/format-words.ts';
 
 /** A tool of a peripheral, and its scope there. */
 export interface ToolConstraint {
@@ -61,16 +61,16 @@ export interface Constraints {
  * describeConstraints(specs, config, 'edit')?.scope.writes; // 'only src/, docs/, scripts/'
  */
 export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: string): Constraints | null {
-  const spec = own(specs.peripherals, id);
+  const spec = getOwn(specs.peripherals, id);
   if (!spec) return null;
   const rule = effectiveScope(specs, config, id);
-  const reach = reachOf(rule, config);
+  const reach = describeScope(rule, config);
   const edges = specs.edges.filter(({ from }) => from === id);
   return {
     peripheral: id,
     purpose: spec.purpose,
     tools: spec.tools.flatMap((name) => {
-      const tool = own(specs.tools, name);
+      const tool = getOwn(specs.tools, name);
       if (!tool) return [];
       const { purpose, effect, parameters } = tool;
       const args = parameters.map(({ name, required, role, schema, description }) => ({
@@ -80,7 +80,7 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
         schema,
         description,
       }));
-      return [{ name, purpose, effect, arguments: args, touches: touchesOf(tool, reach) }];
+      return [{ name, purpose, effect, arguments: args, touches: describeLimitsOfTool(tool, reach) }];
     }),
     scope: { name: spec.scope.name, ...reach },
     forbidden: {

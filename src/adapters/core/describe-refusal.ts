@@ -1,7 +1,7 @@
 import type { Available, Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { Json } from '../../spec/types.ts';
-import { listed } from './language/format-words.ts';
+import { joinList } from './language/format-words.ts';
 
 /**
  * The text of a refusal for a model: the problem, the remedy, the exact next call, and the calls available now.
@@ -11,7 +11,7 @@ import { listed } from './language/format-words.ts';
 export function describeRefusal(denial: Denial, first: { readonly [field: string]: Json } | null): string {
   const lines = denialLines('refused', denial);
   if (first) lines.push(`It begins with: hop(${JSON.stringify(first)}).`);
-  lines.push(whatIsOpen(denial.available));
+  lines.push(describeAvailable(denial.available));
   return lines.join('\n');
 }
 
@@ -23,9 +23,9 @@ export function denialLines(prefix: string, { code, message, remedy, way }: Deni
 }
 
 /** The place and the available calls, in one line. */
-export function whatIsOpen({ peripheral, mode, tools }: Available): string {
+export function describeAvailable({ peripheral, mode, tools }: Available): string {
   const where = peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
-  return `Now: ${where}${mode === null ? '' : `, mode ${mode}`}; tools open: ${listed(tools, 30) || 'none'}.`;
+  return `Now: ${where}${mode === null ? '' : `, mode ${mode}`}; tools open: ${joinList(tools, 30) || 'none'}.`;
 }
 
 /** Ends a denial's message or remedy with a period, unless it has an end mark. */

@@ -3,9 +3,15 @@ import type { Denial } from '../../gate/denial.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Session } from '../../session/session.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './agent-session.ts';
-import { agentTool, controlTools, toolsNow } from './agent-tools.ts';
-import { argumentsOf, hopOf, modeOf, modesBeforeHop, modesOfHop } from './calls/control-calls.ts';
-import { describeRefusal, whatIsOpen } from './describe-refusal.ts';
+import { agentTool, controlTools, presentTools } from './agent-tools.ts';
+import {
+  argumentsOf,
+  modesBeforeHop,
+  requestedHop,
+  requestedMode,
+  requestedModesOfHop,
+} from './calls/control-calls.ts';
+import { describeAvailable, describeRefusal } from './describe-refusal.ts';
 import { promptSection } from './prompt-section.ts';
 import { renderResult } from './render-result.ts';
 import { sandboxAdvice } from './sandbox-advice.ts';
@@ -33,7 +39,7 @@ export function agentSession(session: Session): AgentSession {
   };
   return {
     id: session.id,
-    tools: async () => toolsNow(session),
+    tools: async () => presentTools(session),
     allTools: async () => [...Object.values(session.specs.tools).map(agentTool), ...controlTools(session.specs)],
     call,
     async wants({ name, input }) {
@@ -44,9 +50,11 @@ export function agentSession(session: Session): AgentSession {
           const wanted = await session.wants({ mode }, from);
           if (wanted) return wanted;
         }
-        return session.state.peripheral === null ? null : session.wants({ hop: hopOf(fields) }, modes.at(-1)?.to);
+        return session.state.peripheral === null
+          ? null
+          : session.wants({ hop: requestedHop(fields) }, modes.at(-1)?.to);
       }
-      if (name === 'mode') return session.wants({ mode: modeOf(fields) });
+      if (name === 'mode') return session.wants({ mode: requestedMode(fields) });
       return session.tool(name) ? session.wants({ step: { tool: name, args: input ?? {} } }) : null;
     },
     status: async () => ({ ...session.state, available: session.available() }),
@@ -66,10 +74,10 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
   const fields = argumentsOf(input);
   const answering = approved === undefined ? {} : { approver: answeringWith(approved) };
   if (name === 'hop') {
-    const hop = hopOf(fields);
+    const hop = requestedHop(fields);
     const to = 'hop' in hop ? hop.hop : hop.to;
     // A hop without a mode change is queued at once, so that the model's later calls are judged after it.
-    const modes = modesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
+    const modes = requestedModesOfHop(fields, session).length === 0 ? [] : await modesBeforeHop(fields, session, hop);
     for (const { from: _, ...mode } of modes) {
       const changed = await session.setMode(mode, answering);
       if (!changed.ok) return describeDenialFor(session, changed.denial);
@@ -79,12 +87,16 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
     return arrived(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
-    const changed = await session.setMode(modeOf(fields), answering);
+    const changed = await session.setMode(requestedMode(fields), answering);
     if (!changed.ok) return describeDenialFor(session, changed.denial);
     return arrived(session, { mode: changed.mode });
   }
   if (name === 'status') {
-    const data = { ...session.state, available: session.available(), situation: situation(session) } as unknown as Json;
+    const data = {
+      ...session.state,
+      available: session.available(),
+      situation: situation(session),
+    } as unknown as Json;
     return { status: 'ok', text: promptSection(session), data, denial: null };
   }
   if (name === 'why') {
@@ -124,7 +136,7 @@ function adviceOn(
 /** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */
 function arrived(session: Session, data: { readonly [key: string]: Json }): Answered {
   const open = session.available();
-  const text = `${whatIsOpen(open)}\n${promptSection(session)}`;
+  const text = `${describeAvailable(open)}\n${promptSection(session)}`;
   return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };
 }
 

@@ -1,6 +1,6 @@
 import { isEmpty, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
-import { listed, oneLine } from './language/format-words.ts';
+import { joinList, oneLine } from './language/format-words.ts';
 import { describeShipping, type SessionSituation, situation, type WayOut } from './situation.ts';
 
 export interface PromptOptions {
@@ -67,22 +67,22 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Ses
   const carried = [...lines(context), ...lines(backpack)];
   const yielded = lines(observed);
   return [
-    ...(carried.length > 0 ? [`Carried in: ${listed(carried, 8)}.`] : []),
+    ...(carried.length > 0 ? [`Carried in: ${joinList(carried, 8)}.`] : []),
     ...(changedFiles.length > 0
       ? [
-          `Changed in this session: ${listed(
+          `Changed in this session: ${joinList(
             changedFiles.map((file) => oneLine(file)),
             MOST_FILES,
           )}.`,
         ]
       : []),
-    ...(yielded.length > 0 ? [`Observed here so far: ${listed(yielded, 8)}.`] : []),
+    ...(yielded.length > 0 ? [`Observed here so far: ${joinList(yielded, 8)}.`] : []),
   ];
 }
 
 const short = (value: Json): string =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
-    ? `[${listed(value, 5)}]`
+    ? `[${joinList(value, 5)}]`
     : JSON.stringify(value);
 
 function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Naming): readonly string[] {
@@ -91,7 +91,7 @@ function whatCanBeDone({ actions, scope, location }: SessionSituation, name: Nam
     .slice(0, MOST_TOOLS)
     .map(({ tool, usage, purpose }) => `- ${usage.replace(tool, name(tool))}: ${oneLine(purpose, LONGEST)}`);
   const further = actions.slice(MOST_TOOLS).map(({ tool }) => name(tool));
-  if (further.length > 0) tools.push(`- also: ${listed(further, MOST_NAMES)}`);
+  if (further.length > 0) tools.push(`- also: ${joinList(further, MOST_NAMES)}`);
   const reach = scope
     ? [
         `Scope ${scope.name}: reads ${scope.reads}; writes ${scope.writes}; commands: ${scope.commands}; hosts: ${scope.urls}.`,
@@ -140,9 +140,9 @@ function whatIsClosed({ forbidden, location }: SessionSituation, name: Naming): 
   if (location.peripheral === null) return [];
   const { shut, absent, rules } = forbidden;
   return [
-    ...(shut.length > 0 ? [`In this peripheral, but closed now: ${listed(shut.map(name), 12)}.`] : []),
+    ...(shut.length > 0 ? [`In this peripheral, but closed now: ${joinList(shut.map(name), 12)}.`] : []),
     ...(absent.length > 0
-      ? [`Not in this peripheral: ${listed(absent.map(name), 6)}. A call is refused, with directions.`]
+      ? [`Not in this peripheral: ${joinList(absent.map(name), 6)}. A call is refused, with directions.`]
       : []),
     `Always: ${rules.join('; ')}.`,
   ];

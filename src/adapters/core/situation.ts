@@ -3,10 +3,10 @@ import type { Denial, WayLeg } from '../../gate/denial.ts';
 import { branchPatterns } from '../../gate/scope/branch-patterns.ts';
 import type { Session } from '../../session/session.ts';
 import { modeFor } from '../../spec/mode-way.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import { type Constraints, describeConstraints } from './describe-constraints.ts';
-import { signature } from './language/format-words.ts';
+import { toolSignature } from './language/format-words.ts';
 
 /** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
 export interface WayOut {
@@ -103,7 +103,7 @@ export function situation(session: Session): SessionSituation {
       agent: state.agent,
       peripheral,
       purpose: constraints?.purpose ?? null,
-      visit: peripheral === null ? null : (own(state.visits, peripheral) ?? 1),
+      visit: peripheral === null ? null : (getOwn(state.visits, peripheral) ?? 1),
       status: state.closed ? 'closed' : (state.visit ?? 'outside'),
       mode: state.mode,
     },
@@ -115,7 +115,7 @@ export function situation(session: Session): SessionSituation {
     },
     actions: open.flatMap((id) => {
       const tool = session.tool(id);
-      return tool ? [{ tool: id, usage: signature(tool), purpose: tool.purpose }] : [];
+      return tool ? [{ tool: id, usage: toolSignature(tool), purpose: tool.purpose }] : [];
     }),
     scope: constraints?.scope ?? null,
     exits: hops.map((leg) => ({
@@ -162,22 +162,22 @@ export const describeShipping = ({ via, needs, branches }: WayToShip): string =>
 /** The peripherals whose context requires this fruit and still lacks it. */
 const neededBy = ({ specs, state }: Session, field: string): readonly string[] =>
   Object.values(specs.peripherals).flatMap(({ id, context }) => {
-    const rule = own(context, field);
+    const rule = getOwn(context, field);
     if (!rule || rule.optional || rule.source.kind === 'session-log') return [];
     const { source } = rule;
-    const lacks = source.kind === 'fruit' ? source.peripheral === state.peripheral : !own(state.backpack, field);
+    const lacks = source.kind === 'fruit' ? source.peripheral === state.peripheral : !getOwn(state.backpack, field);
     return lacks ? [id] : [];
   });
 
 const isOnlyHere = ({ specs, state }: Session, field: string): boolean =>
-  Object.values(specs.peripherals).every(({ id, fruit }) => id === state.peripheral || !own(fruit, field));
+  Object.values(specs.peripherals).every(({ id, fruit }) => id === state.peripheral || !getOwn(fruit, field));
 
 /**
  * The nearest mode in which all tools of a peripheral can be called; null if the session is in it, or there is none.
  */
 function modeAt({ specs, state }: Session, peripheral: string): Mode | null {
-  const tools = own(specs.peripherals, peripheral)?.tools ?? [];
-  const effects = tools.flatMap((id) => own(specs.tools, id)?.effect ?? []);
+  const tools = getOwn(specs.peripherals, peripheral)?.tools ?? [];
+  const effects = tools.flatMap((id) => getOwn(specs.tools, id)?.effect ?? []);
   const mode = modeFor(specs, state.mode, effects);
   return mode === state.mode ? null : mode;
 }

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
-import { hopOf, modesOfHop } from './calls/control-calls.ts';
+import { requestedHop, requestedModesOfHop } from './calls/control-calls.ts';
 import type { ConversationRecord } from './hook-context.ts';
 import { situation } from './situation.ts';
 
@@ -44,9 +44,9 @@ export async function unreviewedWork(
 
 /** True if the session would allow the hop, and the mode changes that it requests, without asking a person. */
 async function goesThrough(session: Session, call: Fields): Promise<boolean> {
-  const modes = modesOfHop(call, session);
+  const modes = requestedModesOfHop(call, session);
   for (const { from, ...mode } of modes) if (await session.whyMove({ mode }, from)) return false;
-  return session.state.peripheral === null || !(await session.whyMove({ hop: hopOf(call) }, modes.at(-1)?.to));
+  return session.state.peripheral === null || !(await session.whyMove({ hop: requestedHop(call) }, modes.at(-1)?.to));
 }
 
 /** True if a visit to the peripheral yields the PAR. */

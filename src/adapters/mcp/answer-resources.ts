@@ -3,19 +3,19 @@ import { visibleJson } from '../../base/text.ts';
 import { HOW_TO_ANSWER } from '../../messages/render-messages.ts';
 import type { McpOptions } from './mcp-options.ts';
 
-export const SESSION = 'hopgate://session';
-const THREAD = 'hopgate://session/thread';
+export const SESSION_URI = 'hopgate://session';
+const THREAD_URI = 'hopgate://session/thread';
 const SPEC = 'hopgate://session/spec';
-const CONSTRAINTS = 'hopgate://session/constraints';
-export const INBOX = 'hopgate://inbox';
+const CONSTRAINTS_URI = 'hopgate://session/constraints';
+export const INBOX_URI = 'hopgate://inbox';
 
 /** The resources whose content changes with each call. */
-export const THAT_MOVE = [SESSION, THREAD, CONSTRAINTS] as const;
+export const CHANGING_RESOURCES = [SESSION_URI, THREAD_URI, CONSTRAINTS_URI] as const;
 
 /** Serves the session's resources. Returns the function that notifies a subscribed client of a change. */
 export function answerResources(server: Server, { session, reading }: McpOptions): (uri: string) => void {
   const status: Resource & { text: () => Promise<string> } = {
-    uri: SESSION,
+    uri: SESSION_URI,
     name: 'session',
     title: 'The state of the session',
     mimeType: 'application/json',
@@ -24,7 +24,7 @@ export function answerResources(server: Server, { session, reading }: McpOptions
   const more: readonly (typeof status)[] = reading
     ? [
         {
-          uri: THREAD,
+          uri: THREAD_URI,
           name: 'thread',
           title: 'What has happened in the session',
           mimeType: 'text/plain',
@@ -38,7 +38,7 @@ export function answerResources(server: Server, { session, reading }: McpOptions
           text: async () => JSON.stringify(await reading.spec(), null, 2),
         },
         {
-          uri: CONSTRAINTS,
+          uri: CONSTRAINTS_URI,
           name: 'constraints',
           title: 'The limits here',
           mimeType: 'application/json',
@@ -49,7 +49,7 @@ export function answerResources(server: Server, { session, reading }: McpOptions
           },
         },
         {
-          uri: INBOX,
+          uri: INBOX_URI,
           name: 'inbox',
           title: 'The messages that the agent has not read',
           mimeType: 'application/json',

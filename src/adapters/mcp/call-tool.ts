@@ -19,7 +19,7 @@ import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { UNTICKED_AGAIN } from './questions.ts';
 import type { Ended } from './tasks/mcp-tasks.ts';
-import { noTaskOf, TASK_TOOL, taskCreated, wantedTask } from './tasks/task-protocol.ts';
+import { refuseTask, TASK_TOOL, taskResult, wantedTask } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
 const GRACE = 30;
@@ -31,7 +31,7 @@ const LOOK_MS = 10;
  * Carries out one `tools/call`, in order. If an approval is missing, asks a person first. A whistle of a client that
  * can poll is answered with a task as soon as it is sent.
  */
-export async function carryOut(
+export async function callTool(
   host: McpHost,
   server: Server,
   peer: Peer,
@@ -69,7 +69,7 @@ export async function carryOut(
     if (signal.aborted) return { content: [], isError: true };
     const named = { ...called, name: (await host.names()).idOf(called.name) };
     const isTask = form !== null && named.name === TASK_TOOL;
-    if (form === '2025' && !isTask) noTaskOf(params.name);
+    if (form === '2025' && !isTask) refuseTask(params.name);
     const call = isTask ? named : bounded(named, waitSeconds);
     const part = host.longAnswers.asked(call);
     if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
@@ -86,7 +86,7 @@ export async function carryOut(
         const { seconds } = fieldsOf(call.input);
         const deadline = typeof seconds === 'number' ? seconds : waitSeconds;
         const task = host.tasks.begin(sent.messageId, deadline, request.params.task?.ttl ?? 0, ended, cancel);
-        begun.resolve(taskCreated(task, form));
+        begun.resolve(taskResult(task, form));
       }
       return (await ended).result;
     }

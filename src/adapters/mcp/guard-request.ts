@@ -13,7 +13,7 @@ export interface GuardOptions {
  * Rejects requests that must not reach the protocol: those of web pages (DNS rebinding), and those without the token.
  * null if the request may pass. Only checks the headers, so the body of a rejected request is never read.
  */
-export function turnAway(headers: IncomingHttpHeaders, { token, hosts }: GuardOptions): Response | null {
+export function guardRequest(headers: IncomingHttpHeaders, { token, hosts }: GuardOptions): Response | null {
   const host = validateHostHeader(headers.host, [...hosts]);
   if (!host.ok || headers.host?.includes('@'))
     return refuseRequest(403, 'this server does not answer under that host name');

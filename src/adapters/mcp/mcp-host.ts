@@ -1,6 +1,6 @@
 import type { SpecSet } from '../../spec/types.ts';
 import type { AgentTool } from '../core/agent-session.ts';
-import { INBOX, THAT_MOVE } from './answer-resources.ts';
+import { CHANGING_RESOURCES, INBOX_URI } from './answer-resources.ts';
 import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './mcp-options.ts';
 import { Questions } from './questions.ts';
@@ -65,7 +65,7 @@ export class McpHost {
       const now = messages?.map(({ id }) => id).join(' ') ?? unread;
       const entry = (await reading.last?.().catch(() => null)) ?? last;
       looking = false;
-      if (now !== unread) for (const told of this.#told) told.resourceUpdated(INBOX);
+      if (now !== unread) for (const told of this.#told) told.resourceUpdated(INBOX_URI);
       // In order, because a running call notifies of its own changes.
       if (entry !== last) this.inOrder(() => this.tellChanges()).catch((error) => this.report(error));
       [unread, last] = [now, entry];
@@ -91,7 +91,7 @@ export class McpHost {
    * notification. Returns the names of the tools available now; null if they have not changed.
    */
   async tellChanges(): Promise<readonly string[] | null> {
-    for (const uri of THAT_MOVE) for (const told of this.#told) told.resourceUpdated(uri);
+    for (const uri of CHANGING_RESOURCES) for (const told of this.#told) told.resourceUpdated(uri);
     const before = await this.#listed;
     const tools = await this.options.session.tools();
     const now = sameness(tools);

@@ -2,7 +2,7 @@ import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotoc
 import manifest from '../../../package.json' with { type: 'json' };
 import { answerPrompts } from './answer-prompts.ts';
 import { answerResources } from './answer-resources.ts';
-import { carryOut } from './call-tool.ts';
+import { callTool } from './call-tool.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/task-protocol.ts';
 import { mcpTool } from './tool-shape.ts';
@@ -34,7 +34,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
     return { tools: tools.map((tool) => mcpTool(host.longAnswers.offer(tool), nameOf(tool.name), specs)) };
   });
   server.setRequestHandler('tools/call', (request: CallToolRequest, ctx: ServerContext) =>
-    carryOut(host, server, peer, request, ctx),
+    callTool(host, server, peer, request, ctx),
   );
   const updated = answerResources(server, options);
   const taskChanged = answerTasks(server, host.tasks);

@@ -19,13 +19,13 @@ const AT_MOST = 100;
  * `unticked-again`: the second time, which counts as a no. `unasked`: the call carries no answer to a question of
  * hopgate.
  */
-export type Said = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
+export type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dismissed' | 'unasked';
 
 /** The reason why a form that was accepted twice without a yes counts as a no. */
 export const UNTICKED_AGAIN = 'they accepted the form twice without setting Approve';
 
 interface Taken {
-  readonly said: Said;
+  readonly said: QuestionAnswer;
   /** The hash of the content that was shown. */
   readonly hash: string;
   /** The limits that the person wrote. */

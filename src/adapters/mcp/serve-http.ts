@@ -3,12 +3,12 @@ import { createServer, type Server as HttpServer, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
-import { type GuardOptions, refuseRequest, turnAway } from './guard-request.ts';
+import { type GuardOptions, guardRequest, refuseRequest } from './guard-request.ts';
 import { LegacyConnections } from './legacy-connections.ts';
 import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './mcp-server.ts';
 
-export const PATH = '/mcp';
+export const MCP_PATH = '/mcp';
 
 export interface HttpOptions {
   /** The local address to listen on. Default: `127.0.0.1`. */
@@ -46,18 +46,18 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
   });
   const fetch = async (request: Request): Promise<Response> => {
-    if (new URL(request.url).pathname !== PATH) return refuseRequest(404, `the protocol is spoken at ${PATH}`);
+    if (new URL(request.url).pathname !== MCP_PATH) return refuseRequest(404, `the protocol is spoken at ${MCP_PATH}`);
     return (await isLegacyRequest(request)) ? legacy.fetch(request) : modern.fetch(request);
   };
   const handler = toNodeHandler({ fetch }, { onerror });
   const server = createServer((request, response) => {
-    const away = turnAway(request.headers, guard);
+    const away = guardRequest(request.headers, guard);
     void (away ? answerWith(away, response) : handler(request, response)).catch(onerror);
   });
   await listening(server, port, address);
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${bracketed(address)}:${bound}${PATH}`,
+    url: `http://${bracketed(address)}:${bound}${MCP_PATH}`,
     token,
     async close() {
       untell();

@@ -1,4 +1,4 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { CONTROLS } from '../core/agent-session.ts';
 
@@ -12,7 +12,7 @@ export interface ToolNames {
 export function upstreamNames({ tools }: SpecSet): ToolNames {
   const all = Object.values(tools).flatMap(({ id, upstream }) => (upstream ? [[id, upstream.tool] as const] : []));
   const isFree = (name: string): boolean =>
-    own(tools, name) === undefined && !(CONTROLS as readonly string[]).includes(name);
+    getOwn(tools, name) === undefined && !(CONTROLS as readonly string[]).includes(name);
   const only = all.filter(([, name]) => isFree(name) && all.filter(([, other]) => other === name).length === 1);
   const names = new Map(only);
   const ids = new Map(only.map(([id, name]) => [name, id]));

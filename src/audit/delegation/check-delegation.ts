@@ -1,9 +1,9 @@
 import type { DelegationBody } from '../../evidence/bodies.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
+import { sameJson, showValue } from '../rules/compare-json.ts';
 import { delegatedContext } from '../rules/delegate-problems.ts';
-import { sameJson, show } from '../rules/json.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { Visiting } from '../verify/check-visits.ts';
 
 /** Compares a delegation with the visit, the spec's rules for it, its context and its approval. */
@@ -22,7 +22,7 @@ export function checkDelegation({ state, report, approvals, at }: Visiting, body
   const listed = (agency ? here.agencies : here.delegates)?.find((each) => each.to === to);
   if (listed && listed.within !== within)
     wrong(`${to}: within ${listed.within}`, `the sub-agent was started within ${within}`);
-  const target = agency ? undefined : own(state.pinned.specs.peripherals, to);
+  const target = agency ? undefined : getOwn(state.pinned.specs.peripherals, to);
   const due = target && delegatedContext(state, here, target).context;
-  if (due && !sameJson(due, context)) wrong(`context: ${show(due)}`, `context: ${show(context)}`);
+  if (due && !sameJson(due, context)) wrong(`context: ${showValue(due)}`, `context: ${showValue(context)}`);
 }

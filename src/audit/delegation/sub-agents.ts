@@ -1,15 +1,15 @@
 import { bodyOf, type DelegationBody, type SessionOpenBody } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
-import { own } from '../../spec/names.ts';
-import type { Pinned } from '../rules/audit-state.ts';
-import { sameJson } from '../rules/json.ts';
+import { getOwn } from '../../spec/names.ts';
+import type { AuditedPin } from '../rules/audit-state.ts';
+import { sameJson } from '../rules/compare-json.ts';
 import { readBody } from '../rules/read-body.ts';
 import type { Gap, Violation } from '../verify/audit-verdict.ts';
 import { widerThan } from './wider-than.ts';
 
 /** Another session of the same store: its pin and its entries. */
 export interface OtherSession {
-  readonly pinned: Pinned;
+  readonly pinned: AuditedPin;
   readonly entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>;
 }
 
@@ -33,11 +33,11 @@ interface Recorded<Body> {
  * its session name each other, and the sub-agent's pin grants no more than the delegation says.
  */
 export class SubAgents {
-  readonly #pinned: Pinned;
+  readonly #pinned: AuditedPin;
   #opened: Recorded<SessionOpenBody> | null = null;
   readonly #delegations: Recorded<DelegationBody>[] = [];
 
-  constructor(pinned: Pinned) {
+  constructor(pinned: AuditedPin) {
     this.#pinned = pinned;
   }
 
@@ -104,11 +104,11 @@ function judgePin(
   entry: About,
   { from, to, within }: DelegationBody,
   mode: Entry['mode'],
-  { parent, child }: { readonly parent: Pinned; readonly child: Pinned },
+  { parent, child }: { readonly parent: AuditedPin; readonly child: AuditedPin },
   { violations }: Found,
 ): void {
   const wrong = (constraint: string, message: string) => violations.push(violation(entry, constraint, message));
-  const only = own(child.specs.peripherals, to);
+  const only = getOwn(child.specs.peripherals, to);
   if (!only || Object.keys(child.specs.peripherals).length > 1)
     return void wrong(
       `a sub-agent has one peripheral: ${to}`,
@@ -124,11 +124,11 @@ function judgePin(
     );
   if (!sameJson(child.specs.tools as never, parent.specs.tools as never))
     wrong('a sub-agent has the tools of its parent', 'the catalogue of tools differs');
-  const settings = ({ config: { scopes: _, ...rest } }: Pinned) => JSON.parse(JSON.stringify(rest)) as never;
+  const settings = ({ config: { scopes: _, ...rest } }: AuditedPin) => JSON.parse(JSON.stringify(rest)) as never;
   if (!sameJson(settings(child), settings(parent)))
     wrong('a sub-agent has the configuration of its parent', 'the configuration differs');
   for (const id of within === 'own' ? [to] : [from, to]) {
-    const outer = own(parent.specs.peripherals, id);
+    const outer = getOwn(parent.specs.peripherals, id);
     if (!outer) continue;
     const more = widerThan([only, child], [outer, parent]);
     if (more.length > 0) wrong(`within ${id}`, `the sub-agent has more: ${more.join('; ')}`);

@@ -1,8 +1,8 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
 import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
-import { type Pinned, scopeOf } from '../rules/audit-state.ts';
-import { liesIn } from '../rules/audited-path.ts';
-import { sameJson } from '../rules/json.ts';
+import { type AuditedPin, scopeOf } from '../rules/audit-state.ts';
+import { isInPlaces } from '../rules/audited-path.ts';
+import { sameJson } from '../rules/compare-json.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
 /** The kinds of commands that a scope grants if it grants this kind. */
@@ -19,8 +19,8 @@ const COMMANDS: { readonly [command in ScopeRule['command']]: readonly ScopeRule
  * A glob counts as granted only by the same glob, or by a folder around it.
  */
 export function widerThan(
-  [inner, innerPin]: readonly [PeripheralSpec, Pinned],
-  [outer, outerPin]: readonly [PeripheralSpec, Pinned],
+  [inner, innerPin]: readonly [PeripheralSpec, AuditedPin],
+  [outer, outerPin]: readonly [PeripheralSpec, AuditedPin],
 ): readonly string[] {
   const tools = inner.tools.filter((tool) => !outer.tools.includes(tool));
   const [has, may] = [scopeOf(inner, innerPin.config), scopeOf(outer, outerPin.config)];
@@ -53,6 +53,6 @@ function beyond(mine: readonly string[], others: readonly string[]): readonly st
   const granting = mine.filter((pattern) => !isExclusion(pattern));
   if (granting.length === 0) return [];
   const plain = others.filter((pattern) => !isExclusion(pattern) && !/[*?[{(]/.test(pattern));
-  const more = granting.filter((pattern) => !others.includes(pattern) && !liesIn(pattern, plain));
+  const more = granting.filter((pattern) => !others.includes(pattern) && !isInPlaces(pattern, plain));
   return [...more, ...others.filter((pattern) => isExclusion(pattern) && !mine.includes(pattern))];
 }

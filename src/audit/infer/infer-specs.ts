@@ -3,14 +3,14 @@ import { sourceName } from '../../spec/names.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
 import { deriveEdges } from '../../spec/resolve/derive-edges.ts';
 import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { isGrantedToWrite } from '../rules/audited-path.ts';
+import { isWritablePath } from '../rules/audited-path.ts';
 import { fitsPattern } from '../rules/commands/audited-branches.ts';
-import { globs, pathCover } from './path-cover.ts';
+import { coveringGlobs, pathCover } from './path-cover.ts';
 import { PeripheralUsage, type Usage } from './usage.ts';
 import { needsOperator, wayBack } from './way-back.ts';
 
 /** A grant of a spec that no session used. */
-export interface Slack {
+export interface UnusedPermission {
   /** null if the grant belongs to the whole spec set. */
   readonly peripheral: string | null;
   readonly what: 'peripheral' | 'tool' | 'write' | 'read' | 'command' | 'url' | 'resource' | 'exit' | 'entry' | 'mode';
@@ -29,7 +29,7 @@ export interface RecordedUse {
 export interface Inferred {
   /** The tightest spec set, in the terms of the given one, that admits the recorded actions. */
   readonly specs: SpecSet;
-  readonly slack: readonly Slack[];
+  readonly slack: readonly UnusedPermission[];
   readonly seen: { readonly [peripheral: string]: RecordedUse };
 }
 
@@ -39,7 +39,7 @@ export interface Inferred {
  * that no session used, because without it `check` would report a dead end.
  */
 export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
-  const slack: Slack[] = [];
+  const slack: UnusedPermission[] = [];
   const used = new Set(Object.keys(specs.peripherals).filter((id) => usage.peripherals.has(id)));
   const { edges: back, whole } = wayBack(specs, used);
   const ids = new Set([...used, ...back.map(({ to }) => to)]);
@@ -75,8 +75,8 @@ interface Kept {
 
 const recordedUse = ({ visits, reads, writes, commands, hosts }: PeripheralUsage): RecordedUse => ({
   visits,
-  reads: globs(reads),
-  writes: globs(writes),
+  reads: coveringGlobs(reads),
+  writes: coveringGlobs(writes),
   commands: [...commands].sort(),
   hosts: [...hosts].sort(),
 });
@@ -85,7 +85,7 @@ function tighten(
   spec: PeripheralSpec,
   used: PeripheralUsage | null,
   { ids, agents, back, whole }: Kept,
-  slack: Slack[],
+  slack: UnusedPermission[],
 ): PeripheralSpec {
   const into = back.filter(({ to }) => to === spec.id);
   const within: Partial<PeripheralSpec> = {
@@ -111,8 +111,7 @@ function tighten(
   const { rule } = spec.scope;
   const write = pathCover(used.writes);
   for (const place of rule.write)
-    if (!isExclusion(place) && ![...used.writes].some((path) => isGrantedToWrite(path, [place])))
-      unused('write', place);
+    if (!isExclusion(place) && ![...used.writes].some((path) => isWritablePath(path, [place]))) unused('write', place);
   // Without a path, these tools read the whole tree.
   const searches = used.tools.has('glob') || used.tools.has('grep');
   const reads = rule.read === 'none' || used.reads.size > 0 || searches;
@@ -149,7 +148,7 @@ function tighten(
 /** Tools whose command is optional: without it, a default runs. */
 const RUNNERS = ['bash-test'];
 
-type Unused = (what: Slack['what'], granted: string) => void;
+type Unused = (what: UnusedPermission['what'], granted: string) => void;
 
 /** @param into the edges into this peripheral that stay open, even if no session took them */
 function sourcesUsed(
@@ -214,7 +213,7 @@ function tightenGate(
   gate: GateSpec,
   usage: Usage,
   { ids, isWhole }: { readonly ids: ReadonlySet<string>; readonly isWhole: boolean },
-  slack: Slack[],
+  slack: UnusedPermission[],
 ): GateSpec {
   const usedOr = (used: boolean, granted: string): boolean => {
     if (!used && !isWhole) slack.push({ peripheral: null, what: 'mode', granted });

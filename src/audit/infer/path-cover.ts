@@ -28,7 +28,7 @@ export function pathCover(paths: Iterable<string>, most = MOST): readonly string
 const bare = (place: string): string => place.replace(/\/$/, '');
 
 /** Globs that cover all paths, grouped by folder and extension if several share them. */
-export function globs(paths: Iterable<string>, most = MOST): readonly string[] {
+export function coveringGlobs(paths: Iterable<string>, most = MOST): readonly string[] {
   const all = [...new Set(paths)];
   if (all.length <= most) return all.sort();
   const groups = Map.groupBy(all, (path) => {

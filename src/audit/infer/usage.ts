@@ -1,11 +1,11 @@
 import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
-import type { Pinned } from '../rules/audit-state.ts';
+import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
-import { placeOf } from '../rules/audited-path.ts';
+import { auditedPath } from '../rules/audited-path.ts';
 import { argumentWords } from '../rules/commands/audited-words.ts';
-import { type Fields, textOf } from '../rules/json.ts';
+import { type Fields, textOf } from '../rules/compare-json.ts';
 import type { Evidence } from '../verify/session-audit.ts';
 
 export class PeripheralUsage {
@@ -42,7 +42,7 @@ export class Usage {
 /** Adds the actions in a session's entries to `usage`. */
 export async function addUsage(
   usage: Usage,
-  { specs }: Pinned,
+  { specs }: AuditedPin,
   entries: AsyncIterable<Evidence> | Iterable<Evidence>,
 ): Promise<void> {
   let root = '/';
@@ -114,7 +114,7 @@ function addArgument(here: PeripheralUsage, role: ArgumentRole, root: string, va
     case 'path:read':
     case 'path:write':
       for (const path of value === undefined ? [] : [value].flat()) {
-        const place = placeOf(root, path);
+        const place = auditedPath(root, path);
         if (place.inside) here[role === 'path:read' ? 'reads' : 'writes'].add(place.path === '' ? '.' : place.path);
       }
       break;

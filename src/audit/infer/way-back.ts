@@ -1,6 +1,6 @@
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
-import { looksBack } from '../rules/audited-observations.ts';
+import { reviewsSession } from '../rules/audited-observations.ts';
 
 /**
  * The edges that a spec set needs so that each used peripheral can be left. They form the paths with the fewest
@@ -12,7 +12,7 @@ export function wayBack(
   specs: SpecSet,
   used: ReadonlySet<string>,
 ): { readonly edges: readonly Edge[]; readonly whole: ReadonlySet<string> } {
-  const homes = Object.values(specs.peripherals).flatMap((spec) => (looksBack(spec) ? [spec.id] : []));
+  const homes = Object.values(specs.peripherals).flatMap((spec) => (reviewsSession(spec) ? [spec.id] : []));
   const visited = homes.filter((id) => used.has(id));
   const nearest = visited.length > 0 ? visited : homes;
   const edges = new Set<Edge>();

@@ -1,11 +1,11 @@
 import { bodyOf, type WouldRefuse } from '../../evidence/bodies.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, SpecSet } from '../../spec/types.ts';
-import type { Pinned } from '../rules/audit-state.ts';
+import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
-import { isGrantedToWrite } from '../rules/audited-path.ts';
-import { fieldsOf, textOf } from '../rules/json.ts';
+import { isWritablePath } from '../rules/audited-path.ts';
+import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { Evidence } from '../verify/session-audit.ts';
 import { pathCover } from './path-cover.ts';
 
@@ -47,7 +47,7 @@ export class WouldRefuseReport {
   observed = 0;
   calls = 0;
 
-  async add({ specs, config }: Pinned, sessionId: string, entries: AsyncIterable<Evidence>): Promise<void> {
+  async add({ specs, config }: AuditedPin, sessionId: string, entries: AsyncIterable<Evidence>): Promise<void> {
     if (config.enforce !== false) return;
     this.observed += 1;
     let running: { readonly tool: string; readonly home: string } | null = null;
@@ -97,10 +97,10 @@ export class WouldRefuseReport {
   /** The settings that fit the calls. Each written path is added to the peripheral that has the tool. */
   settings(specs: SpecSet, config: ProjectConfig): FittingSettings {
     const scopes = [...this.#writes].flatMap(([id, paths]) => {
-      const rule = own(specs.peripherals, id)?.scope.rule;
+      const rule = getOwn(specs.peripherals, id)?.scope.rule;
       if (!rule || rule.write.length === 0) return [];
-      const present = own(config.scopes, id) ?? rule.write;
-      const more = [...paths].filter((path) => !isGrantedToWrite(path, present));
+      const present = getOwn(config.scopes, id) ?? rule.write;
+      const more = [...paths].filter((path) => !isWritablePath(path, present));
       return more.length === 0 ? [] : [[id, [...present, ...pathCover(more)]] as const];
     });
     const hosts = [...this.#hosts].filter((host) => !config.web.allow.includes(host)).sort();
@@ -110,11 +110,11 @@ export class WouldRefuseReport {
 
 /** The peripheral in which a tool is allowed: the present one, else the first that has it. */
 function homeOf({ peripherals }: SpecSet, tool: string, here: string): string {
-  if (own(peripherals, here)?.tools.includes(tool)) return here;
+  if (getOwn(peripherals, here)?.tools.includes(tool)) return here;
   return Object.values(peripherals).find(({ tools }) => tools.includes(tool))?.id ?? here;
 }
 
 const hostsOf = ({ tools }: SpecSet, tool: string, args: Json): readonly string[] =>
-  (own(tools, tool)?.parameters ?? [])
+  (getOwn(tools, tool)?.parameters ?? [])
     .filter(({ role }) => ROLE_FACTS[role].namesHost)
     .flatMap(({ name }) => URL.parse(String(fieldsOf(args)[name]))?.hostname ?? []);

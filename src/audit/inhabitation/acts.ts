@@ -1,7 +1,7 @@
 import type { Fields } from '../../base/json.ts';
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
-import { fieldsOf } from '../rules/json.ts';
+import { fieldsOf } from '../rules/compare-json.ts';
 
 /** One action on the session, as its evidence records it: one call may leave several entries. */
 export interface Act {

@@ -1,6 +1,6 @@
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json } from '../../spec/types.ts';
-import { fieldsOf, isElsewhere, sameJson } from '../rules/json.ts';
+import { fieldsOf, isElsewhere, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
 
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;

@@ -1,13 +1,13 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
-import { nameOf, type SessionTimeline } from './session-timeline.ts';
+import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /** Always available. `stop`: a sub-agent ends. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
 export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): Inhabitation {
-  if (calls.length === 0 && acts.length === 0) return notApplicable('P-3', 'nothing was done');
+  if (calls.length === 0 && acts.length === 0) return inapplicableCheck('P-3', 'nothing was done');
   const findings: InhabitationFinding[] = [
     ...alignment.unheard.map(({ item }) => ({
       item: item.n,
@@ -17,7 +17,7 @@ export function confinement({ transcript, calls, acts, alignment }: SessionTimel
     ...alignment.uncalled.map((act) => ({
       item: null,
       seq: act.seq,
-      reason: `${nameOf(act)} is in the evidence, but the agent made no such call`,
+      reason: `${nameOfAct(act)} is in the evidence, but the agent made no such call`,
     })),
   ];
   const offers = new Offers();
@@ -34,7 +34,7 @@ export function confinement({ transcript, calls, acts, alignment }: SessionTimel
         reason: `${item.tool} was used, but had not been offered to the agent`,
       });
   }
-  return judged('P-3', findings);
+  return judgedCheck('P-3', findings);
 }
 
 /** The tools presented so far: the latest list. */

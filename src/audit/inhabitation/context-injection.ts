@@ -1,9 +1,9 @@
 import { isEmpty } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { isElsewhere, sameJson } from '../rules/json.ts';
+import { isElsewhere, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
+import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 type Entered = NonNullable<Act['entered']>;
@@ -14,8 +14,8 @@ type Entered = NonNullable<Act['entered']>;
  */
 export function contextInjection(timeline: SessionTimeline): Inhabitation {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
-  if (entries.length === 0) return notApplicable('P-2', 'the session entered no peripheral');
-  return judged(
+  if (entries.length === 0) return inapplicableCheck('P-2', 'the session entered no peripheral');
+  return judgedCheck(
     'P-2',
     entries.flatMap((act) => judgeEntry(timeline, act, act.entered as Entered)),
   );

@@ -1,4 +1,4 @@
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
+import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**
@@ -6,7 +6,8 @@ import type { SessionTimeline } from './session-timeline.ts';
  * way, and the session was not closed in the middle of one. The last visit of an open session is not judged.
  */
 export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): Inhabitation {
-  if (!acts.some(({ entered }) => entered !== null)) return notApplicable('P-4', 'the session entered no peripheral');
+  if (!acts.some(({ entered }) => entered !== null))
+    return inapplicableCheck('P-4', 'the session entered no peripheral');
   const findings: InhabitationFinding[] = [];
   for (const act of acts)
     if (act.left !== null && alignment.uncalled.includes(act))
@@ -14,5 +15,5 @@ export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): Inh
   const last = acts.at(-1);
   if (stillIn !== null && last?.kind === 'close')
     findings.push({ item: null, seq: last.seq, reason: `the session was closed inside ${stillIn}; no exit was taken` });
-  return judged('P-4', findings);
+  return judgedCheck('P-4', findings);
 }

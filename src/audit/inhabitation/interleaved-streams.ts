@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type Inhabitation, type InhabitationFinding, judged, notApplicable } from './phenomenology.ts';
+import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of each kind of item. */
@@ -20,7 +20,7 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
  */
 export function interleavedStreams({ transcript }: SessionTimeline): Inhabitation {
   const { items, problems } = transcript;
-  if (items.length === 0 && problems.length === 0) return notApplicable('P-6', 'there is no transcript');
+  if (items.length === 0 && problems.length === 0) return inapplicableCheck('P-6', 'there is no transcript');
   const findings: InhabitationFinding[] = problems.map(({ line, message }) => ({
     item: null,
     seq: null,
@@ -46,5 +46,5 @@ export function interleavedStreams({ transcript }: SessionTimeline): Inhabitatio
     }
     if (item.kind === 'result' && !open.delete(item.callId)) say(`it answers no call that is open: ${item.callId}`);
   }
-  return judged('P-6', findings);
+  return judgedCheck('P-6', findings);
 }

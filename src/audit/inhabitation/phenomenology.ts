@@ -30,14 +30,14 @@ export interface Inhabitation {
 const MAX_FINDINGS = 100;
 
 /** The result of a check: it holds if there are no findings. */
-export const judged = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): Inhabitation => ({
+export const judgedCheck = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): Inhabitation => ({
   id,
   title: PHENOMENOLOGY[id],
   verdict: findings.length === 0 ? 'holds' : 'fails',
   findings: findings.slice(0, MAX_FINDINGS),
 });
 
-export const notApplicable = (id: PhenomenologyId, reason: string): Inhabitation => ({
+export const inapplicableCheck = (id: PhenomenologyId, reason: string): Inhabitation => ({
   id,
   title: PHENOMENOLOGY[id],
   verdict: 'not-applicable',

@@ -36,4 +36,5 @@ export function timelineOf(transcript: Transcript, specs: SpecSet, entries: read
 }
 
 /** Names an act in a finding: its kind and its tool or destination. */
-export const nameOf = ({ kind, what, refused }: Act): string => `${refused ? 'a refused ' : ''}${kind} ${what}`.trim();
+export const nameOfAct = ({ kind, what, refused }: Act): string =>
+  `${refused ? 'a refused ' : ''}${kind} ${what}`.trim();

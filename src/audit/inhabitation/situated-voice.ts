@@ -1,12 +1,12 @@
 import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { fieldsOf } from '../rules/json.ts';
+import { fieldsOf } from '../rules/compare-json.ts';
 import { mentions } from './context-injection.ts';
-import { type Inhabitation, notApplicable, PHENOMENOLOGY } from './phenomenology.ts';
+import { type Inhabitation, inapplicableCheck, PHENOMENOLOGY } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The transcript counts as inhabited above this score. */
-export const LIVED = 0.5;
+export const INHABITED_SCORE = 0.5;
 
 const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|let's)\b/i;
 
@@ -15,7 +15,7 @@ const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|l
  * it speaks in the first person; it speaks of this place, its tools, exits and modes.
  */
 export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): Inhabitation {
-  if (acts.length === 0 && calls.length === 0) return notApplicable('P-5', 'nothing was done');
+  if (acts.length === 0 && calls.length === 0) return inapplicableCheck('P-5', 'nothing was done');
   const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
   const reasons = moves.flatMap(({ item }) => {
     const { reason, summary } = fieldsOf(item.input);
@@ -30,7 +30,7 @@ export function situatedVoice({ specs, transcript, calls, acts }: SessionTimelin
   const situated = share((text) => [...names.own, ...names.tools].some((name) => mentions(text, name)));
   const moved = moves.some(({ result }) => result?.status === 'ok');
   const score = Math.round((Number(moved) / 2 + (voice + situated) / 4) * 100) / 100;
-  const holds = words.length > 0 && score > LIVED;
+  const holds = words.length > 0 && score > INHABITED_SCORE;
   const reason =
     words.length === 0
       ? 'the agent wrote no words'

@@ -1,5 +1,5 @@
-import { type Inhabitation, type InhabitationFinding, judged } from './phenomenology.ts';
-import { nameOf, type SessionTimeline } from './session-timeline.ts';
+import { type Inhabitation, type InhabitationFinding, judgedCheck } from './phenomenology.ts';
+import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /**
  * P-1: the peripheral is the agent's only surface, one at a time. Every call went through the session, nobody else
@@ -22,7 +22,7 @@ export function worldReplacement({ sessionId, transcript, calls, acts, alignment
     findings.push({
       item: null,
       seq: act.seq,
-      reason: `${nameOf(act)} was done in the agent's name by something else`,
+      reason: `${nameOfAct(act)} was done in the agent's name by something else`,
     });
   let inside: string | null = null;
   for (const { seq, left, entered } of acts) {
@@ -32,5 +32,5 @@ export function worldReplacement({ sessionId, transcript, calls, acts, alignment
       findings.push({ item: null, seq, reason: `${entered.peripheral} was entered before ${inside} was left` });
     inside = entered.peripheral;
   }
-  return judged('P-1', findings);
+  return judgedCheck('P-1', findings);
 }

@@ -1,5 +1,5 @@
 import { effectsIn } from '../../spec/mode-way.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
@@ -52,7 +52,7 @@ export interface AbstractMove {
 
 /** The starts of sub-agents from a peripheral, as edges; none to a peripheral that admits nobody from there. */
 export const delegationEdges = ({ peripherals }: SpecSet, from: string): readonly Edge[] =>
-  (own(peripherals, from)?.delegates ?? []).flatMap(({ to }) => {
+  (getOwn(peripherals, from)?.delegates ?? []).flatMap(({ to }) => {
     const edge = delegationEdge(peripherals, from, to);
     return edge && edge.sources.length > 0 ? [edge] : [];
   });

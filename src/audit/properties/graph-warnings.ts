@@ -4,7 +4,7 @@ import { delegationEdges } from './abstract-session.ts';
 import type { Space } from './space.ts';
 
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
-export function notesOn(specs: SpecSet, space: Space): SpecWarning[] {
+export function graphWarnings(specs: SpecSet, space: Space): SpecWarning[] {
   const places = new Set(space.nodes.map(({ state }) => state.place));
   const blocked = new Map(specs.edges.map((edge) => [edge, space.blockedBy(edge)]));
   const dead = specs.edges.flatMap((edge): SpecWarning[] => {

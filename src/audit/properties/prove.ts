@@ -1,8 +1,8 @@
 import type { SpecWarning } from '../../spec/check/issues.ts';
 import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/types.ts';
-import { looksBack } from '../rules/audited-observations.ts';
+import { reviewsSession } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
-import { notesOn } from './graph-warnings.ts';
+import { graphWarnings } from './graph-warnings.ts';
 import { keyOf, type Node, pathTo, type Space, type SpaceFor, spacesOf } from './space.ts';
 
 /** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */
@@ -28,7 +28,7 @@ const failed = (property: string, message: string, path: readonly string[] | nul
  */
 export const proveProperties = (specs: SpecSet): readonly Proof[] => examineSpecs(specs).proofs;
 
-/** Proves the properties, and adds the warnings of {@link notesOn}. Pure. */
+/** Proves the properties, and adds the warnings of {@link graphWarnings}. Pure. */
 export function examineSpecs(specs: SpecSet): {
   readonly proofs: readonly Proof[];
   readonly notes: readonly SpecWarning[];
@@ -42,7 +42,7 @@ export function examineSpecs(specs: SpecSet): {
     ...proveApart(specs),
     ...(specs.properties ?? []).map((property) => proveStated(specs, spaceFor, property)),
   ];
-  return { proofs, notes: notesOn(specs, space) };
+  return { proofs, notes: graphWarnings(specs, space) };
 }
 
 function proveReachable(specs: SpecSet, space: Space): Proof[] {
@@ -76,7 +76,7 @@ function blockedEdges({ edges }: SpecSet, space: Space, places: readonly string[
 function proveWayBack(specs: SpecSet, space: Space): Proof[] {
   const peripherals = Object.values(specs.peripherals);
   if (peripherals.length === 1) return [succeeded('way-back')];
-  const reflecting = peripherals.filter(looksBack);
+  const reflecting = peripherals.filter(reviewsSession);
   if (reflecting.length > 0) {
     const names = reflecting.map(({ id }) => id);
     const stuck = space.firstUnableToReach(({ place }) => place !== null && names.includes(place));

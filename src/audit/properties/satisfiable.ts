@@ -1,10 +1,10 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { type CelValues, celText, celTree, celValue } from '../rules/cel.ts';
+import { type CelValues, celText, celTree, celValue } from '../rules/audited-cel.ts';
 
 /** The known facts at the moment at which a rule is evaluated; the rest may be anything. */
-export interface Known {
+export interface KnownFacts {
   /** null represents every agent that no list of agents and no rule names. */
   readonly agent: string | null;
   readonly place: string | null;
@@ -24,7 +24,7 @@ const ABSENT = Symbol('absent');
  * its comparisons change; terms and any other part of a rule count as independent of each other. So a rule that can
  * hold is never called unsatisfiable, and the answer is exact if the rule compares facts with fixed values.
  */
-export function canHold(specs: SpecSet, cel: string, known: Known): boolean {
+export function canHold(specs: SpecSet, cel: string, known: KnownFacts): boolean {
   const rule = celTree(cel);
   return rule !== null && new Rule(specs, rule, known).canHold();
 }
@@ -82,10 +82,10 @@ class Rule {
   readonly #domains = new Map<string, readonly unknown[]>();
   readonly #values = new Map<string, unknown>();
 
-  constructor(specs: SpecSet, rule: ASTNode, known: Known) {
+  constructor(specs: SpecSet, rule: ASTNode, known: KnownFacts) {
     const { agent, place, mode, testsPassed } = known;
     this.#rule = rule;
-    this.#place = place === null ? undefined : own(specs.peripherals, place);
+    this.#place = place === null ? undefined : getOwn(specs.peripherals, place);
     this.#fixed = {
       session: { ...(agent === null ? {} : { agent }), mode, peripheral: place },
       visit: { peripheral: place },

@@ -4,15 +4,15 @@ import type { Entry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { waitedMs } from '../../evidence/waiting-time.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { NOT_FILES } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
 import { PASS, reportedFields } from '../../spec/reported-fields.ts';
 import type { Json } from '../../spec/types.ts';
 import { type AuditState, scopeOf } from './audit-state.ts';
-import { addUpTo, isFileChange, nothingObserved, observe, trustedReport } from './audited-observations.ts';
-import { type Fields, fieldsOf, textOf } from './json.ts';
+import { addStep, addUpTo, isFileChange, noObservations, trustedReport } from './audited-observations.ts';
+import { type Fields, fieldsOf, textOf } from './compare-json.ts';
 import { noRuns } from './test-runs.ts';
 
 /**
@@ -26,7 +26,7 @@ function packed(backpack: Fields, more: Fields): Fields {
 }
 
 /** The fields of a fruit that have a value. */
-export const filled = (fruit: Fields): Fields =>
+export const fieldsWithValue = (fruit: Fields): Fields =>
   Object.fromEntries(Object.entries(fruit).filter(([, value]) => value !== null));
 
 /** The part of an entry that changes a state. */
@@ -93,12 +93,12 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       state.denials += 1;
       if (!visit) return;
       visit.denials += 1;
-      visit.observed.refusals += 1;
+      visit.observations.refusals += 1;
       return;
     case 'par':
       state.successesBeforeReview = state.successes;
       state.successes = 0;
-      if (visit) visit.observed.par = { ...body.par };
+      if (visit) visit.observations.par = { ...body.par };
       return;
     case 'stop': {
       const { exit, reason, by, fruit } = body;
@@ -106,14 +106,14 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       const successes = successesBeforeReview ?? state.successes;
       if (exit !== null && visit) state.leaving = { visit, fruit, backpack, successes, exit, reason, by };
       state.fruits = { ...state.fruits, [body.peripheral]: fruit };
-      state.backpack = packed(backpack, filled(fruit));
+      state.backpack = packed(backpack, fieldsWithValue(fruit));
       state.visit = null;
       return;
     }
     case 'hop':
       state.arriving = {
         hop: body,
-        backpack: leaving ? { ...leaving.backpack, ...filled(leaving.fruit) } : state.backpack,
+        backpack: leaving ? { ...leaving.backpack, ...fieldsWithValue(leaving.fruit) } : state.backpack,
       };
       return;
     case 'mode':
@@ -140,14 +140,14 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
 
 function enter(state: AuditState, peripheral: string, deadline: number | null): void {
   const { specs, config } = state.pinned;
-  const spec = own(specs.peripherals, peripheral);
+  const spec = getOwn(specs.peripherals, peripheral);
   const counts = { steps: 0, denials: 0, expired: false, background: [] };
   state.visit = {
     peripheral,
     spec,
     scope: scopeOf(spec, config),
     deadline,
-    observed: nothingObserved(),
+    observations: noObservations(),
     message: null,
     ...counts,
   };
@@ -190,7 +190,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     state.tested = tree;
   }
   countReported(state, body);
-  observe(visit, state.pinned.specs, body, changes, state.tests);
+  addStep(visit, state.pinned.specs, body, changes, state.tests);
 }
 
 /** Drops the results of tests and checks, because they belong to the code before a change. */

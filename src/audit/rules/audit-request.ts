@@ -1,5 +1,5 @@
 import type { Json, Principal } from '../../spec/types.ts';
-import type { Fields } from './json.ts';
+import type { Fields } from './compare-json.ts';
 
 /**
  * A request to a session. `approves`: true if the approval that it may need is given. `apart`: the names of the

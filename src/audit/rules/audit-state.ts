@@ -1,13 +1,13 @@
 import type { HopBody } from '../../evidence/bodies.ts';
 import type { FindingsByPath } from '../../evidence/findings/findings.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Mode, PeripheralSpec, ProjectConfig, ScopeRule, SpecSet } from '../../spec/types.ts';
-import { copyObserved, type Observed } from './audited-observations.ts';
-import type { Fields } from './json.ts';
+import { type AuditedObservations, copyObservations } from './audited-observations.ts';
+import type { Fields } from './compare-json.ts';
 import { copyRuns, noRuns, type TestRuns, testsPass } from './test-runs.ts';
 
 /** The spec set and the configuration that a session is pinned to. */
-export interface Pinned {
+export interface AuditedPin {
   readonly specs: SpecSet;
   readonly config: ProjectConfig;
 }
@@ -18,7 +18,7 @@ export interface AuditedVisit {
   readonly spec: PeripheralSpec | undefined;
   readonly scope: ScopeRule;
   deadline: number | null;
-  readonly observed: Observed;
+  readonly observations: AuditedObservations;
   /** The commit message in the context of the visit. */
   message: string | null;
   /** Background commands whose end is not recorded. */
@@ -42,7 +42,7 @@ export interface LeftVisit {
  * entries.
  */
 export interface AuditState {
-  readonly pinned: Pinned;
+  readonly pinned: AuditedPin;
   sessionId: string;
   agent: string;
   root: string;
@@ -90,7 +90,7 @@ export interface AuditState {
   fruits: { readonly [peripheral: string]: Fields };
 }
 
-export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): AuditState => ({
+export const beginState = (pinned: AuditedPin, known: Partial<AuditState> = {}): AuditState => ({
   pinned,
   sessionId: '',
   agent: '',
@@ -127,7 +127,7 @@ export const beginState = (pinned: Pinned, known: Partial<AuditState> = {}): Aud
 /** A copy that {@link apply} may change, for planners. */
 export const copyState = (state: AuditState): AuditState => ({
   ...state,
-  visit: state.visit && { ...state.visit, observed: copyObserved(state.visit.observed) },
+  visit: state.visit && { ...state.visit, observations: copyObservations(state.visit.observations) },
   tests: copyRuns(state.tests),
   changes: { ...state.changes },
   findings: { ...state.findings },
@@ -150,6 +150,6 @@ export const scopeNow = ({ visit }: Pick<AuditState, 'visit'>): ScopeRule => vis
 export function scopeOf(spec: PeripheralSpec | undefined, { scopes }: ProjectConfig): ScopeRule {
   if (!spec) return NO_SCOPE;
   const rule: ScopeRule = spec.agencies ? { ...spec.scope.rule, agency: spec.agencies } : spec.scope.rule;
-  const write = own(scopes, spec.id);
+  const write = getOwn(scopes, spec.id);
   return write && rule.write.length > 0 ? { ...rule, write } : rule;
 }

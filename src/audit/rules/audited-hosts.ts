@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { outside, type Reason, unclear } from './commands/audited-git.ts';
+import { invalidReason, outOfScopeReason, type Reason } from './commands/audited-git.ts';
 
 /**
  * The reason why an address does not lead to an allowed host; null if it does. `docs.example.com` allows itself,
@@ -7,23 +7,24 @@ import { outside, type Reason, unclear } from './commands/audited-git.ts';
  */
 export function addressReason(address: unknown, allowed: readonly string[]): Reason | null {
   if (typeof address !== 'string' || address.length > 4096 || /[\u0000-\u0020\u007f-\u00a0\\]/.test(address))
-    return unclear('it is not an address');
+    return invalidReason('it is not an address');
   const url = URL.parse(address);
-  if (!url) return unclear('it is not an address');
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return unclear(`${url.protocol} is not a web address`);
+  if (!url) return invalidReason('it is not an address');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return invalidReason(`${url.protocol} is not a web address`);
   const [, authority = ''] = /^\w+:\/\/([^/?#]*)/.exec(address) ?? [];
-  if (authority === '') return unclear('its host does not follow "//"');
+  if (authority === '') return invalidReason('its host does not follow "//"');
   if (url.username !== '' || url.password !== '' || authority.includes('@'))
-    return unclear('it carries a name or password');
+    return invalidReason('it carries a name or password');
   const host = hostOf(url.hostname);
-  if (host === '') return unclear('it has no host');
+  if (host === '') return invalidReason('it has no host');
   const usual = url.protocol === 'https:' ? '443' : '80';
   const may = allowed.some((rule) => {
     const [, name = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(rule.trim()) ?? [];
     const fitsPort = port === undefined ? url.port === '' : Number(port) === Number(url.port || usual);
     return fitsPort && fitsHost(name, host);
   });
-  return may ? null : outside(`${url.host} is not an allowed host`);
+  return may ? null : outOfScopeReason(`${url.host} is not an allowed host`);
 }
 
 function fitsHost(rule: string, host: string): boolean {

@@ -1,17 +1,17 @@
 import type { EffectRecord, StepBody } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import type { Json, Observation, PeripheralSpec, ScopeRule, SpecSet } from '../../spec/types.ts';
-import { type Fields, fieldsOf, listOf, textOf } from './json.ts';
+import { type Fields, fieldsOf, listOf, textOf } from './compare-json.ts';
 import { addRun, allRunsPassed, copyRuns, noRuns, type TestRuns, testRunsIn } from './test-runs.ts';
 
 export const isFileChange = ({ op }: EffectRecord): boolean => FILE_CHANGES.includes(op);
 
 /** True if the peripheral reviews the session: its fruit holds a PAR. */
-export function looksBack(spec: PeripheralSpec): boolean {
+export function reviewsSession(spec: PeripheralSpec): boolean {
   let known = reviewing.get(spec);
   if (known === undefined) {
     known = Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
@@ -23,7 +23,7 @@ export function looksBack(spec: PeripheralSpec): boolean {
 const reviewing = new WeakMap<PeripheralSpec, boolean>();
 
 /** The observations of a visit so far. It grows with the files and test commands, not with the steps. */
-export interface Observed {
+export interface AuditedObservations {
   readonly read: Set<string>;
   readonly matched: Set<string>;
   readonly listed: Set<string>;
@@ -45,7 +45,7 @@ export interface Observed {
   reported: Fields;
 }
 
-export const nothingObserved = (): Observed => ({
+export const noObservations = (): AuditedObservations => ({
   read: new Set(),
   matched: new Set(),
   listed: new Set(),
@@ -65,15 +65,15 @@ export const nothingObserved = (): Observed => ({
   reported: {},
 });
 
-export const copyObserved = (observed: Observed): Observed => ({
-  ...observed,
-  read: new Set(observed.read),
-  matched: new Set(observed.matched),
-  listed: new Set(observed.listed),
-  changed: new Set(observed.changed),
-  patterns: new Set(observed.patterns),
-  runs: copyRuns(observed.runs),
-  flaky: new Set(observed.flaky),
+export const copyObservations = (observations: AuditedObservations): AuditedObservations => ({
+  ...observations,
+  read: new Set(observations.read),
+  matched: new Set(observations.matched),
+  listed: new Set(observations.listed),
+  changed: new Set(observations.changed),
+  patterns: new Set(observations.patterns),
+  runs: copyRuns(observations.runs),
+  flaky: new Set(observations.flaky),
 });
 
 /**
@@ -83,39 +83,40 @@ export const copyObserved = (observed: Observed): Observed => ({
 export function trustedReport(scope: ScopeRule, { tools }: SpecSet, tool: string): 'test' | 'deploy' | null {
   const { command } = scope;
   if (command !== 'test' && command !== 'deploy') return null;
-  return takesCommand(own(tools, tool)) ? command : null;
+  return takesCommand(getOwn(tools, tool)) ? command : null;
 }
 
 /** Counts a step's result. `tests` are those of the code after the step's own changes. */
-export function observe(
-  { observed, scope }: { readonly observed: Observed; readonly scope: ScopeRule },
+export function addStep(
+  { observations, scope }: { readonly observations: AuditedObservations; readonly scope: ScopeRule },
   specs: SpecSet,
   { tool, outcome, observed: reported }: Pick<StepBody, 'tool' | 'outcome' | 'observed'>,
   changes: readonly EffectRecord[],
   tests: TestRuns,
 ): void {
-  observed.steps += 1;
-  for (const { path } of changes) add(observed.changed, path);
-  if (reported) observed.reported = { ...observed.reported, ...reported };
+  observations.steps += 1;
+  for (const { path } of changes) add(observations.changed, path);
+  if (reported) observations.reported = { ...observations.reported, ...reported };
   if (outcome.status !== 'ok') return;
-  if (tool === 'bell') observed.bells += 1;
-  if (tool === 'whistle') observed.whistles += 1;
+  if (tool === 'bell') observations.bells += 1;
+  if (tool === 'whistle') observations.whistles += 1;
   const result = fieldsOf(outcome.result);
-  add(observed.patterns, patternStatusAfter(tool, outcome)?.pattern ?? null);
-  if (tool === 'read') add(observed.read, textOf(result['path']));
-  for (const path of pathsIn(result['matches'])) add(observed.matched, path);
-  for (const path of pathsIn(result['files'])) add(observed.listed, path);
+  add(observations.patterns, patternStatusAfter(tool, outcome)?.pattern ?? null);
+  if (tool === 'read') add(observations.read, textOf(result['path']));
+  for (const path of pathsIn(result['matches'])) add(observations.matched, path);
+  for (const path of pathsIn(result['files'])) add(observations.listed, path);
   const trusted = trustedReport(scope, specs, tool);
   for (const run of trusted === 'test' ? testRunsIn(result) : []) {
-    addRun(observed.runs, run);
-    if (addRun(tests, run)) observed.flaky.add(run.command);
-    else observed.flaky.delete(run.command);
+    addRun(observations.runs, run);
+    if (addRun(tests, run)) observations.flaky.add(run.command);
+    else observations.flaky.delete(run.command);
   }
   if (trusted !== 'deploy') return;
-  if (result['committed'] === true || result['pushed'] === true) observed.sha = textOf(result['sha']) ?? observed.sha;
-  observed.committed ||= result['committed'] === true;
-  observed.pushed ||= result['pushed'] === true;
-  observed.deployed ||= tool === 'bash-deploy' && result['exit'] === 0;
+  if (result['committed'] === true || result['pushed'] === true)
+    observations.sha = textOf(result['sha']) ?? observations.sha;
+  observations.committed ||= result['committed'] === true;
+  observations.pushed ||= result['pushed'] === true;
+  observations.deployed ||= tool === 'bash-deploy' && result['exit'] === 0;
 }
 
 export function addUpTo(max: number, set: Set<string>, item: string | null): void {
@@ -131,28 +132,28 @@ function pathsIn(list: Json | undefined): readonly string[] {
   return items.flatMap((item) => textOf(item) ?? textOf(fieldsOf(item)['path']) ?? []);
 }
 
-export function observation(observed: Observed, from: string): Json {
+export function observedValue(observations: AuditedObservations, from: string): Json {
   const name = from as Observation;
-  const runs = [...observed.runs.commands.values()].map(({ last }) => last);
+  const runs = [...observations.runs.commands.values()].map(({ last }) => last);
   switch (name) {
     case 'found': {
-      const close = [...new Set([...observed.matched, ...observed.read])];
-      return close.length > 0 ? close : [...observed.listed];
+      const close = [...new Set([...observations.matched, ...observations.read])];
+      return close.length > 0 ? close : [...observations.listed];
     }
     case 'changed-files':
-      return [...observed.changed];
+      return [...observations.changed];
     case 'changes':
-      return observed.changed.size;
+      return observations.changed.size;
     case 'result':
-      if (observed.flaky.size > 0) return 'flaky';
+      if (observations.flaky.size > 0) return 'flaky';
       if (runs.some(({ verdict }) => verdict === 'fail')) return 'fail';
-      return runs.some(({ verdict }) => verdict === 'pass') && allRunsPassed(observed.runs) ? 'pass' : null;
+      return runs.some(({ verdict }) => verdict === 'pass') && allRunsPassed(observations.runs) ? 'pass' : null;
     case 'test-count':
       return runs.some(({ total }) => total === null) ? null : runs.reduce((sum, { total }) => sum + (total ?? 0), 0);
     case 'failures':
       return runs.flatMap(({ failures }) => [...failures]);
     case 'patterns':
-      return [...observed.patterns];
+      return [...observations.patterns];
     case 'committed':
     case 'pushed':
     case 'sha':
@@ -162,17 +163,17 @@ export function observation(observed: Observed, from: string): Json {
     case 'bells':
     case 'whistles':
     case 'par':
-      return observed[name];
+      return observations[name];
     default:
       name satisfies never;
-      return own(observed.reported, from) ?? null;
+      return getOwn(observations.reported, from) ?? null;
   }
 }
 
 /** The observed part of the fruit that a visit would yield if it ended now. */
-export const auditedFruit = ({ fruit }: PeripheralSpec, observed: Observed): Fields =>
+export const auditedFruit = ({ fruit }: PeripheralSpec, observations: AuditedObservations): Fields =>
   Object.fromEntries(
     Object.entries(fruit).flatMap(([field, rule]) =>
-      rule.kind === 'observed' ? [[field, observation(observed, rule.from)]] : [],
+      rule.kind === 'observed' ? [[field, observedValue(observations, rule.from)]] : [],
     ),
   );

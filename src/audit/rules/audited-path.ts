@@ -14,9 +14,9 @@ const split = (path: string): string[] => path.split('/').filter((segment) => se
 
 /**
  * Walks a path name by name from an absolute root. The root itself is the empty path.
- * @example placeOf('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
+ * @example auditedPath('/repo', 'src/../docs/a.md') // { inside: true, path: 'docs/a.md' }
  */
-export function placeOf(root: string, path: unknown): AuditedPath {
+export function auditedPath(root: string, path: unknown): AuditedPath {
   if (typeof path !== 'string') return notAPath('it is not a path');
   if (root !== remembered.root || remembered.places.size >= MAX_REMEMBERED) remembered = { root, places: new Map() };
   let place = remembered.places.get(path);
@@ -49,7 +49,7 @@ function walk(root: string, path: string): AuditedPath {
 }
 
 /** True if a root-relative path is one of the granted places, or within one, compared name by name. */
-export function liesIn(path: string, places: readonly string[]): boolean {
+export function isInPlaces(path: string, places: readonly string[]): boolean {
   const names = split(path);
   return places.some((place) => split(place).every((name, index) => names[index] === name));
 }
@@ -58,7 +58,7 @@ export function liesIn(path: string, places: readonly string[]): boolean {
  * True if write paths grant a root-relative path: one of them is the path or matches it or a folder above it, and no
  * exclusion (`!dist/`) hides it as a mask would.
  */
-export function isGrantedToWrite(path: string, write: readonly string[]): boolean {
+export function isWritablePath(path: string, write: readonly string[]): boolean {
   let grants = granting.get(write);
   if (!grants) {
     grants = {

@@ -1,12 +1,12 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import { filled } from './apply.ts';
+import { fieldsWithValue } from './apply.ts';
 import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
+import type { Fields } from './compare-json.ts';
 import { addContextProblems, addEntryProblems, addGateProblem, contextFor, gatesOn } from './entry-problems.ts';
-import type { Fields } from './json.ts';
 import { type JudgedState, judgedNow } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 import { fruitNow, noPeripheral } from './visit-problems.ts';
 
 /** A start of a sub-agent: the present peripheral delegates to the target, whose entry and gates hold as for a hop. */
@@ -17,7 +17,7 @@ export function delegateProblems(state: AuditState, request: RequestOf<'delegate
   if (!here)
     return [problem('no-peripheral', 'lifecycle', 'a delegation must begin in a visit', 'outside of any peripheral')];
   if (request.agency) return agencyProblems(state, here, to, request.agency.acts);
-  const target = own(pinned.specs.peripherals, to);
+  const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
   const found: RuleProblem[] = [];
   const listed = here.delegates?.map((each) => each.to) ?? [];
@@ -62,6 +62,6 @@ export function delegatedContext(
   target: PeripheralSpec,
 ): { readonly context: Fields; readonly missing: readonly string[] } {
   const fruit = fruitNow(state, {});
-  const backpack = { ...state.backpack, ...filled(fruit) };
+  const backpack = { ...state.backpack, ...fieldsWithValue(fruit) };
   return contextFor(target, { sessionId: state.sessionId, fruits: state.fruits, backpack }, {}, { [here.id]: fruit });
 }

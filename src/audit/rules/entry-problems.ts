@@ -1,12 +1,12 @@
 import { isBlank } from '../../base/text.ts';
-import { own, sourceName } from '../../spec/names.ts';
+import { getOwn, sourceName } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { EntrySource, GateRule, PeripheralSpec } from '../../spec/types.ts';
-import type { AuditState, Pinned } from './audit-state.ts';
-import type { Fields } from './json.ts';
+import type { AuditedPin, AuditState } from './audit-state.ts';
+import type { Fields } from './compare-json.ts';
 import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
 /** Judges the mode and the peripheral's entry: the requester, the source and the conditions. */
 export function addEntryProblems(judged: JudgedState, target: PeripheralSpec, found: RuleProblem[]): void {
@@ -61,7 +61,7 @@ function sourceApplies(source: EntrySource, judged: JudgedState): boolean {
 const gatesByTarget = new WeakMap<object, ReadonlyMap<string, readonly { in: string; rule: GateRule }[]>>();
 
 /** A gate on a destination binds every hop to it. Those of the peripheral that is left come first. */
-export function gatesOn({ specs: { peripherals } }: Pinned, from: string, to: string): readonly GateRule[] {
+export function gatesOn({ specs: { peripherals } }: AuditedPin, from: string, to: string): readonly GateRule[] {
   let all = gatesByTarget.get(peripherals);
   if (!all) {
     const listed = Object.values(peripherals).flatMap(({ id, gates }) =>
@@ -85,7 +85,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
       if (!ruleHolds(judged, gate.cel)) shut('the rule did not hold');
       return;
     case 'pattern': {
-      const status = own(judged.state.patterns, gate.pattern);
+      const status = getOwn(judged.state.patterns, gate.pattern);
       const open = gate.is === 'held' ? status === 'held' : status !== undefined;
       if (!open) shut(`the outcome of the pattern is ${status ?? 'nothing'}`);
       return;
@@ -96,7 +96,7 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
 }
 
 /** The fields that a caller of start may set: session state comes from tools only. */
-export function withoutState({ specs }: Pinned, given: Fields): Fields {
+export function withoutState({ specs }: AuditedPin, given: Fields): Fields {
   const { state } = reportedFields(specs);
   return Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(state, field)));
 }
@@ -119,7 +119,7 @@ export function contextFor(
       source.kind === 'session-log'
         ? { session: sessionId }
         : source.kind === 'fruit'
-          ? (own(latest, source.peripheral) ?? own(fruits, source.peripheral))?.[field]
+          ? (getOwn(latest, source.peripheral) ?? getOwn(fruits, source.peripheral))?.[field]
           : field === 'session-id'
             ? sessionId
             : backpack[field];
@@ -133,7 +133,7 @@ export function contextFor(
 
 /** The rule for a field of a peripheral's context, in words. */
 export const contextRule = ({ context }: PeripheralSpec, field: string): string => {
-  const source = own(context, field)?.source;
+  const source = getOwn(context, field)?.source;
   if (!source) return `context: ${Object.keys(context).join(', ')}`;
   return `context: ${field}: ${source.kind === 'fruit' ? `from-${source.peripheral}` : source.kind}`;
 };

@@ -1,9 +1,9 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { checkOf } from '../../spec/reported-fields.ts';
 import { type Principal, TESTS_PASSED } from '../../spec/types.ts';
 import { type AuditState, type LeftVisit, testsOf } from './audit-state.ts';
-import { celHolds } from './cel.ts';
-import type { Fields } from './json.ts';
+import { celHolds } from './audited-cel.ts';
+import type { Fields } from './compare-json.ts';
 
 /** The state that a request is judged by, and its principal. For a hop: the state before the stop of the visit. */
 export interface JudgedState extends LeftVisit {
@@ -48,6 +48,6 @@ export function conditionHolds(judged: JudgedState, name: string): boolean {
   if (name === TESTS_PASSED) return testsOf(judged.state).passed;
   const check = checkOf(judged.state.pinned.specs, name);
   if (check !== undefined) return judged.state.checks.has(check);
-  const rule = own(judged.state.pinned.specs.conditions, name);
+  const rule = getOwn(judged.state.pinned.specs.conditions, name);
   return rule !== undefined && ruleHolds(judged, rule);
 }

@@ -1,6 +1,6 @@
 import type { RequestOf } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
 /** A change of mode goes along a transition of the gate. A reset and a timeout lead to the reset mode only. */
 export function modeProblems({ pinned, mode }: AuditState, request: RequestOf<'mode'>): readonly RuleProblem[] {

@@ -2,7 +2,7 @@ import type { AuditRequest } from './audit-request.ts';
 import type { AuditState } from './audit-state.ts';
 import { delegateProblems } from './delegate-problems.ts';
 import { modeProblems } from './mode-problems.ts';
-import { problem, type RuleProblem } from './problem.ts';
+import { problem, type RuleProblem } from './rule-problem.ts';
 import { stepProblems } from './step-problems.ts';
 import { hopProblems, startProblems, stopProblems } from './visit-problems.ts';
 

@@ -1,6 +1,6 @@
 import { type Body, bodyOf } from '../../evidence/bodies.ts';
 import { type Json, PRINCIPALS } from '../../spec/types.ts';
-import { type Fields, fieldsOf } from './json.ts';
+import { type Fields, fieldsOf } from './compare-json.ts';
 
 type Check = (value: Json | undefined) => boolean;
 

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { callGates } from '../../spec/call-gates.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { resourceNameProblem } from '../../spec/policy/resource-names.ts';
 import type { Json, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
@@ -8,13 +8,13 @@ import type { RequestOf } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
 import { addressReason } from './audited-hosts.ts';
 import { auditedFruit } from './audited-observations.ts';
-import { isGrantedToWrite, liesIn, placeOf } from './audited-path.ts';
+import { auditedPath, isInPlaces, isWritablePath } from './audited-path.ts';
 import { fitsPattern } from './commands/audited-branches.ts';
 import { commandReason } from './commands/audited-command.ts';
-import { type Fields, show } from './json.ts';
+import { type Fields, showValue } from './compare-json.ts';
 import { judgedNow, ruleHolds } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
 import { isMaskedPath, isProtectedPath } from './protected-paths.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
 /** A tool call: the peripheral's tools, limits, mode, arguments, and the scope's grant for each argument's role. */
 export function stepProblems(
@@ -36,7 +36,7 @@ export function stepProblems(
       ),
     ];
   const found: RuleProblem[] = [];
-  const tool = own(tools, id);
+  const tool = getOwn(tools, id);
   if (!tool)
     found.push(problem('unknown-tool', 'tool', 'a tool must be in the catalogue', `there is no tool ${id}`, about));
   const granted = visit.spec.tools;
@@ -55,14 +55,14 @@ export function stepProblems(
     const message = 'a step after the time had run out';
     found.push(problem('limit-reached', 'limit', `limits: ${minutes} minutes`, message, about));
   }
-  const effects = gate && mode ? (own(gate.effects, mode) ?? []) : null;
+  const effects = gate && mode ? (getOwn(gate.effects, mode) ?? []) : null;
   if (effects && !effects.includes(tool.effect)) {
     const constraint = `${mode}: ${effects.join(', ')}`;
     found.push(problem('mode-forbids', 'mode-effect', constraint, `${id} is a tool to ${tool.effect}`, about));
   }
   const named = argumentsByName(tool, args);
   if (!named) {
-    found.push(problem('invalid-action', 'argument', parametersOf(tool), `${show(args)} does not fit`, about));
+    found.push(problem('invalid-action', 'argument', parametersOf(tool), `${showValue(args)} does not fit`, about));
     return found;
   }
   addArgumentProblems(tool, named, apart, found);
@@ -82,11 +82,11 @@ export function stepProblems(
   const lent = tool.parameters.filter(({ role }) => role === 'agency').map(({ name }) => named[name]);
   const lends = visit.scope.agency?.some(({ to, within }) => within === 'own' && lent.includes(to));
   if (lends && effects && !effects.includes('act')) {
-    const message = `an agent with tools ran in ${lent.map((each) => show(each)).join(', ')}`;
+    const message = `an agent with tools ran in ${lent.map((each) => showValue(each)).join(', ')}`;
     found.push(problem('mode-forbids', 'mode-effect', `${mode}: ${effects.join(', ')}`, message, about));
   }
   const gates = callGates(tool, visit.spec);
-  const fruit = auditedFruit(visit.spec, visit.observed);
+  const fruit = auditedFruit(visit.spec, visit.observations);
   for (const gate of gates) {
     if (gate.kind !== 'when' || ruleHolds({ ...judgedNow(state, 'agent'), fruit }, gate.cel, named)) continue;
     const message = `${id} was allowed, and its rule does not hold`;
@@ -138,7 +138,7 @@ function addArgumentProblems(tool: ToolSpec, args: Fields, apart: readonly strin
     const value = args[name];
     // A value that is stored as a blob was judged by its schema before it was stored.
     if (value !== undefined && !apart.includes(name) && !fitsSchema(schema, value))
-      found.push(argumentProblem(tool, name, `${name}: ${show(schema)}`, `${show(value)} does not fit`));
+      found.push(argumentProblem(tool, name, `${name}: ${showValue(schema)}`, `${showValue(value)} does not fit`));
     else if (value === undefined && required)
       found.push(argumentProblem(tool, name, `${name} is required`, 'it is missing'));
   }
@@ -183,7 +183,7 @@ function addReachProblems(
     case 'command':
       return;
     case 'url': {
-      if (scope.url === 'none') outside('url: none', `${show(value)} was fetched`);
+      if (scope.url === 'none') outside('url: none', `${showValue(value)} was fetched`);
       const { allow } = state.pinned.config.web;
       const reason = [value]
         .flat()
@@ -204,7 +204,7 @@ function addReachProblems(
     case 'agency': {
       const named = scope.agency?.map(({ to }) => to) ?? [];
       if (!named.includes(value as string))
-        outside(`agencies: ${named.join(', ') || 'none'}`, `an agent ran in ${show(value)}`);
+        outside(`agencies: ${named.join(', ') || 'none'}`, `an agent ran in ${showValue(value)}`);
       return;
     }
     case 'path:read':
@@ -217,7 +217,7 @@ function addReachProblems(
         const why = pathProblem(state, visit, role, path);
         if (why)
           found.push(
-            problem(why.code, 'scope', scopeInWords(visit, role), `${show(path)}: ${why.why}`, {
+            problem(why.code, 'scope', scopeInWords(visit, role), `${showValue(path)}: ${why.why}`, {
               tool,
               argument: name,
               ...why.about,
@@ -233,11 +233,12 @@ function addReachProblems(
 /** The reason why a resource is out of a scope; null if it is granted. */
 export function ungrantedResource({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
   const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a text';
-  if (wrong !== null) return { code: 'invalid-action', why: `${show(name)} is not the name of a resource: ${wrong}` };
+  if (wrong !== null)
+    return { code: 'invalid-action', why: `${showValue(name)} is not the name of a resource: ${wrong}` };
   const [excludes, grants] = [true, false].map((excluding) =>
     resource.some((each) => each.startsWith('!') === excluding && fitsPattern(each.replace(/^!/, ''), name as string)),
   );
-  return grants && !excludes ? null : outOfScope(`${show(name)} is not granted`);
+  return grants && !excludes ? null : outOfScope(`${showValue(name)} is not granted`);
 }
 
 interface PathProblem {
@@ -254,7 +255,7 @@ function pathProblem(
   role: 'path:read' | 'path:write',
   value: Json,
 ): PathProblem | null {
-  const place = placeOf(state.root, value);
+  const place = auditedPath(state.root, value);
   if (!place.inside) return { code: place.isPath ? 'out-of-scope' : 'invalid-action', why: place.why };
   return role === 'path:write' ? writeProblem(state, visit, place.path) : readProblem(state, visit, place.path);
 }
@@ -266,9 +267,9 @@ export function writeProblem(
   path: string,
 ): PathProblem | null {
   if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
-  if (isProtectedPath(path) || (config.specs !== 'default' && liesIn(path, [config.specs])))
+  if (isProtectedPath(path) || (config.specs !== 'default' && isInPlaces(path, [config.specs])))
     return outOfScope('it steers git, an editor, an agent or this program');
-  return isGrantedToWrite(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
+  return isWritablePath(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
 }
 
 /** @param path relative to the root */

@@ -1,7 +1,7 @@
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { configuredTest, wholeTest } from './commands/audited-command.ts';
 import { argumentWords } from './commands/audited-words.ts';
-import { type Fields, fieldsOf, isElsewhere, listOf, sameJson, show } from './json.ts';
+import { type Fields, fieldsOf, isElsewhere, listOf, sameJson, showValue } from './compare-json.ts';
 
 /** One run of a test command, as its tool reports it. */
 export interface AuditedRun {
@@ -47,13 +47,13 @@ export function wrongCommands(args: Fields, result: Fields, { test }: Pick<Proje
   const words = argumentWords(args['command']) ?? [];
   const narrowed = words.length > 0 && configuredTest(words, test)?.narrowed === true;
   if (narrowed && runs.some((run) => !run.narrowed))
-    return `a run of a part, ${show([...words])}, was counted as a whole one`;
+    return `a run of a part, ${showValue([...words])}, was counted as a whole one`;
   // A narrowed run proves nothing, so the commands that it names do not matter.
   if (runs.every((run) => run.narrowed)) return null;
   const due = [...new Set(test.map(({ run }) => wholeTest(run).join(' ')))].sort();
   const named = new Set(runs.flatMap(({ command, narrowed, others }) => [...(narrowed ? [] : [command]), ...others]));
   const reported = [...named].sort();
-  return sameJson(reported, due) ? null : `the report names ${show(reported)}`;
+  return sameJson(reported, due) ? null : `the report names ${showValue(reported)}`;
 }
 
 interface CommandRuns {

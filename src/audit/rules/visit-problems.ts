@@ -1,9 +1,10 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Exit, PeripheralSpec } from '../../spec/types.ts';
-import { filled } from './apply.ts';
+import { fieldsWithValue } from './apply.ts';
 import type { RequestOf } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
-import { auditedFruit, observation } from './audited-observations.ts';
+import { auditedFruit, observedValue } from './audited-observations.ts';
+import { type Fields, hasFruitType, sameJson, showValue } from './compare-json.ts';
 import {
   addContextProblems,
   addEntryProblems,
@@ -12,9 +13,8 @@ import {
   gatesOn,
   withoutState,
 } from './entry-problems.ts';
-import { type Fields, fits, sameJson, show } from './json.ts';
 import { type JudgedState, judgedNow, ruleHolds } from './judged-state.ts';
-import { NEEDS_HISTORY, problem, type RuleProblem } from './problem.ts';
+import { NEEDS_HISTORY, problem, type RuleProblem } from './rule-problem.ts';
 
 /**
  * A start while the session is in no peripheral: no visit is under way, and the target's entry and context allow it.
@@ -26,7 +26,7 @@ export function startProblems(state: AuditState, request: RequestOf<'start'>): r
     const message = `${peripheral} was started in ${visit.peripheral}`;
     return [problem('already-active', 'lifecycle', 'one visit at a time', message)];
   }
-  const target = own(pinned.specs.peripherals, peripheral);
+  const target = getOwn(pinned.specs.peripherals, peripheral);
   if (!target) return [noPeripheral(peripheral)];
   const found: RuleProblem[] = [];
   addEntryProblems(judgedNow(state, by), target, found);
@@ -51,7 +51,7 @@ export function stopProblems({ visit }: AuditState, { fruit = {} }: RequestOf<'s
 /** An observed field may only repeat what was observed; a stated field has the spec's type. */
 function addFruitProblems(
   { fruit: rules }: PeripheralSpec,
-  { observed }: AuditedVisit,
+  { observations }: AuditedVisit,
   fruit: Fields,
   found: RuleProblem[],
 ): void {
@@ -62,13 +62,13 @@ function addFruitProblems(
     const constraint = `${field}: ${rule.kind} ${typeof rule.type === 'string' ? rule.type : rule.type.join(' | ')}`;
     if (rule.kind === 'observed') {
       if (value === undefined) continue;
-      const seen = observation(observed, rule.from);
-      const message = `${field} is ${show(value)}, but the evidence shows ${show(seen)}`;
+      const seen = observedValue(observations, rule.from);
+      const message = `${field} is ${showValue(value)}, but the evidence shows ${showValue(seen)}`;
       if (!sameJson(seen, value)) wrong(field, constraint, message, NEEDS_HISTORY);
     } else if (value === undefined) {
       if (!rule.optional) wrong(field, constraint, `the fruit lacks ${field}`);
-    } else if (!fits(value, rule.type)) {
-      wrong(field, constraint, `${field} is ${show(value)}, which is not of this type`);
+    } else if (!hasFruitType(value, rule.type)) {
+      wrong(field, constraint, `${field} is ${showValue(value)}, which is not of this type`);
     }
   }
   const names = Object.keys(rules).join(', ') || 'none';
@@ -79,7 +79,7 @@ function addFruitProblems(
 
 /** The fruit that the visit would yield if it ended now, with the agent's part. */
 export const fruitNow = ({ visit }: AuditState, stated: Fields): Fields =>
-  visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observed) } : stated;
+  visit?.spec ? { ...stated, ...auditedFruit(visit.spec, visit.observations) } : stated;
 
 /** A hop: the exit opens the target and holds, the target admits, gates, context and approval are there. */
 export function hopProblems(state: AuditState, request: RequestOf<'hop'>): readonly RuleProblem[] {
@@ -91,7 +91,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
     return [
       problem('no-peripheral', 'lifecycle', 'a hop must leave a visit', 'the session was outside of any peripheral'),
     ];
-  const target = own(pinned.specs.peripherals, to);
+  const target = getOwn(pinned.specs.peripherals, to);
   if (!target) return [noPeripheral(to)];
   const found: RuleProblem[] = [];
   // The fruit of an ended visit was judged at its stop.
@@ -103,7 +103,7 @@ export function hopProblems(state: AuditState, request: RequestOf<'hop'>): reado
   addEntryProblems(judged, target, found);
   const gates = gatesOn(pinned, source.id, to);
   for (const gate of gates) addGateProblem(judged, to, gate, found);
-  const backpack = { ...judged.backpack, ...filled(judged.fruit) };
+  const backpack = { ...judged.backpack, ...fieldsWithValue(judged.fruit) };
   const carried = { sessionId: state.sessionId, fruits: state.fruits, backpack };
   addContextProblems(target, contextFor(target, carried, {}, { [source.id]: judged.fruit }).missing, found);
   if (gates.some(({ kind }) => kind === 'approval') && !request.approves)
@@ -176,7 +176,10 @@ function addExitProblems(
     found.push(problem('exit-not-met', 'exit', constraint, message, about));
   if (!implies && reason.trim() === '') unmet(`${name} is stated, with a reason`, 'there is no reason');
   if (implies && judged.fruit[implies.field] !== implies.value)
-    unmet(`${name}: ${implies.field} is ${implies.value}`, `${implies.field} is ${show(judged.fruit[implies.field])}`);
+    unmet(
+      `${name}: ${implies.field} is ${implies.value}`,
+      `${implies.field} is ${showValue(judged.fruit[implies.field])}`,
+    );
   if (name === 'user-request' && by !== 'operator') unmet('user-request: by the operator', `it was taken by the ${by}`);
   const when = opens.find((open) => open.to === to)?.when ?? null;
   if (when !== null && !ruleHolds(judged, when))

@@ -3,8 +3,8 @@ import canonicalize from 'canonicalize';
 import type { ApprovalBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { type Fields, sameJson, show } from '../rules/json.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { type Fields, sameJson, showValue } from '../rules/compare-json.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** The request that an approval must be for, as far as the entries show it. */
@@ -93,15 +93,15 @@ export class Approvals {
 
   #compare(part: string, approved: Json | undefined, done: Json | undefined): void {
     if (sameJson(approved, done)) return;
-    const constraint = `${part} approved: ${show(approved)}`;
-    this.#report.violation('approval', constraint, `${part} done: ${show(done)}`, NEEDS_HISTORY);
+    const constraint = `${part} approved: ${showValue(approved)}`;
+    this.#report.violation('approval', constraint, `${part} done: ${showValue(done)}`, NEEDS_HISTORY);
   }
 
   /** The start after a hop must take the context that was approved with it. */
   checkContext(taken: Fields): void {
     const approved = this.ofHop?.request.view[APPROVAL_VIEW.context];
     if (!this.ofHop || sameJson(approved, taken)) return;
-    const constraint = `context approved: ${show(approved)}`;
-    this.#report.violation('approval', constraint, `context taken: ${show(taken as Json)}`, NEEDS_HISTORY);
+    const constraint = `context approved: ${showValue(approved)}`;
+    this.#report.violation('approval', constraint, `context taken: ${showValue(taken as Json)}`, NEEDS_HISTORY);
   }
 }

@@ -1,6 +1,6 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import type { Rule, RuleProblem } from '../rules/problem.ts';
+import type { Rule, RuleProblem } from '../rules/rule-problem.ts';
 import { type Gap, MAX_LISTED, type Violation } from './audit-verdict.ts';
 
 type About = Pick<RuleProblem, 'tool' | 'argument' | 'needsHistory'>;

@@ -1,4 +1,4 @@
-import type { Rule } from '../rules/problem.ts';
+import type { Rule } from '../rules/rule-problem.ts';
 
 export interface Violation {
   readonly rule: Rule;

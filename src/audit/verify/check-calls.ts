@@ -1,22 +1,22 @@
 import type { IntentBody, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { callGates } from '../../spec/call-gates.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
-import { fieldsOf } from '../rules/json.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { fieldsOf } from '../rules/compare-json.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { wrongCommands } from '../rules/test-runs.ts';
-import { checkEffects, checkReport, unconfirmed } from './check-effects.ts';
+import { checkEffects, checkReport, unconfirmedRelease } from './check-effects.ts';
 import type { Visiting } from './check-visits.ts';
-import { isObserving, openState } from './observe-only-session.ts';
+import { isObserveOnlySession, openState } from './observe-only-session.ts';
 
 /** Judges a tool call: acting tools, and no others, have an intent. */
 export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
   const { state, report } = at;
   const { event, tool: id } = body;
-  const tool = own(state.pinned.specs.tools, id);
+  const tool = getOwn(state.pinned.specs.tools, id);
   if (event === 'step' && hasIntent(tool))
     report.violation('intent', `${id} must have an intent before it runs`, 'the call has no intent', { tool: id });
   if (event === 'intent' && tool !== undefined && !hasIntent(tool))
@@ -35,7 +35,7 @@ export function checkCallApproval({ state, approvals, at }: Visiting, { tool, ar
   }
   const { visit, pinned } = state;
   const { install = [] } = pinned.config;
-  const known = own(pinned.specs.tools, tool);
+  const known = getOwn(pinned.specs.tools, tool);
   const gates = known ? callGates(known, visit?.spec) : [];
   const isInstall = tool === 'install' && install.some((one) => one.approval);
   approvals.use(approval, at, {
@@ -76,14 +76,14 @@ function checkResult({ state, report, shipping }: Visiting, body: StepBody | Out
   const { tool: id, outcome } = body;
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const { tools } = state.pinned.specs;
-  const claimed = unconfirmed(outcome, effects);
+  const claimed = unconfirmedRelease(outcome, effects);
   if (body.effects === 'unobserved') report.gap('unobserved', `the effects of ${id} were not observed`, id);
-  else if (state.unsafeNoSandbox && takesCommand(own(tools, id)))
+  else if (state.unsafeNoSandbox && takesCommand(getOwn(tools, id)))
     report.gap('unobserved', `${id} ran without a sandbox`, id);
   if (claimed && body.effects !== 'unobserved') report.gap('unconfirmed', claimed, id);
-  const judged = isObserving(state) ? openState(state, id, body.event === 'step' ? body.args : {}) : state;
+  const judged = isObserveOnlySession(state) ? openState(state, id, body.event === 'step' ? body.args : {}) : state;
   if (judged.visit) checkEffects(judged, judged.visit, id, effects, report);
-  checkReport(own(tools, id), body, report);
+  checkReport(getOwn(tools, id), body, report);
   if (state.visit && outcome.status === 'ok' && trustedReport(state.visit.scope, state.pinned.specs, id) === 'test') {
     const args = body.event === 'step' ? body.args : (state.pending?.args ?? {});
     const wrong = wrongCommands(args, fieldsOf(outcome.result), state.pinned.config);

@@ -1,10 +1,10 @@
 import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodies.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
 import { hostAllowed, placeAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
-import { fieldsOf, fits, show, textOf } from '../rules/json.ts';
+import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json.ts';
 import { readProblem, scopeInWords, ungrantedResource, writeProblem } from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -21,7 +21,7 @@ export function checkEffects(
   for (const effect of effects) {
     const { op, path } = effect;
     if (isFileChange(effect)) {
-      if (own(state.pinned.specs.tools, tool)?.effect !== 'act')
+      if (getOwn(state.pinned.specs.tools, tool)?.effect !== 'act')
         wrong(`${tool} only observes`, `the call was observed to ${op} ${path}`);
       const why = writeProblem(state, visit, path);
       if (why) wrong(scopeInWords(visit, 'path:write'), `${op} of ${path} was observed: ${why.why}`, why.about);
@@ -66,7 +66,7 @@ function otherProblem(
 }
 
 /** A reported commit or push that no observed effect confirms: a gap, because nobody saw it. */
-export function unconfirmed(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
+export function unconfirmedRelease(outcome: OutcomeRecord, effects: readonly EffectRecord[]): string | null {
   if (outcome.status !== 'ok') return null;
   const result = fieldsOf(outcome.result);
   for (const done of ['committed', 'pushed'] as const) {
@@ -90,12 +90,17 @@ export function checkReport(
     ['state', tool.state, state],
   ] as const)
     for (const [field, value] of Object.entries(fields)) {
-      const type = own(declared, field);
+      const type = getOwn(declared, field);
       const about = { tool: tool.id, argument: field };
       const constraint = `${kind} of ${tool.id}: ${Object.keys(declared).join(', ') || 'nothing'}`;
       if (type === undefined) report.violation('effect', constraint, `the tool reported ${field}`, about);
-      else if (value !== null && !fits(value, type))
-        report.violation('effect', constraint, `${field} is ${show(value)}, which is not of its declared type`, about);
+      else if (value !== null && !hasFruitType(value, type))
+        report.violation(
+          'effect',
+          constraint,
+          `${field} is ${showValue(value)}, which is not of its declared type`,
+          about,
+        );
     }
 }
 

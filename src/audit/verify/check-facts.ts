@@ -1,7 +1,7 @@
 import type { Json } from '../../spec/types.ts';
-import { type Fields, fieldsOf, sameJson, show } from '../rules/json.ts';
+import { type Fields, fieldsOf, sameJson, showValue } from '../rules/compare-json.ts';
 import { atNaturalClose, conditionHolds, type JudgedState, ruleHolds, wasVisited } from '../rules/judged-state.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** The conditions, rules, approval and summary of a decision, which the facts of its entry must contain. */
@@ -42,8 +42,8 @@ export function checkFacts(claimed: Fields | null, judged: JudgedState, decided:
     if (!sameJson(given[name], facts[name]))
       report.violation(
         'facts',
-        `${name}: ${show(facts[name])}`,
-        `the entry records ${name}: ${show(given[name])}`,
+        `${name}: ${showValue(facts[name])}`,
+        `the entry records ${name}: ${showValue(given[name])}`,
         NEEDS_HISTORY,
       );
 }

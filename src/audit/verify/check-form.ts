@@ -1,13 +1,13 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { ClaimType, Entry, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { looksBack } from '../rules/audited-observations.ts';
-import { sameJson } from '../rules/json.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { reviewsSession } from '../rules/audited-observations.ts';
+import { sameJson } from '../rules/compare-json.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** The claim that each event has in the thread. */
@@ -47,7 +47,7 @@ function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): 
     case 'par':
       return 'reflection';
     default:
-      return peripheral && looksBack(peripheral) ? 'reflection' : 'coordination';
+      return peripheral && reviewsSession(peripheral) ? 'reflection' : 'coordination';
   }
 }
 
@@ -79,9 +79,9 @@ function authorFor(body: Body, agent: string): string {
 /** The tags of an entry: its place, its role in a discipline, its kind of call, its event, and `unsandboxed`. */
 function tagsFor(state: AuditState, peripheral: string | null, body: Body): readonly string[] {
   const { specs } = state.pinned;
-  const called = body.event === 'step' || body.event === 'outcome' ? own(TOOL_TAGS, body.tool) : undefined;
-  const spec = peripheral === null ? undefined : own(specs.peripherals, peripheral);
-  const leavesWorld = spec?.tools.some((tool) => own(specs.tools, tool)?.effect === 'simulate') ?? false;
+  const called = body.event === 'step' || body.event === 'outcome' ? getOwn(TOOL_TAGS, body.tool) : undefined;
+  const spec = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
+  const leavesWorld = spec?.tools.some((tool) => getOwn(specs.tools, tool)?.effect === 'simulate') ?? false;
   return [
     ...(peripheral === null ? [] : ['peripheral', peripheral]),
     ...[disciplineOf(body)?.tag ?? []].flat(),

@@ -1,14 +1,14 @@
 import type { DenialBody } from '../../evidence/bodies.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { type Json, PRINCIPALS, type Principal } from '../../spec/types.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { looksBack } from '../rules/audited-observations.ts';
+import { reviewsSession } from '../rules/audited-observations.ts';
+import { type Fields, fieldsOf, isElsewhere, textOf } from '../rules/compare-json.ts';
 import { gatesOn } from '../rules/entry-problems.ts';
-import { type Fields, fieldsOf, isElsewhere, textOf } from '../rules/json.ts';
-import { PROBLEM_CODES } from '../rules/problem.ts';
 import { problems } from '../rules/problems.ts';
-import { isObserving, openState } from './observe-only-session.ts';
+import { PROBLEM_CODES } from '../rules/rule-problem.ts';
+import { isObserveOnlySession, openState } from './observe-only-session.ts';
 
 /** The codes with which a tool itself may refuse a call that the spec allows. */
 const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-unavailable'];
@@ -20,13 +20,13 @@ const OF_TOOLS: readonly string[] = ['out-of-scope', 'invalid-action', 'sandbox-
  *
  * @param at epoch milliseconds of the entry
  */
-export function wrongRefusal(state: AuditState, body: DenialBody, at: number): readonly string[] | null {
+export function expectedCodes(state: AuditState, body: DenialBody, at: number): readonly string[] | null {
   const { code, request: asked, enforced } = body;
   if (!PROBLEM_CODES.some((one) => one === code) || state.hasParent || isUnserved(body)) return null;
   const request = requestIn(asked);
   if (request === null || restsOnTree(state, request, code) || restsOnReview(state, request, code)) return null;
   const judged =
-    isObserving(state) && enforced !== false && request.kind === 'step'
+    isObserveOnlySession(state) && enforced !== false && request.kind === 'step'
       ? openState(state, request.tool, request.args)
       : state;
   // The decision was made before the entry was written, so a deadline may have passed in between.
@@ -78,16 +78,19 @@ function requestIn(asked: Fields): AuditRequest | null {
  * records.
  */
 const restsOnReview = ({ visit }: AuditState, { kind }: AuditRequest, code: string): boolean =>
-  (kind === 'hop' || kind === 'stop') && code === 'invalid-fruit' && visit?.spec !== undefined && looksBack(visit.spec);
+  (kind === 'hop' || kind === 'stop') &&
+  code === 'invalid-fruit' &&
+  visit?.spec !== undefined &&
+  reviewsSession(visit.spec);
 
 /** True if somebody else's change of the files may have decided a refusal. */
 function restsOnTree({ pinned, visit }: AuditState, request: AuditRequest, code: string): boolean {
   if (code !== 'condition-failed' || !('to' in request || request.kind === 'start')) return false;
   const id = 'to' in request ? request.to : request.peripheral;
-  const { conditions } = own(pinned.specs.peripherals, id)?.entry ?? { conditions: [] };
+  const { conditions } = getOwn(pinned.specs.peripherals, id)?.entry ?? { conditions: [] };
   const gates = 'to' in request ? gatesOn(pinned, visit?.peripheral ?? '', id) : [];
   const rules = [
-    ...conditions.flatMap((name) => [name, own(pinned.specs.conditions, name) ?? '']),
+    ...conditions.flatMap((name) => [name, getOwn(pinned.specs.conditions, name) ?? '']),
     ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : '')),
   ];
   return gates.some(({ kind }) => kind === 'approval') || rules.some((rule) => rule.includes('tests'));

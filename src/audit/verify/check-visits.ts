@@ -1,13 +1,13 @@
 import type { HopBody, StartBody, StopBody } from '../../evidence/bodies.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { isTestFile } from '../../spec/test-files.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
+import { hasFruitType, sameJson, showValue } from '../rules/compare-json.ts';
 import { contextFor, contextRule, gatesOn, withoutState } from '../rules/entry-problems.ts';
-import { fits, sameJson, show } from '../rules/json.ts';
 import { type JudgedState, judgedNow } from '../rules/judged-state.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { Approvals } from './approvals.ts';
 import type { AuditReport } from './audit-report.ts';
 import { checkFacts } from './check-facts.ts';
@@ -26,7 +26,7 @@ export interface Visiting {
 export function checkStart({ state, report, approvals, shipping, at }: Visiting, body: StartBody): void {
   const { arriving, sessionId, fruits } = state;
   const { peripheral, by, deadline, context } = body;
-  const target = own(state.pinned.specs.peripherals, peripheral);
+  const target = getOwn(state.pinned.specs.peripherals, peripheral);
   shipping.enter(state, peripheral, arriving ? arriving.hop.tree : body.tree);
   if (arriving && (arriving.hop.to !== peripheral || arriving.hop.by !== by)) {
     const message = `${peripheral} was started by the ${by}`;
@@ -36,14 +36,14 @@ export function checkStart({ state, report, approvals, shipping, at }: Visiting,
   const { minutes } = target.limits;
   const latest = minutes === null ? null : at + minutes * 60_000;
   if ((latest === null) !== (deadline === null) || (latest !== null && (deadline ?? 0) > latest))
-    report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${show(deadline)}`);
+    report.violation('limit', `limits: ${minutes ?? 'no'} minutes`, `the deadline is ${showValue(deadline)}`);
   const sources = { sessionId, fruits, backpack: (arriving ?? state).backpack };
   const due = contextFor(target, sources, arriving ? {} : withoutState(state.pinned, context)).context;
   for (const field of new Set([...Object.keys(target.context), ...Object.keys(context)])) {
     const [has, source] = [context[field] ?? null, due[field] ?? null];
     if (sameJson(has, source)) continue;
     const message = Object.hasOwn(target.context, field)
-      ? `${field} is ${show(has)}, its source holds ${show(source)}`
+      ? `${field} is ${showValue(has)}, its source holds ${showValue(source)}`
       : `${field} was taken along, but the spec does not list it`;
     report.violation('context', contextRule(target, field), message, { argument: field, ...NEEDS_HISTORY });
   }
@@ -73,8 +73,8 @@ export function checkStop({ state, report, approvals }: Visiting, body: StopBody
     const constraint = `${field}: observed ${typeof rule.type === 'string' ? rule.type : rule.type.join(' | ')}`;
     const about = { argument: field };
     if (value === undefined) report.violation('fruit', constraint, `the fruit lacks ${field}`, about);
-    else if (value !== null && !fits(value, rule.type))
-      report.violation('fruit', constraint, `${field} is ${show(value)}, which is not of this type`, about);
+    else if (value !== null && !hasFruitType(value, rule.type))
+      report.violation('fruit', constraint, `${field} is ${showValue(value)}, which is not of this type`, about);
   }
 }
 
@@ -113,7 +113,7 @@ export function checkHop({ state, report, approvals, at }: Visiting, body: HopBo
     },
   });
   const opens = visit?.spec?.exits.find((one) => one.name === name)?.opens.find((one) => one.to === to);
-  const target = own(state.pinned.specs.peripherals, to);
+  const target = getOwn(state.pinned.specs.peripherals, to);
   if (!opens || !target) return;
   const gates = gatesOn(state.pinned, from, to);
   const when = [opens.when, ...gates.map((gate) => (gate.kind === 'when' ? gate.cel : null))];
@@ -137,12 +137,17 @@ function checkReframe(
   { from, to, reframe }: HopBody,
   shownBy: string | null,
 ): void {
-  const expected = own(pinned.specs.peripherals, from)?.exits.find(({ implies }) => implies !== null)?.implies;
+  const expected = getOwn(pinned.specs.peripherals, from)?.exits.find(({ implies }) => implies !== null)?.implies;
   const actual = expected && leaving?.fruit[expected.field];
   const isBack = (visits[to] ?? 0) > 0 && expected && typeof actual === 'string' && actual !== expected.value;
   const due = isBack ? { expected: expected.value, actual, shownBy } : undefined;
   if (!sameJson(reframe, due))
-    report.violation('reframe', `reframe: ${show(due)}`, `the hop records reframe: ${show(reframe)}`, NEEDS_HISTORY);
+    report.violation(
+      'reframe',
+      `reframe: ${showValue(due)}`,
+      `the hop records reframe: ${showValue(reframe)}`,
+      NEEDS_HISTORY,
+    );
 }
 
 /** Drops the parts of a view that are empty, as the gate does. */

@@ -3,7 +3,7 @@ import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { waitedMs } from '../../evidence/waiting-time.ts';
 import { AGENCY_TOOL, RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { fieldsOf, textOf } from '../rules/json.ts';
+import { fieldsOf, textOf } from '../rules/compare-json.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** Maximum difference between two clocks of one machine, in milliseconds. */

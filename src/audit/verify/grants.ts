@@ -3,9 +3,9 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { trustedReport } from '../rules/audited-observations.ts';
-import { isGrantedToWrite } from '../rules/audited-path.ts';
-import { type Fields, fieldsOf, listOf, sameJson, show } from '../rules/json.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { isWritablePath } from '../rules/audited-path.ts';
+import { type Fields, fieldsOf, listOf, sameJson, showValue } from '../rules/compare-json.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { testRunsIn } from '../rules/test-runs.ts';
 import type { AuditReport } from './audit-report.ts';
 
@@ -89,14 +89,14 @@ export class Grants {
       this.#violation('an approval must come before the end of its grant', `grant ${id} had ended: ${grant.ended}`);
     if (at >= limits.until)
       this.#violation(
-        `the grant is valid until ${show(limits.until)}`,
+        `the grant is valid until ${showValue(limits.until)}`,
         `grant ${id} was used at ${new Date(at).toISOString()}`,
       );
     grant.used += 1;
     if (limits.uses !== undefined && grant.used > limits.uses)
       this.#violation(`uses: ${limits.uses}`, `grant ${id} was used ${grant.used} times`);
     if (!sameJson(grant.action, request.action))
-      this.#violation(`granted: ${show(grant.action)}`, `approved: ${show(request.action)}`);
+      this.#violation(`granted: ${showValue(grant.action)}`, `approved: ${showValue(request.action)}`);
     this.#checkBound(id, grant.bound, request.action, request.view);
     if (limits.files) this.#checkFiles(id, limits.files, request.view, Object.keys(changes));
   }
@@ -109,7 +109,7 @@ export class Grants {
       );
     const shipped = listOf(fieldsOf(view[APPROVAL_VIEW.ships])['files']).map(String);
     for (const path of new Set([...changed, ...shipped]))
-      if (!isGrantedToWrite(path, granted))
+      if (!isWritablePath(path, granted))
         this.#violation(`files: ${granted.join(' ')}`, `grant ${id} was used after a change of ${path}`, NEEDS_HISTORY);
   }
 
@@ -118,7 +118,7 @@ export class Grants {
     const kind = action['kind'];
     const differ = (part: string, was: Json | undefined, is: Json | undefined) => {
       if (!sameJson(was, is))
-        this.#violation(`${part} granted: ${show(was)}`, `${part} approved under ${id}: ${show(is)}`);
+        this.#violation(`${part} granted: ${showValue(was)}`, `${part} approved under ${id}: ${showValue(is)}`);
     };
     if (kind === 'step' || kind === 'delegate') differ('call', bound['shown'], view);
     if (kind !== 'hop') return;

@@ -1,6 +1,6 @@
 import { argumentsApart } from '../../evidence/blob-values.ts';
 import type { Body, IntentBody, StepBody } from '../../evidence/bodies.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { AuditRequest, RequestOf } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 
@@ -47,5 +47,5 @@ function stepOf(
   { pinned, visit }: AuditState,
   { tool, args }: Pick<StepBody | IntentBody, 'tool' | 'args'>,
 ): RequestOf<'step'> {
-  return { kind: 'step', tool, args, apart: argumentsApart(own(pinned.specs.tools, tool), visit?.spec, args) };
+  return { kind: 'step', tool, args, apart: argumentsApart(getOwn(pinned.specs.tools, tool), visit?.spec, args) };
 }

@@ -1,13 +1,13 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { Json, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { AuditState } from '../rules/audit-state.ts';
-import { fieldsOf } from '../rules/json.ts';
-import { problem, type RuleProblem } from '../rules/problem.ts';
+import { fieldsOf } from '../rules/compare-json.ts';
+import { problem, type RuleProblem } from '../rules/rule-problem.ts';
 
 /** True if the session only observes: refused calls run, and their entries hold the refusal. */
-export const isObserving = ({ pinned }: AuditState): boolean => pinned.config.enforce === false;
+export const isObserveOnlySession = ({ pinned }: AuditState): boolean => pinned.config.enforce === false;
 
 /** A refusal on record in a session that enforced its spec. */
 export const REFUSED_AND_RUN = problem(
@@ -18,7 +18,7 @@ export const REFUSED_AND_RUN = problem(
 );
 
 /** Compares the recorded refusal of a call with the refusal that the spec requires. */
-export const misjudged = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
+export const wrongAnswer = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
   problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
 /**
@@ -29,7 +29,7 @@ export function openState(state: AuditState, tool: string, args: Json = {}): Aud
   const { pinned, visit } = state;
   if (!visit?.spec) return state;
   const { specs, config } = pinned;
-  const { gates: _, ...free } = own(specs.tools, tool) ?? {};
+  const { gates: _, ...free } = getOwn(specs.tools, tool) ?? {};
   const spec = { ...visit.spec, tools: Object.keys(specs.tools), calls: {}, limits: { steps: null, minutes: null } };
   const install = config.install?.map((one) => ({ ...one, approval: false }));
   return {
@@ -40,7 +40,7 @@ export function openState(state: AuditState, tool: string, args: Json = {}): Aud
       specs: { ...specs, tools: { ...specs.tools, ...('id' in free ? { [tool]: free } : {}) } },
       config: {
         ...config,
-        web: { allow: [...config.web.allow, ...hostsIn(own(specs.tools, tool), args)] },
+        web: { allow: [...config.web.allow, ...hostsIn(getOwn(specs.tools, tool), args)] },
         ...(install ? { install } : {}),
       },
     },
@@ -48,7 +48,7 @@ export function openState(state: AuditState, tool: string, args: Json = {}): Aud
 }
 
 function openScope(tool: string, { command }: ScopeRule): ScopeRule {
-  const useful = own(COMMAND_TOOLS, tool)?.worksIn ?? ['contained'];
+  const useful = getOwn(COMMAND_TOOLS, tool)?.worksIn ?? ['contained'];
   return {
     read: 'root',
     write: ['.'],

@@ -5,24 +5,24 @@ import type { Json } from '../../spec/types.ts';
 import { checkDelegation } from '../delegation/check-delegation.ts';
 import { apply, recallMode } from '../rules/apply.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
-import { type AuditState, beginState, type Pinned } from '../rules/audit-state.ts';
-import { looksBack } from '../rules/audited-observations.ts';
-import { show } from '../rules/json.ts';
-import { NEEDS_HISTORY, type RuleProblem } from '../rules/problem.ts';
+import { type AuditedPin, type AuditState, beginState } from '../rules/audit-state.ts';
+import { reviewsSession } from '../rules/audited-observations.ts';
+import { showValue } from '../rules/compare-json.ts';
 import { problems } from '../rules/problems.ts';
 import { readBody, wrongField } from '../rules/read-body.ts';
+import { NEEDS_HISTORY, type RuleProblem } from '../rules/rule-problem.ts';
 import { Approvals } from './approvals.ts';
 import { AuditReport } from './audit-report.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
 import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
 import { CLAIM_OF, checkForm } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
-import { wrongRefusal } from './check-refusal.ts';
+import { expectedCodes } from './check-refusal.ts';
 import { checkHop, checkStart, checkStop } from './check-visits.ts';
 import { Correspondence } from './correspondence.ts';
 import { Grants } from './grants.ts';
 import { requestOf } from './implied-request.ts';
-import { isObserving, misjudged, openState, REFUSED_AND_RUN } from './observe-only-session.ts';
+import { isObserveOnlySession, openState, REFUSED_AND_RUN, wrongAnswer } from './observe-only-session.ts';
 import { Shipping } from './shipping.ts';
 import { VerifiedThread } from './verified-thread.ts';
 
@@ -49,7 +49,7 @@ export class SessionAudit {
   #state: AuditState;
   #counts = { entries: 0, hops: 0, approvals: 0, wouldRefuse: 0 };
 
-  constructor(pinned: Pinned) {
+  constructor(pinned: AuditedPin) {
     this.#state = beginState(pinned);
   }
 
@@ -89,7 +89,7 @@ export class SessionAudit {
     }
     return {
       ok: violationsInAll === 0,
-      ...(isObserving(this.#state) ? { observed: true } : {}),
+      ...(isObserveOnlySession(this.#state) ? { observed: true } : {}),
       violations: [...violations],
       gaps: [...gaps, ...open],
       counts: {
@@ -163,12 +163,12 @@ export class SessionAudit {
   #problemsOf(body: Body, request: AuditRequest): readonly RuleProblem[] {
     const found = problems(this.#state, request);
     if (body.event !== 'step' && body.event !== 'intent') return found;
-    if (!isObserving(this.#state)) return body.wouldRefuse ? [...found, REFUSED_AND_RUN] : found;
+    if (!isObserveOnlySession(this.#state)) return body.wouldRefuse ? [...found, REFUSED_AND_RUN] : found;
     const { wouldRefuse } = body;
     const [first] = found;
     if (!first && !wouldRefuse) return found;
     if (wouldRefuse) this.#counts.wouldRefuse += 1;
-    const recorded = first && wouldRefuse?.code === first.code ? [] : [misjudged(wouldRefuse?.code, first?.code)];
+    const recorded = first && wouldRefuse?.code === first.code ? [] : [wrongAnswer(wouldRefuse?.code, first?.code)];
     return [...recorded, ...problems(openState(this.#state, body.tool, body.args), request)];
   }
 
@@ -232,7 +232,7 @@ export class SessionAudit {
         return;
       }
       case 'par':
-        if (!state.visit?.spec || !looksBack(state.visit.spec))
+        if (!state.visit?.spec || !reviewsSession(state.visit.spec))
           report.violation(
             'lifecycle',
             'a review belongs in a peripheral that reflects',
@@ -262,15 +262,15 @@ export class SessionAudit {
         const { peripheral, deadline } = body;
         const due = visit?.peripheral === peripheral && visit.deadline === deadline;
         if (due && at >= deadline) return;
-        const constraint = `the deadline is ${show(visit?.deadline ?? null)}`;
-        report.violation('limit', constraint, `${peripheral} expired at ${show(deadline)}`, NEEDS_HISTORY);
+        const constraint = `the deadline is ${showValue(visit?.deadline ?? null)}`;
+        report.violation('limit', constraint, `${peripheral} expired at ${showValue(deadline)}`, NEEDS_HISTORY);
         return;
       }
       case 'denial':
         this.#checkDenial(body, at, refused);
         if (body.enforced !== false) return;
         this.#counts.wouldRefuse += 1;
-        if (!isObserving(state)) report.violation('pin', 'enforce: true', 'a refused call was carried out');
+        if (!isObserveOnlySession(state)) report.violation('pin', 'enforce: true', 'a refused call was carried out');
         return;
       case 'message':
       case 'receipt':
@@ -288,7 +288,7 @@ export class SessionAudit {
   #checkDenial(body: BodyOf<'denial'>, at: number, refused: ToolsRefusal | null): void {
     const tool = body.request['tool'];
     if (refused !== null && refused.tool === tool && refused.code === body.code) return;
-    const due = wrongRefusal(this.#state, body, at);
+    const due = expectedCodes(this.#state, body, at);
     if (due === null) return;
     const constraint = `by the spec the answer is ${due.join(' or ') || 'allowed'}`;
     this.#report.violation('refusal', constraint, `the call was refused: ${body.code}`, {

@@ -1,10 +1,10 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { TESTS_PASSED } from '../../spec/types.ts';
-import type { AuditState, Pinned } from '../rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../rules/audit-state.ts';
 import { isConfiguredBranch } from '../rules/commands/audited-branches.ts';
-import { type Fields, fieldsOf, show, textOf } from '../rules/json.ts';
-import { NEEDS_HISTORY } from '../rules/problem.ts';
+import { type Fields, fieldsOf, showValue, textOf } from '../rules/compare-json.ts';
+import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /**
@@ -23,14 +23,14 @@ export class Shipping {
   /** Judges the tree of a hop or start to a peripheral. */
   enter(state: AuditState, to: string, tree: Fields | undefined): void {
     this.#tree = tree ?? null;
-    const conditions = own(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
+    const conditions = getOwn(state.pinned.specs.peripherals, to)?.entry.conditions ?? [];
     if (!tree || !conditions.includes(TESTS_PASSED) || textOf(tree['id']) === state.tested) return;
-    const message = `the tree was ${show(tree['id'])}, the last test run was of ${show(state.tested)}`;
+    const message = `the tree was ${showValue(tree['id'])}, the last test run was of ${showValue(state.tested)}`;
     this.#report.violation('condition', `${TESTS_PASSED}, for the current files`, message, NEEDS_HISTORY);
   }
 
   /** Judges the shipped tree that a tool reports. */
-  ship(tool: string, result: Fields, { config: { git } }: Pinned): void {
+  ship(tool: string, result: Fields, { config: { git } }: AuditedPin): void {
     const branch = textOf(result['branch']);
     if (
       tool === 'bash-git' &&
@@ -48,12 +48,14 @@ export class Shipping {
     const due = textOf(fieldsOf(this.#tree['ships'])['id']);
     for (const did of ['committed', 'pushed'])
       if (result[did] === true && textOf(result['tree']) !== due)
-        this.#report.violation('shipped', `the tree ${show(due)}`, `${did} was ${show(result['tree'])}`, { tool });
+        this.#report.violation('shipped', `the tree ${showValue(due)}`, `${did} was ${showValue(result['tree'])}`, {
+          tool,
+        });
   }
 }
 
 /** The part of an approval's view that is about a tree. */
-export function approvedTree({ config }: Pinned, tree: Fields | undefined): Fields {
+export function approvedTree({ config }: AuditedPin, tree: Fields | undefined): Fields {
   if (!tree) return {};
   const { kind, id, head, ships } = tree;
   const tests = config.test.map(({ run }) => run.join(' '));

@@ -1,4 +1,4 @@
-import type { Pinned } from '../rules/audit-state.ts';
+import type { AuditedPin } from '../rules/audit-state.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
 import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
 
@@ -12,7 +12,7 @@ import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
  * const { ok, violations, gaps } = await verifyConstraints({ specs, config }, store.entries(sessionId));
  */
 export async function verifyConstraints(
-  pinned: Pinned,
+  pinned: AuditedPin,
   entries: AsyncIterable<Evidence> | Iterable<Evidence>,
 ): Promise<AuditVerdict> {
   const audit = new SessionAudit(pinned);

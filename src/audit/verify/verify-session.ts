@@ -7,11 +7,11 @@ import { type Finding, SessionFindings } from '../../evidence/findings/findings.
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
 import { isSignedBy, type Seal, sealProblem } from '../../evidence/seal.ts';
 import { type Shipment, Shipments } from '../../evidence/shipments.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Json } from '../../spec/types.ts';
 import { type FindSession, SubAgents } from '../delegation/sub-agents.ts';
-import type { Pinned } from '../rules/audit-state.ts';
-import { fieldsOf } from '../rules/json.ts';
+import type { AuditedPin } from '../rules/audit-state.ts';
+import { fieldsOf } from '../rules/compare-json.ts';
 import { type AuditVerdict, MAX_LISTED } from './audit-verdict.ts';
 import { linkProblems } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
@@ -48,7 +48,7 @@ const EVERY = 10_000;
 /** All checks of `hopgate verify` for one session, in one pass and flat memory: integrity, and conformance. */
 export async function verifySession(
   sessionId: string,
-  pinned: Pinned,
+  pinned: AuditedPin,
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   { seal, getBlob, find, progress }: VerifyOptions = {},
 ): Promise<SessionVerdict> {
@@ -135,14 +135,14 @@ class SealedPart {
 }
 
 /** The blobs of large arguments and results. */
-function blobsOf({ body, peripheral }: Entry, { specs }: Pinned): readonly string[] {
+function blobsOf({ body, peripheral }: Entry, { specs }: AuditedPin): readonly string[] {
   const known = bodyOf(body);
   if (!known) return [];
   const places: Json[] = [];
   if ('args' in known) {
     const { tool, args } = known;
-    const spec = own(specs.peripherals, peripheral ?? '');
-    places.push(...argumentsApart(own(specs.tools, tool), spec, args).map((name) => args[name]!));
+    const spec = getOwn(specs.peripherals, peripheral ?? '');
+    places.push(...argumentsApart(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
   }
   if (known.event === 'denial') places.push(...Object.values(known.request));
   if ('outcome' in known) {

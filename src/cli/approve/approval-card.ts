@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ApprovalRequest } from '../../ports/approver.ts';
-import type { ApprovalCardSchema } from '../../server/approval-card.ts';
+import type { ApprovalCardSchema } from '../../server/approval-card-schema.ts';
 import { getPin, openingBody } from '../../session/pin.ts';
 import type { TreeDiff } from '../../tools/tree/tree-diff.ts';
 import type { Io } from '../io.ts';
@@ -21,7 +21,7 @@ export function cardFor(
   return withStore(root, io.env, null, async (store) => {
     const opened = await openingBody(store, request.sessionId);
     if (opened === null) return null;
-    const { cardOf } = await import('../../server/approval-card.ts');
+    const { cardOf } = await import('../../server/approval-card-schema.ts');
     return cardOf(request, await getPin(store, opened.pin), diff, store);
   });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readOwnTranscript, subAgentTranscript } from '../../adapters/claude-code/own-transcript.ts';
 import { codexToolName } from '../../adapters/codex/codex-texts.ts';
-import { ranInCodex } from '../../adapters/codex/ran-calls.ts';
+import { readRanCalls } from '../../adapters/codex/ran-calls.ts';
 import type { RanCall } from '../../adapters/core/client-log.ts';
 import { transcriptPath } from '../../adapters/core/transcript/transcript-file.ts';
 import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
@@ -41,7 +41,7 @@ export function callsWithoutHook(
   const files = mine.flatMap(({ conversation, notes }) =>
     conversation.client === 'codex' && typeof notes['transcript'] === 'string' ? [notes['transcript']] : [],
   );
-  const ofCodex = [...new Set(files)].flatMap(ranInCodex).filter(isNew);
+  const ofCodex = [...new Set(files)].flatMap(readRanCalls).filter(isNew);
   return [...ofClaude, ...notReceived(ofCodex, recorded, env)].map(({ id, tool, input }) =>
     toolCall({ id, tool, input, channel: "the client's own transcript" }, true),
   );

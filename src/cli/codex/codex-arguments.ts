@@ -1,11 +1,11 @@
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
-import { CODEX_EVENTS, type CodexHooks, isOurs } from '../../adapters/codex/hook-config.ts';
+import { CODEX_EVENTS, type CodexHooks, isOurCodexHook } from '../../adapters/codex/codex-hook-config.ts';
 import {
-  asArguments,
   hookOverrides,
   type McpEntry,
   mcpOverrides,
   type Override,
+  overrideArguments,
   sandboxOverrides,
   trustOverride,
 } from '../../adapters/codex/overrides.ts';
@@ -40,7 +40,7 @@ export interface Launch extends Pick<HookedCodex, 'root' | 'hooks'> {
  * is passed on the command line, and the trust in our hooks holds only for this run.
  */
 export const launchArguments = ({ root, options, mcp, server, hooks, asked, trust }: Launch): readonly string[] =>
-  asArguments([
+  overrideArguments([
     ...sandboxOverrides(options, root, asked),
     ...mcpOverrides(mcp, server),
     ...hookOverrides(hooks),
@@ -66,7 +66,9 @@ export async function hookTrust({ codex, root, env, hooks }: HookedCodex): Promi
 
 /** The keys of hopgate's installed hooks: this run disables them, so that only one hook answers each event. */
 const installedOf = ({ hooks }: CodexAnswer): readonly string[] =>
-  hooks.flatMap(({ source, command, key }) => (source !== 'sessionFlags' && isOurs(command ?? '') ? [key] : []));
+  hooks.flatMap(({ source, command, key }) =>
+    source !== 'sessionFlags' && isOurCodexHook(command ?? '') ? [key] : [],
+  );
 
 async function listHooks(codex: string, cwd: string, env: Env, overrides: readonly Override[]): Promise<CodexAnswer> {
   try {

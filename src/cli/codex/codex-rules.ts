@@ -13,7 +13,7 @@ export const codexRules =
     const { specs, config } = await pinOfSession(io, root, session);
     const command = commandOf({ tool: name, args: argumentsOf(input) }, specs, config) ?? '';
     if (command.trim() === '') return null;
-    const { ruledByCodex } = await import('../../adapters/codex/user-rules.ts');
-    const ruled = await ruledByCodex(command, () => clientProgram(io, 'codex', null), root, io.env);
+    const { judgeByUserRules } = await import('../../adapters/codex/codex-user-rules.ts');
+    const ruled = await judgeByUserRules(command, () => clientProgram(io, 'codex', null), root, io.env);
     return ruled && { ...ruled, command };
   };

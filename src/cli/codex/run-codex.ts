@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type CodexHooks, codexHooks } from '../../adapters/codex/hook-config.ts';
+import { type CodexHooks, codexHooks } from '../../adapters/codex/codex-hook-config.ts';
 import type { Override } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isGuard } from '../../adapters/claude-code/plugin/hook-config.ts';
+import { isGuard } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { objectIn, withKey } from './json-settings.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/hook-config.ts';
+import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code/plugin/claude-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { claudeFolder } from '../../base/user-folders.ts';

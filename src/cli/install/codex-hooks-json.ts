@@ -1,4 +1,4 @@
-import { CODEX_EVENTS, type CodexHooks, isOurs } from '../../adapters/codex/hook-config.ts';
+import { CODEX_EVENTS, type CodexHooks, isOurCodexHook } from '../../adapters/codex/codex-hook-config.ts';
 import { isObject } from '../../base/json.ts';
 import { CliError } from '../io.ts';
 
@@ -77,7 +77,7 @@ function withoutOurs(hooks: { readonly [event: string]: readonly unknown[] }): {
 function isOurGroup(group: unknown): boolean {
   const handlers = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'] : [];
   return handlers.some(
-    (handler) => isObject(handler) && typeof handler['command'] === 'string' && isOurs(handler['command']),
+    (handler) => isObject(handler) && typeof handler['command'] === 'string' && isOurCodexHook(handler['command']),
   );
 }
 

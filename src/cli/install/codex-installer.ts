@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
-import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/hook-config.ts';
+import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/codex-hook-config.ts';
 import { hookOverrides } from '../../adapters/codex/overrides.ts';
 import { words } from '../../base/text.ts';
 import { codexFolder } from '../../base/user-folders.ts';

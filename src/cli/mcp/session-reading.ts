@@ -5,7 +5,7 @@ import { projectThread } from '../../evidence/threads.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { outline } from '../../view/outline.ts';
 import { readPin } from '../choose-sessions.ts';
@@ -31,7 +31,7 @@ export function readingOf(io: Io, root: string, session: AgentSession): McpReadi
       const entries = await reading((store) => Array.fromAsync(store.entries(id), ({ entry }) => entry));
       const subject = { type: 'session' as const, id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
-      const order = (tool: string) => own(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
+      const order = (tool: string) => getOwn(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
       return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
     },
     inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],

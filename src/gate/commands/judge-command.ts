@@ -1,4 +1,4 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
@@ -29,7 +29,7 @@ export function commandProblem(call: CommandCall): Unfit | null {
   const names = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const given = names.filter((name) => args[name] !== undefined);
   if (tool.upstream) return given[0] === undefined ? null : upstreamProblem(call, given[0]);
-  const known = own(COMMAND_TOOLS, tool.id);
+  const known = getOwn(COMMAND_TOOLS, tool.id);
   const argument = known?.argument ?? given[0];
   if (argument === undefined) return null;
   if (scope.command === 'none')
@@ -128,7 +128,7 @@ export function lineProblem(name: string, value: Json | undefined): Unfit | null
 function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): Unfit | null {
   const { command } = scope;
   const contains = command === 'read-only' || command === 'contained';
-  const server = own(config.upstream ?? {}, tool.upstream?.server ?? '');
+  const server = getOwn(config.upstream ?? {}, tool.upstream?.server ?? '');
   if (contains && (server?.contained || unsafeNoSandbox)) return null;
   return beyondScope(
     name,

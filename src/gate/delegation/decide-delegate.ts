@@ -1,5 +1,5 @@
 import { excerpt, isBlank } from '../../base/text.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { delegationEdge } from '../../spec/resolve/derive-edges.ts';
 import type { Delegate, Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
@@ -32,10 +32,10 @@ export interface DelegatePlan {
 export function decideDelegate(context: GateContext, request: DelegateRequest): Decision<DelegatePlan> {
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {});
-  const here = view.visit && own(specs.peripherals, view.visit.peripheral);
+  const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!here) return deny(context, 'no-peripheral', {});
   if (request.agency) return decideAgency(context, request, here);
-  const target = typeof request.to === 'string' ? own(specs.peripherals, request.to) : undefined;
+  const target = typeof request.to === 'string' ? getOwn(specs.peripherals, request.to) : undefined;
   if (!target) return unknownPeripheral(context, request.to);
   const from = here.id;
   const delegate = here.delegates?.find(({ to }) => to === target.id);
@@ -95,7 +95,7 @@ export function refusedAbove(context: GateContext, request: StepRequest, within:
   }
   const { specs, view } = context;
   if (view.closed) return deny(context, 'session-closed', {}).denial;
-  const tool: ToolSpec | undefined = own(specs.tools, request.tool);
+  const tool: ToolSpec | undefined = getOwn(specs.tools, request.tool);
   const allowed = specs.modeGate && view.mode !== null ? (specs.modeGate.effects[view.mode] ?? []) : null;
   if (!tool || allowed === null || allowed.includes(tool.effect)) return null;
   const about = { tool: tool.id, effect: tool.effect, mode: view.mode, allowed };
@@ -104,8 +104,8 @@ export function refusedAbove(context: GateContext, request: StepRequest, within:
 
 /** The peripheral that a sub-agent of this type asks for; null if the type names none, or nothing is delegated here. */
 export function delegateAsked({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
-  const here = view.visit && own(specs.peripherals, view.visit.peripheral);
+  const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!here?.delegates) return null;
   const name = excerpt(type, 200).split(':').at(-1) ?? '';
-  return !isBlank(name) && own(specs.peripherals, name) ? name : null;
+  return !isBlank(name) && getOwn(specs.peripherals, name) ? name : null;
 }

@@ -1,5 +1,5 @@
 import { hashSpecs } from '../../spec/hash-specs.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Delegate, GateSpec, Mode, PeripheralSpec, ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { effectiveScope } from '../decide-step.ts';
 import { commonScope } from './common-scope.ts';
@@ -22,8 +22,8 @@ interface Parent extends SubAgentPin {
  * parent's peripheral; without tools if the parent is in none.
  */
 export function subAgentPin({ specs, config, peripheral, mode }: Parent, delegate: Delegate | null): SubAgentPin {
-  const here = peripheral === null ? undefined : own(specs.peripherals, peripheral);
-  const there = delegate && own(specs.peripherals, delegate.to);
+  const here = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
+  const there = delegate && getOwn(specs.peripherals, delegate.to);
   const some = there ?? here ?? Object.values(specs.peripherals)[0];
   if (!some) throw new Error('the spec set has no peripherals');
   const isCut = there && here && delegate?.within !== 'own';
@@ -55,7 +55,7 @@ function cut(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: Sub
   const scopes = [here, there].map(({ id }) => effectiveScope(specs, config, id));
   const tools = there.tools.filter((tool) => here.tools.includes(tool));
   const calls = tools.flatMap((tool) => {
-    const gates = [...(own(here.calls ?? {}, tool) ?? []), ...(own(there.calls ?? {}, tool) ?? [])];
+    const gates = [...(getOwn(here.calls ?? {}, tool) ?? []), ...(getOwn(there.calls ?? {}, tool) ?? [])];
     return gates.length === 0 ? [] : [[tool, gates] as const];
   });
   return {

@@ -1,4 +1,4 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../spec/policy/command-tools.ts';
 import type { ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
@@ -17,8 +17,8 @@ export const isObserveOnly = ({ config }: Pick<GateContext, 'config'>): boolean 
  */
 export function openContext(context: GateContext, { tool: id, args }: StepRequest): GateContext {
   const { specs, config, view } = context;
-  const tool = own(specs.tools, id);
-  const here = view.visit && own(specs.peripherals, view.visit.peripheral);
+  const tool = getOwn(specs.tools, id);
+  const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!tool || !view.visit || !here) return context;
   const rule = openRule(tool, here.scope.rule);
   const tools = Object.keys(specs.tools).filter((other) => isServed(view, other));
@@ -42,8 +42,8 @@ export function openContext(context: GateContext, { tool: id, args }: StepReques
 
 /** The widest scope, with the purpose of commands that this tool needs. */
 function openRule({ id }: ToolSpec, { command }: ScopeRule): ScopeRule {
-  const runsIn = own(COMMAND_TOOLS, id)?.runsIn ?? ['contained'];
-  const works = own(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
+  const runsIn = getOwn(COMMAND_TOOLS, id)?.runsIn ?? ['contained'];
+  const works = getOwn(COMMAND_TOOLS, id)?.worksIn ?? ['contained'];
   const kept = works.includes(command) ? command : (works[0] ?? runsIn[0] ?? 'contained');
   return { read: 'root', write: ['.'], command: kept, url: 'allow-list' };
 }

@@ -1,4 +1,4 @@
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
@@ -25,7 +25,7 @@ export function wayToCommand(
   view: SessionView,
   refused: { readonly tool: string; readonly given: Json | undefined; readonly code: DenialCode },
 ): WayToCommand | null {
-  const runs = own(COMMAND_TOOLS, refused.tool)?.runs;
+  const runs = getOwn(COMMAND_TOOLS, refused.tool)?.runs;
   if (runs === undefined || runs === 'a shell' || runs === 'git' || runs === 'installs') return null;
   if (refused.given === undefined || refused.given === null) return null;
   const [program, sub = ''] = [refused.given].flat().join(' ').trim().split(/\s+/);
@@ -35,7 +35,7 @@ export function wayToCommand(
 
 function wayTo(specs: SpecSet, view: SessionView, wanted: CommandTool['runs']): WayToCommand | null {
   const ways = Object.entries(COMMAND_TOOLS).flatMap(([by, { runs, worksIn }]) => {
-    const effect = own(specs.tools, by)?.effect;
+    const effect = getOwn(specs.tools, by)?.effect;
     if (runs !== wanted || effect === undefined || by === BACKGROUND_TOOL) return [];
     const having = [...peripheralsWith(specs, by)].filter((id) =>
       worksIn.includes(specs.peripherals[id]!.scope.rule.command),

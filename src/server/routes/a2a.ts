@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
-import { own, suggest } from '../../spec/names.ts';
+import { getOwn, suggest } from '../../spec/names.ts';
 import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, type RouteRequest, route } from '../http-route.ts';
@@ -14,7 +14,7 @@ const baseOf = ({ header }: Asked): string =>
 /** @throws ApiError `not-found` */
 function knownAgent({ services }: Asked, agent: string): string {
   const { agents } = services.agency.spec();
-  if (own(agents, agent)) return agent;
+  if (getOwn(agents, agent)) return agent;
   throw new ApiError('not-found', `there is no agent "${agent}"`, suggest(agent, Object.keys(agents)));
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { RUN_STATUS, type RunCode } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
-import { HEADERS } from '../../agency/send-run.ts';
+import { RUN_HEADERS } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
 import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
@@ -57,21 +57,21 @@ const run = route('POST /agency/run', {
   for: ['operator', 'agent', 'session', 'node'],
   body: RunRequest,
   headers: {
-    [HEADERS.key]:
+    [RUN_HEADERS.key]:
       'Idempotency key: a request with the same key returns the first run, and never starts the agent again.',
-    [HEADERS.budget]: 'Milliseconds that the caller waits. They end the wait, not the run.',
-    [HEADERS.via]: 'The nodes that passed the run on, separated by commas.',
+    [RUN_HEADERS.budget]: 'Milliseconds that the caller waits. They end the wait, not the run.',
+    [RUN_HEADERS.via]: 'The nodes that passed the run on, separated by commas.',
   },
   answer: Reply,
   run: async ({ body, who, services, header }) => {
-    const key = headerAs(HEADERS.key, header(HEADERS.key), Key) ?? randomUUID();
-    const budgetMs = headerAs(HEADERS.budget, header(HEADERS.budget), Budget) ?? null;
-    const via = headerAs(HEADERS.via, header(HEADERS.via), Via)?.split(',') ?? [];
+    const key = headerAs(RUN_HEADERS.key, header(RUN_HEADERS.key), Key) ?? randomUUID();
+    const budgetMs = headerAs(RUN_HEADERS.budget, header(RUN_HEADERS.budget), Budget) ?? null;
+    const via = headerAs(RUN_HEADERS.via, header(RUN_HEADERS.via), Via)?.split(',') ?? [];
     await checkCaller(services, who, body, key);
     const reply = await services.agency.run(body, { key, budgetMs, via }, addContext(services));
     return Response.json(reply, {
       status: reply.ok ? 200 : RUN_STATUS[reply.error.code],
-      headers: { [HEADERS.key]: key },
+      headers: { [RUN_HEADERS.key]: key },
     });
   },
 });

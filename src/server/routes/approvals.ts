@@ -8,7 +8,7 @@ import { type PendingItem, pendingItems } from '../../operator/pending-items.ts'
 import { treeDiff } from '../../tools/tree/tree-diff.ts';
 import { AUDITORS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { ApprovalCardSchema, cardOf } from '../approval-card.ts';
+import { ApprovalCardSchema, cardOf } from '../approval-card-schema.ts';
 import { type HttpRoute, route } from '../http-route.ts';
 import { FieldsSchema, Hash, Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';

@@ -5,7 +5,7 @@ import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeType, hasType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { CallWatch, Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
@@ -66,7 +66,7 @@ const filled = (
 /** The first field of a report that its tool does not declare with this type; null if there is none. */
 function reportProblem(key: 'observes' | 'state', declared: ToolSpec['state'] = {}, fields: ToolReport['state'] = {}) {
   for (const [field, value] of Object.entries(fields)) {
-    const type = own(declared, field);
+    const type = getOwn(declared, field);
     if (type === undefined) return `it reported "${field}", which the tool does not list under ${key}`;
     if (value !== null && !hasType(value, type))
       return `it reported "${field}" with a value that is not ${describeType(type)}`;

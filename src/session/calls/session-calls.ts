@@ -12,7 +12,7 @@ import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
 import type { Grant, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
 import { asJson } from '../as-json.ts';
 import type { Refused } from '../call-results.ts';
@@ -163,13 +163,13 @@ export class SessionCalls {
     const { peripheral, scope, readableFiles } = plan;
     const deadline = plan.overridden ? null : (visit?.deadline ?? null);
     const { config = this.writable } = plan.overridden ?? {};
-    const settings = own(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
+    const settings = getOwn(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
     return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
   }
 
   /** The evidence form of a call's arguments. */
   keepArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
-    return keepArguments(this.parts.store, tool, own(this.parts.compiled.specs.peripherals, peripheral), args);
+    return keepArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
   }
 
   stateFor({ state }: ToolSpec): Pick<ToolCall, 'state'> {

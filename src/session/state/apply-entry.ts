@@ -10,7 +10,7 @@ import { type GrantLimits, type GrantView, outsideOf } from '../../gate/approval
 import { backpackOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeSeen, TreeToShip } from '../../gate/scope/compare-trees.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
@@ -101,7 +101,7 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
         background: [],
         message: textOf(body.context['commit-message']),
       };
-      draft.visits = { ...draft.visits, [body.peripheral]: (own(draft.visits, body.peripheral) ?? 0) + 1 };
+      draft.visits = { ...draft.visits, [body.peripheral]: (getOwn(draft.visits, body.peripheral) ?? 0) + 1 };
       pack(draft, body.context);
       draft.delegations = [];
       draft.hopId = null;
@@ -260,7 +260,7 @@ const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
 
 function pack(draft: Draft, fields: { readonly [field: string]: Json }): void {
   const packed = Object.entries(fields).filter(
-    ([field]) => !KEPT.includes(field) || own(draft.backpack, field) === undefined,
+    ([field]) => !KEPT.includes(field) || getOwn(draft.backpack, field) === undefined,
   );
   draft.backpack = { ...draft.backpack, ...Object.fromEntries(packed) };
 }

@@ -1,7 +1,7 @@
 import type { Body } from '../../evidence/bodies.ts';
 import type { ClaimType, EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import type { SessionState } from './session-state.ts';
@@ -101,7 +101,7 @@ export function draftEntry(
 /** The tags `alfworld-step`, `bell` and `whistle`, and `hop-out` for a hop out of a peripheral with a world. */
 function inhabitantTag(specs: SpecSet, peripheral: string | null, body: Body): readonly string[] {
   if (body.event === 'step' || body.event === 'outcome') {
-    const tag = own(TOOL_TAGS, body.tool);
+    const tag = getOwn(TOOL_TAGS, body.tool);
     return tag === undefined ? [] : [tag];
   }
   if (body.event !== 'stop' || body.exit === null || peripheral === null) return [];

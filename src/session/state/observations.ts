@@ -1,7 +1,7 @@
 import { fieldsOf, listOf, setOwn, textOf } from '../../base/json.ts';
 import type { EffectRecord, OutcomeRecord } from '../../evidence/bodies.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
@@ -85,7 +85,7 @@ export function observeStep(
     readonly observed?: { readonly [field: string]: Json };
   },
   change: number,
-  witness: TrustedReport,
+  trusted: TrustedReport,
 ): Observations {
   const seen = {
     ...before,
@@ -96,9 +96,9 @@ export function observeStep(
   if (step.outcome.status !== 'ok') return seen;
   const result = fieldsOf(step.outcome.result);
   const path = step.tool === 'read' ? textOf(result['path']) : null;
-  const runs = witness === 'test' ? testRuns(result, change) : [];
-  const committed = witness === 'deploy' && result['committed'] === true;
-  const pushed = witness === 'deploy' && result['pushed'] === true;
+  const runs = trusted === 'test' ? testRuns(result, change) : [];
+  const committed = trusted === 'deploy' && result['committed'] === true;
+  const pushed = trusted === 'deploy' && result['pushed'] === true;
   return {
     ...seen,
     bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
@@ -111,7 +111,7 @@ export function observeStep(
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
     patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
-    deployed: seen.deployed || (witness === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
+    deployed: seen.deployed || (trusted === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
 
@@ -234,7 +234,7 @@ function observation(from: string, visit: Observations, sessionRuns: readonly Te
       return visit.par;
     default:
       name satisfies never;
-      return own(visit.reported, from) ?? null;
+      return getOwn(visit.reported, from) ?? null;
   }
 }
 

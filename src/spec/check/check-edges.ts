@@ -1,6 +1,6 @@
 import { checkCel } from '../cel-facts.ts';
 import { edgesFrom } from '../edges-from.ts';
-import { own } from '../names.ts';
+import { getOwn } from '../names.ts';
 import { hopTarget } from '../resolve/derive-edges.ts';
 import type { Edge, FruitType, PeripheralSpec, ToolSpec } from '../types.ts';
 import type { IssueReport } from './issues.ts';
@@ -26,7 +26,7 @@ export function checkEdges(
     for (const { name, bound, opens } of exits) {
       const hop = hopTarget(name);
       if (!bound || hop === null || !opens.some(({ to }) => to === hop)) continue;
-      if (!own(peripherals, hop) || !isSound(hop, 'entry')) continue;
+      if (!getOwn(peripherals, hop) || !isSound(hop, 'entry')) continue;
       if (edgesFrom({ edges }, id).some((edge) => edge.exit === name && edge.to === hop)) continue;
       report(
         ['exit', name],
@@ -62,7 +62,7 @@ export function checkRules(
       });
     }
     for (const [tool, gates] of Object.entries(peripheral.calls ?? {})) {
-      const args = argsOf(own(tools, tool)?.parameters ?? []);
+      const args = argsOf(getOwn(tools, tool)?.parameters ?? []);
       gates.forEach((gate, index) => {
         if (gate.kind !== 'when') return;
         const issue = checkCel(gate.cel, { fruit: fruitTypes([peripheral]), peripherals: ids, args });
@@ -125,9 +125,9 @@ function opened(peripherals: Peripherals, to: string): PeripheralSpec[] {
 const fruitTypesOf = (known: KnownNames) => (peripherals: readonly PeripheralSpec[]) => {
   const types: { [field: string]: FruitType } = {};
   for (const { id, fruit } of peripherals) {
-    for (const field of own(known.fruitFields, id) ?? []) {
-      const type = own(fruit, field)?.type ?? 'number';
-      const other = own(types, field) ?? type;
+    for (const field of getOwn(known.fruitFields, id) ?? []) {
+      const type = getOwn(fruit, field)?.type ?? 'number';
+      const other = getOwn(types, field) ?? type;
       types[field] = JSON.stringify(other) === JSON.stringify(type) ? type : 'number';
     }
   }

@@ -1,4 +1,4 @@
-import { own } from '../names.ts';
+import { getOwn } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { ToolsFile } from '../schema/tools-file.ts';
 import type { SpecSet } from '../types.ts';
@@ -11,7 +11,7 @@ export function checkReported(
   report: IssueReport,
 ): void {
   for (const [id, { observes = {}, state = {} }] of Object.entries(tools)) {
-    if (!own(file?.tools ?? {}, id)) continue;
+    if (!getOwn(file?.tools ?? {}, id)) continue;
     for (const [kind, other, fields] of [
       ['observes', 'state', observes],
       ['state', 'observes', state],
@@ -19,11 +19,11 @@ export function checkReported(
       for (const [field, type] of Object.entries(fields)) {
         const at = ['tools', id, kind, field];
         const elsewhere = Object.values(tools).find((tool) => {
-          const has = own(tool[kind] ?? {}, field);
+          const has = getOwn(tool[kind] ?? {}, field);
           return has !== undefined && JSON.stringify(has) !== JSON.stringify(type);
         });
         if (elsewhere) report(at, `"${field}" has another type in ${elsewhere.id}`, 'give it one type, or two names');
-        const taken = Object.values(tools).find((tool) => own(tool[other] ?? {}, field) !== undefined);
+        const taken = Object.values(tools).find((tool) => getOwn(tool[other] ?? {}, field) !== undefined);
         if (taken) report(at, `"${field}" is in ${other} of ${taken.id} too`, 'keep one of them');
       }
   }

@@ -1,5 +1,5 @@
 import { edgesFrom } from '../edges-from.ts';
-import { own } from '../names.ts';
+import { getOwn } from '../names.ts';
 import { delegationEdge, hopTarget } from '../resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../types.ts';
 import type { SpecWarning } from './issues.ts';
@@ -46,7 +46,7 @@ function lintExits({ id, exits }: PeripheralSpec, specs: SpecSet): SpecWarning[]
 
 function lintEntry({ id, entry }: PeripheralSpec, specs: SpecSet, cameFrom: ReadonlySet<string>): SpecWarning[] {
   const { peripherals } = specs;
-  const delegatesHere = (from: string) => own(peripherals, from)?.delegates?.some(({ to }) => to === id) ?? false;
+  const delegatesHere = (from: string) => getOwn(peripherals, from)?.delegates?.some(({ to }) => to === id) ?? false;
   const unused = entry.sources.flatMap((source): SpecWarning[] => {
     if (source.kind !== 'from') return [];
     if (cameFrom.has(source.peripheral)) return [];
@@ -70,7 +70,7 @@ function lintDelegates(
 ): SpecWarning[] {
   return delegates.flatMap(({ to, within }, index): SpecWarning[] => {
     const path = `peripherals.${id}.delegates.${index}`;
-    const target = own(peripherals, to);
+    const target = getOwn(peripherals, to);
     const warn = (message: string, suggestion: string): SpecWarning[] => [
       { code: 'useless-delegate', path, message, suggestion },
     ];

@@ -1,4 +1,4 @@
-import { own } from '../names.ts';
+import { getOwn } from '../names.ts';
 import type { Edge, EntrySource, Exit, GateRule, PeripheralSpec } from '../types.ts';
 
 type Peripherals = { readonly [id: string]: PeripheralSpec };
@@ -27,7 +27,7 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
     const targets =
       hop === null
         ? all.filter((target) => target.id !== source.id && admits(target, source.id, sources))
-        : [own(peripherals, hop)].filter((target) => target !== undefined);
+        : [getOwn(peripherals, hop)].filter((target) => target !== undefined);
     const opens = targets.map(({ id }) => ({ to: id, when: null })).sort((a, b) => compare(a.to, b.to));
     return { ...exit, opens };
   };
@@ -71,7 +71,7 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
   for (const source of Object.values(peripherals)) {
     for (const exit of source.exits) {
       for (const { to, when } of exit.opens) {
-        const target = own(peripherals, to);
+        const target = getOwn(peripherals, to);
         const sources = target ? admittingSources(target, source.id) : [];
         if (!target || sources.length === 0) continue;
         const { conditions } = target.entry;
@@ -88,7 +88,7 @@ export function deriveEdges(peripherals: Peripherals): Edge[] {
  * admits nobody from there. undefined if a peripheral of these names does not exist.
  */
 export function delegationEdge(peripherals: Peripherals, from: string, to: string): Edge | undefined {
-  const [source, target] = [own(peripherals, from), own(peripherals, to)];
+  const [source, target] = [getOwn(peripherals, from), getOwn(peripherals, to)];
   if (!source || !target) return undefined;
   const { conditions } = target.entry;
   const gates = gatesOn(to, source, gatesByTarget(peripherals));
@@ -108,7 +108,7 @@ function gatesByTarget(peripherals: Peripherals): GatesByTarget {
 /** A gate on a destination applies to every exit that opens it, whichever file defines the gate. */
 function gatesOn(to: string, source: PeripheralSpec, gatesTo: GatesByTarget): GateRule[] {
   const others = (gatesTo.get(to) ?? []).filter(({ id }) => id !== source.id);
-  const rules = [source, ...others].flatMap(({ gates }) => own(gates, to) ?? []);
+  const rules = [source, ...others].flatMap(({ gates }) => getOwn(gates, to) ?? []);
   const distinct = new Map(rules.map((rule) => [JSON.stringify(rule), rule]));
   return [...distinct.values()];
 }

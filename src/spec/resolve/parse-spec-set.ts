@@ -5,7 +5,7 @@ import type { KnownNames } from '../check/known-names.ts';
 import { hashSpecs } from '../hash-specs.ts';
 import { type Drafts, type PeripheralDraft, readSources } from '../load/read-sources.ts';
 import type { SpecSource } from '../load/source-document.ts';
-import { own } from '../names.ts';
+import { getOwn } from '../names.ts';
 import { reportedFields } from '../reported-fields.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { resolveProperties } from '../schema/properties-file.ts';
@@ -171,7 +171,7 @@ const COUNTED = { bell: 'bells', whistle: 'whistles' } as const;
 
 /** The default fruit: what the tools observe, the steps and the messages; undefined if they observe nothing. */
 function observedFruit(ids: readonly string[], tools: SpecSet['tools']) {
-  const fields = ids.flatMap((id) => Object.entries(own(tools, id)?.observes ?? {}));
+  const fields = ids.flatMap((id) => Object.entries(getOwn(tools, id)?.observes ?? {}));
   if (fields.length === 0) return undefined;
   const types: readonly (readonly [string, FruitType])[] = [
     ['steps', 'integer'],

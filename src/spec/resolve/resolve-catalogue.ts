@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { IssueReport, Path } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { own, suggest } from '../names.ts';
+import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
 import { hasIntent } from '../policy/tool-effects.ts';
 import type { CallGates } from '../schema/call-gates-schema.ts';
@@ -32,7 +32,7 @@ export function resolveEverywhere(
   return [...new Set(file?.everywhere)].filter((tool, index) => {
     const at = ['everywhere', index];
     if (!tools.has(tool)) report(at, `unknown tool "${tool}"`, suggest(tool, tools));
-    else if (own(catalogue, tool)?.effect === 'coordinate') return true;
+    else if (getOwn(catalogue, tool)?.effect === 'coordinate') return true;
     else report(at, `"${tool}" does more than coordinate`, 'list it in the peripherals that need it');
     return false;
   });

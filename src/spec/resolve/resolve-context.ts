@@ -1,6 +1,6 @@
 import type { IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { nearest, own, suggest } from '../names.ts';
+import { getOwn, nearest, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { ContextRule } from '../types.ts';
@@ -43,7 +43,7 @@ function contextRule(
     report(`unknown peripheral "${peripheral}"`, suggest(peripheral, known.peripherals));
     return null;
   }
-  const fields = own(known.fruitFields, peripheral) ?? null;
+  const fields = getOwn(known.fruitFields, peripheral) ?? null;
   if (fields !== null && !fields.includes(field)) {
     report(`${peripheral} yields no fruit "${field}"`, suggest(field, fields));
     return null;

@@ -1,6 +1,6 @@
 import type { IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { own, suggest } from '../names.ts';
+import { getOwn, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import { type FruitField, type FruitType, OBSERVATIONS } from '../types.ts';
@@ -14,13 +14,13 @@ export function resolveFruit(
   const fields: { [field: string]: FruitField } = {};
   for (const [field, value] of Object.entries(fruit ?? {})) {
     if (value === undefined) continue;
-    if (own(known.reported.state, field) !== undefined)
+    if (getOwn(known.reported.state, field) !== undefined)
       report(['fruit', field], `"${field}" is session state, which tools keep`, 'choose another name');
     if ('observed' in value && value.observed !== undefined) {
       const names = [...OBSERVATIONS, ...Object.keys(known.reported.observed)];
       const from = names.find((name) => name === (value.from ?? field));
       const type = distinctValues(value.observed as FruitType, ['fruit', field, 'observed'], report);
-      const reported = from === undefined ? undefined : own(known.reported.observed, from);
+      const reported = from === undefined ? undefined : getOwn(known.reported.observed, from);
       if (reported !== undefined && JSON.stringify(reported) !== JSON.stringify(type))
         report(['fruit', field, 'observed'], `tools report "${from}" as ${inWords(reported)}`, 'write the same type');
       if (from) fields[field] = { kind: 'observed', type, from };

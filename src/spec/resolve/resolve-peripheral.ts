@@ -1,6 +1,6 @@
 import type { IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { own, RESERVED_PERIPHERALS, suggest } from '../names.ts';
+import { getOwn, RESERVED_PERIPHERALS, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Delegate, GateRule, Json, PeripheralSpec, Scope, ScopeRule, ToolGate } from '../types.ts';
@@ -69,7 +69,7 @@ function resolveScope(scope: PartialParse<PeripheralFile>['scope'], known: Known
     return { name: INLINE_SCOPE, rule: { ...rule, ...(resource === undefined ? {} : { resource }) } };
   }
   if (!known.scopeNames.has(scope)) report(['scope'], `unknown scope "${scope}"`, suggest(scope, known.scopeNames));
-  return { name: scope, rule: own(known.scopes, scope) ?? NOTHING.rule };
+  return { name: scope, rule: getOwn(known.scopes, scope) ?? NOTHING.rule };
 }
 
 function resolveCalls(
@@ -81,7 +81,7 @@ function resolveCalls(
   const resolved: { [tool: string]: ToolGate[] } = {};
   for (const [tool, gates] of Object.entries(calls)) {
     if (!granted.includes(tool)) report(['calls', tool], `"${tool}" is not among the tools`, suggest(tool, granted));
-    resolved[tool] = resolveCallGates(gates ?? [], own(known.catalogue, tool), ['calls', tool], report);
+    resolved[tool] = resolveCallGates(gates ?? [], getOwn(known.catalogue, tool), ['calls', tool], report);
   }
   return resolved;
 }

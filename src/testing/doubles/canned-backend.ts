@@ -1,5 +1,5 @@
 import { type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
-import { sameJson } from '../../audit/rules/json.ts';
+import { sameJson } from '../../audit/rules/compare-json.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';

@@ -1,6 +1,6 @@
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { auditedFruit } from '../../audit/rules/audited-observations.ts';
-import { sameJson } from '../../audit/rules/json.ts';
+import { sameJson } from '../../audit/rules/compare-json.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
 
@@ -27,7 +27,7 @@ function isEqual(expected: Json | undefined, actual: Json | undefined): boolean 
 type Facts = { readonly [name: string]: Json };
 
 /** Describes the difference between a session's status and its evidence; null if there is none. */
-export function compareState({ specs }: Pinned, state: AuditState, status: SessionStatus): Difference | null {
+export function compareState({ specs }: AuditedPin, state: AuditState, status: SessionStatus): Difference | null {
   const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   const expected: Facts = {
@@ -44,7 +44,7 @@ export function compareState({ specs }: Pinned, state: AuditState, status: Sessi
     fruits: state.fruits as Json,
     here:
       visit && spec
-        ? { steps: visit.steps, deadline: visit.deadline, observed: auditedFruit(spec, visit.observed) }
+        ? { steps: visit.steps, deadline: visit.deadline, observed: auditedFruit(spec, visit.observations) }
         : null,
     // Context and fruit never change a session's identity.
     who: { 'session-id': state.sessionId, author: state.agent },

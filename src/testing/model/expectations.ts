@@ -1,5 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
@@ -16,7 +16,7 @@ import type { Difference } from './compare-state.ts';
 export type ExpectedRefusal = { readonly code: string; readonly constraint: string } | null;
 
 interface Parts {
-  readonly pinned: Pinned;
+  readonly pinned: AuditedPin;
   readonly clock: Clock;
   /** The backends under test; canned tools serve the other tools. */
   readonly backends?: readonly ToolBackend[];

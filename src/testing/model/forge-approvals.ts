@@ -1,4 +1,4 @@
-import { type AuditState, type Pinned, testsOf } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, testsOf } from '../../audit/rules/audit-state.ts';
 import { auditedFruit } from '../../audit/rules/audited-observations.ts';
 import type { Approval } from '../../gate/approvals/approval.ts';
 import { decide } from '../../gate/decide.ts';
@@ -22,7 +22,7 @@ const forgeries = (good: Approval): { readonly [what: string]: Approval } => ({
  * cannot test this, because it creates the approval record itself.
  * @returns a description of the forged approval that the gate accepted; null if it accepted only the valid one
  */
-export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Move): string | null {
+export function forgeApprovals(pinned: AuditedPin, state: AuditState, { asked }: Move): string | null {
   if (asked.kind !== 'hop' && asked.kind !== 'mode') return null;
   const context = contextOf(pinned, state);
   const request = asked as HopRequest | ModeRequest;
@@ -45,7 +45,7 @@ export function forgeApprovals(pinned: Pinned, state: AuditState, { asked }: Mov
   return null;
 }
 
-function contextOf({ specs, config }: Pinned, state: AuditState): GateContext {
+function contextOf({ specs, config }: AuditedPin, state: AuditState): GateContext {
   const { sessionId, agent, root, lastAt, closed, mode, visits, steps, denials, visit } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   return {
@@ -65,7 +65,7 @@ function contextOf({ specs, config }: Pinned, state: AuditState): GateContext {
         steps: visit.steps,
         denials: visit.denials,
         deadline: visit.deadline,
-        observed: spec ? auditedFruit(spec, visit.observed) : {},
+        observed: spec ? auditedFruit(spec, visit.observations) : {},
       },
       visits,
       steps,

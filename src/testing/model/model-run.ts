@@ -1,5 +1,5 @@
 import { apply } from '../../audit/rules/apply.ts';
-import { type AuditState, beginState, copyState, type Pinned } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, beginState, copyState } from '../../audit/rules/audit-state.ts';
 import { verifySession } from '../../audit/verify/verify-session.ts';
 import { plural } from '../../base/text.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
@@ -36,7 +36,7 @@ export class ModelRunFailure extends Error {
 }
 
 export interface ModelRunOptions {
-  readonly pinned: Pinned;
+  readonly pinned: AuditedPin;
   readonly store: EvidenceStore;
   readonly clock: ModelClock;
   readonly agent: string;

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
@@ -24,7 +24,7 @@ export interface RunCaseOptions {
 const ROOT = '/repository';
 
 /** Executes a case on a session over the memory store. Throws {@link ModelRunFailure} if session and spec disagree. */
-export async function runCase(pinned: Pinned, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
+export async function runCase(pinned: AuditedPin, planned: PlannedCase, options: RunCaseOptions): Promise<void> {
   const clock = new ModelClock();
   const run = await new ModelRun({ ...options, pinned, store: memoryStore({ clock }), clock, root: ROOT }).open();
   for (const move of planned.moves) {
@@ -44,7 +44,7 @@ export async function runCase(pinned: Pinned, planned: PlannedCase, options: Run
 
 /** Executes a case on SQLite with a writer that dies in every call, before or after the append is durable. */
 export async function runCaseWithDeaths(
-  pinned: Pinned,
+  pinned: AuditedPin,
   planned: PlannedCase,
   options: RunCaseOptions,
   turn: number,
@@ -65,7 +65,7 @@ export async function runCaseWithDeaths(
 
 /** Makes the moves, then lets the agent under test act; its actions are verified against the spec. */
 export async function runCaseWithAgent(
-  pinned: Pinned,
+  pinned: AuditedPin,
   planned: PlannedCase,
   play: (session: Session) => Promise<void>,
   options: RunCaseOptions,
@@ -85,7 +85,7 @@ async function makePlanned(run: ModelRun, move: Move, { group }: PlannedCase): P
   );
 }
 
-async function provokeOnce(pinned: Pinned, run: ModelRun, provoked: Set<string>): Promise<void> {
+async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<string>): Promise<void> {
   const { mode } = run.state;
   const where = `${place(run.state)} ${mode}`;
   if (provoked.has(where)) return;
@@ -97,7 +97,7 @@ async function provokeOnce(pinned: Pinned, run: ModelRun, provoked: Set<string>)
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state, and allowed steps that do not leave it. */
-async function provoke(pinned: Pinned, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
+async function provoke(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
   for (const move of negativeCases(pinned, run.state, how)) {
     const { state } = run;
     const refused = firstProblem(state, move.asked) !== null;

@@ -1,11 +1,11 @@
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
 import type { Model } from './shortest-routes.ts';
 import { keyMaker } from './state-key.ts';
 
 /** The model of sessions in the mode that allows the most: hops, starts, and the steps that they need. */
-export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
+export function hopModel(pinned: AuditedPin, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
   const allowed = new WeakMap<AuditState, readonly Move[]>();
   return {
     initial,
@@ -23,7 +23,7 @@ export function hopModel(pinned: Pinned, initial: AuditState, withModes: boolean
   };
 }
 
-export function modeModel(pinned: Pinned, initial: AuditState): Model<AuditState, Move> {
+export function modeModel(pinned: AuditedPin, initial: AuditState): Model<AuditState, Move> {
   return {
     initial,
     key: ({ mode }) => String(mode),

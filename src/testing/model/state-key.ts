@@ -1,5 +1,5 @@
-import { type AuditState, type Pinned, testsOf } from '../../audit/rules/audit-state.ts';
-import { observation } from '../../audit/rules/audited-observations.ts';
+import { type AuditedPin, type AuditState, testsOf } from '../../audit/rules/audit-state.ts';
+import { observedValue } from '../../audit/rules/audited-observations.ts';
 import type { TestRuns } from '../../audit/rules/test-runs.ts';
 import { fruitNow } from '../../audit/rules/visit-problems.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
@@ -8,7 +8,7 @@ import { BETWEEN_RULES, rulesOf } from './rules-of.ts';
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
 /** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
-export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
+export function keyMaker({ specs }: AuditedPin): (state: AuditState) => string {
   const rules = rulesOf(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
   const counts = (name: string) => counted.has(name);
@@ -43,9 +43,9 @@ export function keyMaker({ specs }: Pinned): (state: AuditState) => string {
     const tests = testsOf(state);
     const spec = visit && specs.peripherals[visit.peripheral];
     const implied = spec?.exits.some(({ implies }) => implies !== null);
-    const observed = visit?.observed;
+    const observed = visit?.observations;
     const verdicts =
-      implied && observed ? [observation(observed, 'result'), ...[state.tests, observed.runs].map(verdictsOf)] : [];
+      implied && observed ? [observedValue(observed, 'result'), ...[state.tests, observed.runs].map(verdictsOf)] : [];
     return JSON.stringify([
       closed,
       mode,

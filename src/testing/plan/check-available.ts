@@ -1,5 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { Available, Denial } from '../../gate/denial.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import { peripheralsWith } from '../../spec/peripherals-with.ts';
@@ -18,7 +18,7 @@ interface Offer {
 }
 
 /** The actions available in a state, derived from place, mode and the status of the visit. Pure. */
-function offered({ specs }: Pinned, { visit, visits, mode, closed }: AuditState): Offer {
+function offered({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditState): Offer {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate: gate } = specs;
   const allowed = gate && mode ? (gate.effects[mode] ?? []) : null;
@@ -59,14 +59,24 @@ const sorted = (offer: Offer): string =>
  * Checks the available actions and the path in a refusal. Returns an action that is wrong or missing, or a leg that
  * does not exist; null if all are right.
  */
-export function offerProblem(pinned: Pinned, state: AuditState, asked: AuditRequest, denial: Denial): string | null {
+export function offerProblem(
+  pinned: AuditedPin,
+  state: AuditState,
+  asked: AuditRequest,
+  denial: Denial,
+): string | null {
   const expected = sorted(offered(pinned, state));
   const actual = sorted(asOffer(denial.available));
   if (actual !== expected) return `it offers ${actual}, but the spec has ${expected}`;
   return pathProblem(pinned, state, asked, denial);
 }
 
-function pathProblem({ specs }: Pinned, state: AuditState, asked: AuditRequest, { code, way }: Denial): string | null {
+function pathProblem(
+  { specs }: AuditedPin,
+  state: AuditState,
+  asked: AuditRequest,
+  { code, way }: Denial,
+): string | null {
   const here = state.visit?.peripheral ?? null;
   const wanted = goal(specs, asked);
   if (here === null || wanted === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;

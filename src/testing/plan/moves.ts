@@ -1,5 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { callGates } from '../../spec/call-gates.ts';
 import { modesOf } from '../../spec/mode-way.ts';
@@ -35,7 +35,7 @@ const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefin
 export const attempt = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /** The moves to try in a state, including those that will be refused. */
-export function movesFrom(pinned: Pinned, state: AuditState): readonly Move[] {
+export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {
   if (state.closed) return [];
   const inside = state.visit && own(pinned.specs.peripherals, state.visit.peripheral);
   return [
@@ -53,7 +53,7 @@ const REFUSED: Move = {
   refused: true,
 };
 
-function starts({ specs }: Pinned): Move[] {
+function starts({ specs }: AuditedPin): Move[] {
   const context = Object.fromEntries(
     Object.values(specs.peripherals).flatMap((peripheral) =>
       Object.entries(peripheral.context)
@@ -71,7 +71,7 @@ function starts({ specs }: Pinned): Move[] {
 }
 
 /** The hops of the exits, with each fruit that rules can distinguish; by the operator too if it matters. */
-function hops({ specs }: Pinned, from: PeripheralSpec): Move[] {
+function hops({ specs }: AuditedPin, from: PeripheralSpec): Move[] {
   return statedFruits(specs, from).flatMap(({ note, fruit }) => hopsWith(specs, from, fruit, note));
 }
 
@@ -121,7 +121,7 @@ const delegations = ({ delegates = [], agencies = [] }: PeripheralSpec): Move[] 
 
 const stop = (from: PeripheralSpec): Move => ({ name: 'stop', asked: { kind: 'stop', fruit: statedFruit(from) } });
 
-function modes({ specs }: Pinned, { mode }: AuditState): Move[] {
+function modes({ specs }: AuditedPin, { mode }: AuditState): Move[] {
   const { modeGate: gate } = specs;
   if (!gate || mode === null) return [];
   const to = (name: string): Move => ({
@@ -146,7 +146,7 @@ const ok = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
 });
 
 /** A step of a tool with a canned result; null if the scope leaves it no arguments. */
-function act(pinned: Pinned, state: AuditState, name: string, tool: ToolSpec, report: ToolReport): Move | null {
+function act(pinned: AuditedPin, state: AuditState, name: string, tool: ToolSpec, report: ToolReport): Move | null {
   const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
   const needsApproval = callGates(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
@@ -160,7 +160,10 @@ function act(pinned: Pinned, state: AuditState, name: string, tool: ToolSpec, re
 }
 
 /** The reports of a tool: for each field that it observes, the values that a rule or an exit can distinguish. */
-function reportsOf({ specs }: Pinned, { observes = {}, state }: ToolSpec): readonly (readonly [string, ToolReport])[] {
+function reportsOf(
+  { specs }: AuditedPin,
+  { observes = {}, state }: ToolSpec,
+): readonly (readonly [string, ToolReport])[] {
   const kept = state
     ? { state: Object.fromEntries(Object.keys(state).map((field) => [field, sampleOfType(state[field]!)])) }
     : {};
@@ -177,7 +180,7 @@ function reportsOf({ specs }: Pinned, { observes = {}, state }: ToolSpec): reado
 const MOST_REPORTS = 6;
 
 /** The steps of the canned tools here: observe, run passing or failing tests, change a file, ship, record a pattern. */
-function acts(pinned: Pinned, state: AuditState, from: PeripheralSpec): Move[] {
+function acts(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = scopeNow(state);
   const tools = from.tools.flatMap((id) => own(pinned.specs.tools, id) ?? []);
   const moves: (Move | null)[] = [];
@@ -238,7 +241,7 @@ const lookedAt = (tool: ToolSpec): Json => (tool.id === 'read' ? { path: 'README
 const patterns = new WeakMap<SpecSet, readonly string[]>();
 
 /** The patterns that gates ask for. */
-function patternsOf({ specs }: Pinned): readonly string[] {
+function patternsOf({ specs }: AuditedPin): readonly string[] {
   const known = patterns.get(specs);
   if (known) return known;
   const gates = specs.edges.flatMap((edge) => edge.gates);

@@ -1,5 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
 import { attempt, type Move, movesFrom } from './moves.ts';
@@ -21,7 +21,7 @@ type Thoroughness = 'whole' | 'sample' | 'edges';
  * transition, starts inside, steps outside. A request that the spec allows must be allowed: the spec decides, not this
  * list.
  */
-export function negativeCases(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
+export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
   const spec = state.visit ? specs.peripherals[state.visit.peripheral] : undefined;
   if (!spec) return [...anywhere(pinned, state), ...outside(pinned, state, how)];
@@ -82,7 +82,7 @@ const hopTo = (
 });
 
 /** Moves that are allowed nowhere. */
-function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
+function anywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
     attempt('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
@@ -94,7 +94,7 @@ function anywhere(pinned: Pinned, state: AuditState): readonly Move[] {
   ];
 }
 
-function outside(pinned: Pinned, state: AuditState, how: Thoroughness): readonly Move[] {
+function outside(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const [tool] = Object.keys(pinned.specs.tools);
   const anyone = anyoneOf(pinned.specs);
   const starts = movesFrom(pinned, state);
@@ -140,7 +140,7 @@ function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
 }
 
 /** Every edge out of here that a rule may refuse; a target without an edge; a tool outside the envelope. */
-function atEdges(pinned: Pinned, state: AuditState, spec: PeripheralSpec): readonly Move[] {
+function atEdges(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): readonly Move[] {
   const { specs } = pinned;
   const hops = movesFrom(pinned, state).filter(({ asked }) => asked.kind === 'hop');
   const approvals = hops.flatMap((move): Move[] =>

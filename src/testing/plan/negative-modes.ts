@@ -1,10 +1,10 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { modesOf } from '../../spec/mode-way.ts';
 import { attempt, type Move } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
-export function provokeModes({ specs }: Pinned, { mode }: AuditState): readonly Move[] {
+export function provokeModes({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
   const { modeGate: gate } = specs;
   if (!gate || mode === null)
     return [

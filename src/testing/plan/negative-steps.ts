@@ -1,4 +1,4 @@
-import { type AuditState, type Pinned, scopeNow } from '../../audit/rules/audit-state.ts';
+import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/audit-state.ts';
 import { isObject } from '../../base/json.ts';
 import type { Json, ToolParameter, ToolSpec } from '../../spec/types.ts';
 import type { Move } from './moves.ts';
@@ -20,14 +20,14 @@ const call = (tool: string, name: string, args: Json): Move => ({
   asked: { kind: 'step', tool, args },
 });
 
-export const outsideOfEnvelope = (tool: ToolSpec, { config }: Pinned): Move =>
+export const outsideOfEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
   call(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
 
 /**
  * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
  * @param sample the number of tools outside the envelope to try; all if undefined
  */
-export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number): readonly Move[] {
+export function provokeSteps(pinned: AuditedPin, state: AuditState, sample?: number): readonly Move[] {
   const { specs } = pinned;
   const spec = specs.peripherals[state.visit!.peripheral]!;
   const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
@@ -43,7 +43,7 @@ export function provokeSteps(pinned: Pinned, state: AuditState, sample?: number)
 }
 
 /** All calls of a tool of the envelope that its scope may forbid. `seen`: roles that were already tried in full. */
-function misuse(pinned: Pinned, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
+function misuse(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = scopeNow(state);
   const args = sampleArguments(tool, { scope, config, files: [...state.files] });

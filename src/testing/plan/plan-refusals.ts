@@ -1,4 +1,4 @@
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import type { Route } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
@@ -6,7 +6,7 @@ import { inWords, type PlannedCase, place } from './planned-case.ts';
 
 /** For every rule that can refuse a move, the shortest route to a state in which it does. */
 export function refusalCases(
-  pinned: Pinned,
+  pinned: AuditedPin,
   prefix: readonly Move[],
   states: readonly Route<AuditState, Move>[],
 ): PlannedCase[] {

@@ -1,5 +1,5 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import type { AuditState, Pinned } from '../../audit/rules/audit-state.ts';
+import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
@@ -13,7 +13,7 @@ const SECOND = 1 / 60;
 const CLOSE: Move = { name: 'close', asked: { kind: 'close' } };
 
 interface Visit {
-  readonly pinned: Pinned;
+  readonly pinned: AuditedPin;
   readonly spec: PeripheralSpec;
   readonly stop: Move | undefined;
   readonly step: Move;
@@ -28,7 +28,7 @@ type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'trie
  * back, the stop, the start after it, the close; and the session's identity, whatever a caller supplies.
  */
 export function visitCases(
-  pinned: Pinned,
+  pinned: AuditedPin,
   model: Model<AuditState, Move>,
   prefix: readonly Move[],
   states: readonly Route<AuditState, Move>[],

@@ -1,9 +1,9 @@
 import { apply } from '../../audit/rules/apply.ts';
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
-import { type AuditState, copyState, type Pinned } from '../../audit/rules/audit-state.ts';
-import { looksBack } from '../../audit/rules/audited-observations.ts';
+import { type AuditedPin, type AuditState, copyState } from '../../audit/rules/audit-state.ts';
+import { reviewsSession } from '../../audit/rules/audited-observations.ts';
+import type { Fields } from '../../audit/rules/compare-json.ts';
 import { contextFor, withoutState } from '../../audit/rules/entry-problems.ts';
-import type { Fields } from '../../audit/rules/json.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import { fruitNow } from '../../audit/rules/visit-problems.ts';
 import type { Body } from '../../evidence/bodies.ts';
@@ -17,7 +17,7 @@ import { DEFAULT_REPORT, type Move } from './moves.ts';
  * Predicts the state after an allowed move, or after one that is meant to be refused. Visits and fruits that no rule
  * reads are left out, because each further move copies them. Pure.
  */
-export function predict(pinned: Pinned, state: AuditState, { asked, report, refused }: Move): AuditState {
+export function predict(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyState(state);
   if (refused) take(next, REFUSAL);
   else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
@@ -52,7 +52,7 @@ function take(state: AuditState, body: Body): void {
   apply(state, head, body, state.lastAt);
 }
 
-function takeMove(pinned: Pinned, state: AuditState, asked: AuditRequest, report: ToolReport): void {
+function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, report: ToolReport): void {
   const enter = (peripheral: string, given: Fields = {}): void => {
     const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, withoutState(pinned, given));
     take(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
@@ -60,7 +60,7 @@ function takeMove(pinned: Pinned, state: AuditState, asked: AuditRequest, report
   const leave = (stated: Fields = {}): void => {
     const spec = state.visit?.spec;
     if (!spec) return;
-    if (looksBack(spec)) take(state, { event: 'par', par: {} });
+    if (reviewsSession(spec)) take(state, { event: 'par', par: {} });
     const fruit = fruitNow(state, stated);
     take(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
   };

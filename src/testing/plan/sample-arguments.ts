@@ -1,4 +1,4 @@
-import { isGrantedToWrite } from '../../audit/rules/audited-path.ts';
+import { isWritablePath } from '../../audit/rules/audited-path.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolParameter, ToolSpec } from '../../spec/types.ts';
 
@@ -53,7 +53,7 @@ function sampleValue(
 
 /** Returns a file that a scope lets a call write; null if none is known. */
 export const writableFile = ({ write }: ScopeRule): string | null =>
-  write.map(fileIn).find((path) => isGrantedToWrite(path, write)) ?? null;
+  write.map(fileIn).find((path) => isWritablePath(path, write)) ?? null;
 
 /** A file in the folder, or the path itself if it names a file. A glob is also the name of a file that matches it. */
 export const fileIn = (place: string): string =>

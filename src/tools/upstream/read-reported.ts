@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../base/json.ts';
 import { hasType } from '../../gate/fruit.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { FruitType, Json, ToolSpec } from '../../spec/types.ts';
 
 /**
@@ -22,7 +22,7 @@ export function reportedBy(
 const pick = (declared: { readonly [field: string]: FruitType }, structured: Fields): Fields =>
   Object.fromEntries(
     Object.entries(declared).flatMap(([field, type]) => {
-      const value = own(structured, field) ?? own(structured, field.replaceAll('-', '_'));
+      const value = getOwn(structured, field) ?? getOwn(structured, field.replaceAll('-', '_'));
       return value === undefined ? [] : [[field, hasType(value, type) ? value : null] as const];
     }),
   );

@@ -1,7 +1,7 @@
 import { errorText } from '../../base/text.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { own } from '../../spec/names.ts';
+import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
 import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
@@ -55,7 +55,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     if (!tool) throw new Error(`[tools/upstream] serves no tool "${call.tool.id}"`);
     if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
     const { server: name } = tool.upstream;
-    const server = own(call.grant.config.upstream ?? {}, name);
+    const server = getOwn(call.grant.config.upstream ?? {}, name);
     if (!server)
       return failed(
         'upstream-unknown',

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { handleClaudeEvent } from '../../../src/adapters/claude-code/handle-claude-event.ts';
-import { ALLOW_BEGINS } from '../../../src/adapters/claude-code/hook-reply.ts';
+import { ALLOW_START } from '../../../src/adapters/claude-code/hook-reply.ts';
 import type { ConversationRecord, HookAnswer } from '../../../src/adapters/core/hook-context.ts';
 import { SessionHost } from '../../../src/daemon/session-host.ts';
 import { bodyOf } from '../../../src/evidence/bodies.ts';
@@ -145,7 +145,7 @@ export function readAnswer(answer: HookAnswer): Heard {
   const specific = said.hookSpecificOutput ?? {};
   return {
     answer,
-    verdict: answer.exit === 2 ? 'blocked' : answer.stdout.startsWith(ALLOW_BEGINS) ? 'allowed' : 'silent',
+    verdict: answer.exit === 2 ? 'blocked' : answer.stdout.startsWith(ALLOW_START) ? 'allowed' : 'silent',
     decision: specific.permissionDecision ?? null,
     reason: answer.stderr,
     context: specific.additionalContext ?? '',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
+import { codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
 import { hashesOf } from '../../../src/cli/codex/codex-arguments.ts';
 import { readCodexCommand } from '../../../src/cli/codex/codex-command.ts';
 import { hookWarning } from '../../../src/cli/codex/show-codex-end.ts';

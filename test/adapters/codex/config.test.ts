@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import { CODEX_EVENTS, codexHooks } from '../../../src/adapters/codex/hook-config.ts';
+import { CODEX_EVENTS, codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
 import { hookOverrides, mcpOverrides, sandboxOverrides, trustOverride } from '../../../src/adapters/codex/overrides.ts';
 import { threadOptions } from '../../../src/adapters/codex/thread-options.ts';
 import { type TomlValue, tomlLiteral } from '../../../src/adapters/codex/toml.ts';

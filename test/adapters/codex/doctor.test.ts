@@ -2,7 +2,7 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { codexHooks } from '../../../src/adapters/codex/hook-config.ts';
+import { codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
 import { diagnoseCodex } from '../../../src/cli/doctor/diagnose-codex.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { temporaryTree } from '../../session/sessions.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ruledByCodex } from '../../../src/adapters/codex/user-rules.ts';
+import { judgeByUserRules } from '../../../src/adapters/codex/codex-user-rules.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -26,7 +26,7 @@ const codex = (answer: string): string =>
 const says = (decision: string) =>
   `echo '{"matchedRules":[{"prefixRuleMatch":{"decision":"${decision}"}}],"decision":"${decision}"}'`;
 const ruled = (command: string, program = codex(says('forbidden'))) =>
-  ruledByCodex(command, () => program, join(folder, 'repo'), { CODEX_HOME: join(folder, 'home') });
+  judgeByUserRules(command, () => program, join(folder, 'repo'), { CODEX_HOME: join(folder, 'home') });
 
 describe('the user’s rules for Codex', () => {
   beforeEach(() => put('home/rules/mine.rules', 'prefix_rule(pattern=["rm"], decision="forbidden")\n'));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { detectAmong, detectExit } from '../../../src/adapters/core/language/detect-exit.ts';
+import { detectExit, detectExitAmong } from '../../../src/adapters/core/language/detect-exit.ts';
 import { fixtureSpecs } from '../../session/sessions.ts';
 
 // Sentences of agents, by peripheral and by the exit that they mean.
@@ -439,7 +439,7 @@ describe('an exit of another spec set', () => {
     ['escalate', 'I escalate.'],
     ['hop-on-call', 'Hop to on-call.'],
     ['review-done', 'The review is done.'],
-  ])('is detected: %s: %s', (exit, text) => expect(detectAmong(exits, text)).toMatchObject({ exit }));
+  ])('is detected: %s: %s', (exit, text) => expect(detectExitAmong(exits, text)).toMatchObject({ exit }));
   it.each([
     'The root cause is not found.',
     'We have not found the root cause.',
@@ -449,7 +449,7 @@ describe('an exit of another spec set', () => {
     'An approved list of hosts is used.',
     'Is the review done?',
     'How do I escalate?',
-  ])('is not detected: %s', (text) => expect(detectAmong(exits, text)).toBeNull());
+  ])('is not detected: %s', (text) => expect(detectExitAmong(exits, text)).toBeNull());
 });
 
 describe('any text', () => {

@@ -122,7 +122,12 @@ describe('the prompt', () => {
     const { session } = await stage();
     await must(session.close());
     expect(promptSection(session)).toContain('is closed');
-    expect(situation(session)).toMatchObject({ location: { status: 'closed' }, actions: [], exits: [], modes: [] });
+    expect(situation(session)).toMatchObject({
+      location: { status: 'closed' },
+      actions: [],
+      exits: [],
+      modes: [],
+    });
   });
 
   it('shows the remaining limits, and no tools if they are used up', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROVIDERS, type Provider } from '../../../src/adapters/core/calls/client-tools.ts';
-import { inClaudeCode } from '../../../src/adapters/core/calls/mcp-name.ts';
+import { claudePluginServer } from '../../../src/adapters/core/calls/mcp-name.ts';
 import {
   type ActionContext,
   type ClientAction,
@@ -300,7 +300,7 @@ describe('hopgate’s own MCP tools', () => {
 
   it('are not recognised on a server with a similar name', () => {
     expect(claude('mcp__hopgate_2__read', {})).toMatchObject({ kind: 'unmapped' });
-    const context = at('edit', { own: inClaudeCode('hopgate_k3') });
+    const context = at('edit', { own: claudePluginServer('hopgate_k3') });
     for (const server of [
       'hopgate',
       'hopgate_k3',
@@ -318,7 +318,7 @@ describe('hopgate’s own MCP tools', () => {
   });
 
   it('include no resource reads, because any server can have the same name', () => {
-    const context = at('edit', { own: inClaudeCode('hopgate_k3') });
+    const context = at('edit', { own: claudePluginServer('hopgate_k3') });
     for (const server of ['plugin:hopgate:hopgate_k3', 'hopgate', 'hopgate_k3', 'plugin_hopgate_hopgate_k3'])
       expect(claude('ReadMcpResourceTool', { server, uri: 'x' }, context).kind, server).toBe('unmapped');
   });

@@ -1,6 +1,6 @@
 import { claudeToolName } from '../claude-tool-name.ts';
+import { claudeHooks, hookScript } from './claude-hook-config.ts';
 import { commandPages } from './command-pages.ts';
-import { claudeHooks, hookScript } from './hook-config.ts';
 
 export interface PluginOptions {
   readonly version: string;

@@ -18,7 +18,7 @@ export const argumentsOf = (input: unknown): ModelArguments =>
  * The hop that a model requests, in the full form or the short one, `{"hop": …, "reason": …}`. Reads only fields that
  * an agent may set; the requester's identity never comes from the text.
  */
-export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | ShortHop {
+export function requestedHop({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | ShortHop {
   const said = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
   return (
     hop === undefined || hop === null
@@ -31,24 +31,27 @@ export function hopOf({ to, hop, exit, reason, summary, fruit }: ModelArguments)
  * The mode changes on the path to the mode that a hop's field `mode` requests. Without a path, the direct change, which
  * the gate refuses.
  */
-export function modesOfHop(fields: ModelArguments, { specs, state }: Session): readonly (ModeLeg & ModeArguments)[] {
+export function requestedModesOfHop(
+  fields: ModelArguments,
+  { specs, state }: Session,
+): readonly (ModeLeg & ModeArguments)[] {
   const { mode: wanted } = fields;
   const from = state.mode;
   if (wanted === undefined || wanted === null || from === null || wanted === from) return [];
   const way = modeWay(specs, from, (mode) => mode === wanted) ?? [{ from, to: wanted as Mode }];
-  return way.map((leg) => ({ ...modeOf({ ...fields, to: leg.to }), from: leg.from }));
+  return way.map((leg) => ({ ...requestedMode({ ...fields, to: leg.to }), from: leg.from }));
 }
 
 /**
- * The mode changes to make before a hop; see `modesOfHop`. None if the hop would be refused for the same reason after
+ * The mode changes to make before a hop; see `requestedModesOfHop`. None if the hop would be refused for the same reason after
  * them, so that a hopeless hop neither changes the mode nor asks a person.
  */
 export async function modesBeforeHop(
   fields: ModelArguments,
   session: Session,
-  hop: HopOptions | ShortHop = hopOf(fields),
-): Promise<ReturnType<typeof modesOfHop>> {
-  const modes = modesOfHop(fields, session);
+  hop: HopOptions | ShortHop = requestedHop(fields),
+): Promise<ReturnType<typeof requestedModesOfHop>> {
+  const modes = requestedModesOfHop(fields, session);
   const last = modes.at(-1);
   if (last === undefined || session.state.peripheral === null) return modes;
   const after = await session.whyMove({ hop }, last.to);
@@ -57,7 +60,7 @@ export async function modesBeforeHop(
 }
 
 /** The mode change that a model requests. A model cannot request a reset, because only the operator may reset. */
-export function modeOf({ to, reason, summary, 'exit-criteria': exitCriteria }: ModelArguments): ModeArguments {
+export function requestedMode({ to, reason, summary, 'exit-criteria': exitCriteria }: ModelArguments): ModeArguments {
   return {
     to: (to ?? '') as Mode,
     ...(reason === undefined ? {} : { reason: reason as string }),

@@ -9,13 +9,13 @@ export interface OwnServer {
 }
 
 /** hopgate's server under this name in Claude Code's plugin `hopgate`. */
-export const inClaudeCode = (name: string): OwnServer => ({
+export const claudePluginServer = (name: string): OwnServer => ({
   server: `plugin:hopgate:${name}`,
   prefix: `mcp__plugin_hopgate_${name}__`,
 });
 
 /** hopgate's server under this name in Codex, and in programs where the user names the servers. */
-export const serverNamed = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
+export const namedServer = (name: string): OwnServer => ({ server: name, prefix: `mcp__${name}__` });
 
 /** The hopgate tool that an MCP name means; null if the name belongs to another server or to none. */
 export const ourTool = (name: string, { prefix }: OwnServer): string | null =>

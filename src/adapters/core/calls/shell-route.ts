@@ -1,6 +1,6 @@
 import type { Session } from '../../../session/session.ts';
 import { effectsIn } from '../../../spec/mode-way.ts';
-import { own } from '../../../spec/names.ts';
+import { getOwn } from '../../../spec/names.ts';
 import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { BACKGROUND_TOOL } from '../../../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, SpecSet, ToolSpec } from '../../../spec/types.ts';
@@ -46,7 +46,7 @@ export interface ShellRoute {
 }
 
 /** The place of a session, for the choice of a tool. A session that only observes has every tool in every mode. */
-export const whereOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
+export const routeOf = (session: Session): Pick<ShellRoute, 'peripheral' | 'mode' | 'tools'> => ({
   peripheral: session.state.peripheral,
   mode: session.observeOnly ? null : session.state.mode,
   ...(session.observeOnly ? { tools: session.available().tools } : {}),
@@ -90,12 +90,12 @@ export function commandOf(
   { tools }: SpecSet,
   { deploy }: ProjectConfig,
 ): string | null {
-  const tool = own(tools, id);
+  const tool = getOwn(tools, id);
   const taking = tool && commandTool(tool);
   if (!taking) return null;
   const text = (name: string): string => String(args[name] ?? '');
   if (taking.program) return [taking.program.name, text(taking.line), text(taking.program.rest)].join(' ').trim();
-  const configured = id === 'bash-deploy' ? own(deploy, text(taking.line)) : undefined;
+  const configured = id === 'bash-deploy' ? getOwn(deploy, text(taking.line)) : undefined;
   return configured ? configured.run.join(' ') : text(taking.line);
 }
 

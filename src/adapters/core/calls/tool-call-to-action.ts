@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import { shellWord } from '../../../base/text.ts';
 import { locatePath } from '../../../gate/scope/locate-path.ts';
 import type { HopOptions, ShortHop } from '../../../session/short-hop.ts';
-import { own } from '../../../spec/names.ts';
+import { getOwn } from '../../../spec/names.ts';
 import type { Json } from '../../../spec/types.ts';
 import { type ClientTool, clientTool, type Provider } from './client-tools.ts';
-import { argumentsOf, hopOf, type ModeArguments, type ModelArguments, modeOf } from './control-calls.ts';
-import { isMcpName, type OwnServer, ourTool, serverNamed, upstreamTool } from './mcp-name.ts';
+import { argumentsOf, type ModeArguments, type ModelArguments, requestedHop, requestedMode } from './control-calls.ts';
+import { isMcpName, namedServer, type OwnServer, ourTool, upstreamTool } from './mcp-name.ts';
 import { type PatchFile, parsePatch } from './patch.ts';
 import { routeCommand, type ShellRoute } from './shell-route.ts';
 
@@ -65,7 +65,7 @@ export function toolCallToAction(
   context: ActionContext,
 ): ClientAction {
   const name = typeof call.name === 'string' ? call.name : '';
-  const tool = ourTool(name, context.own ?? serverNamed('hopgate'));
+  const tool = ourTool(name, context.own ?? namedServer('hopgate'));
   if (tool !== null) return ownAction(tool, call.input, context);
   if (isMcpName(name)) return mcpAction(name, call.input, context);
   const known = clientTool(call.provider, name);
@@ -75,10 +75,10 @@ export function toolCallToAction(
 
 function ownAction(tool: string, input: unknown, { specs }: ActionContext): ClientAction {
   const fields = argumentsOf(input);
-  if (tool === 'hop') return { kind: 'hop', hop: hopOf(fields) };
-  if (tool === 'mode') return { kind: 'mode', mode: modeOf(fields) };
+  if (tool === 'hop') return { kind: 'hop', hop: requestedHop(fields) };
+  if (tool === 'mode') return { kind: 'mode', mode: requestedMode(fields) };
   if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
-  if (!own(specs.tools, tool)) return { kind: 'unmapped', why: null };
+  if (!getOwn(specs.tools, tool)) return { kind: 'unmapped', why: null };
   return steps({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
 }
 

@@ -30,7 +30,7 @@ const LONGEST_TEXT = 1_000_000;
 const LONGEST_SENTENCE = 600;
 
 /** Returns the sentences of a text in the agent's own words, in order. */
-export function ownSentences(text: string): readonly Sentence[] {
+export function agentSentences(text: string): readonly Sentence[] {
   if (text.length > LONGEST_TEXT) return [];
   let own = text.replaceAll('\0', ' ').replaceAll('\r\n', '\n');
   for (const pattern of QUOTED) own = own.replace(pattern, GAP);

@@ -1,7 +1,7 @@
 import { shorten } from '../../../base/text.ts';
 import type { Available } from '../../../gate/denial.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { ownSentences, type Sentence } from './agent-sentences.ts';
+import { agentSentences, type Sentence } from './agent-sentences.ts';
 import { exitPatterns, hopPatterns, readyPattern, SPEAKS_OF_ALL } from './exit-phrases.ts';
 
 /** The exit that an agent's words seem to name. Only a hint: a session moves only by a hop that the gate allows. */
@@ -32,7 +32,7 @@ export interface OpenExit {
  */
 export function detectExit(specs: SpecSet, peripheral: string, text: string): DetectedExit | null {
   const edges = specs.edges.filter(({ from }) => from === peripheral);
-  return detectAmong(exitsOf(edges), text);
+  return detectExitAmong(exitsOf(edges), text);
 }
 
 export const openExits = ({ hops }: Pick<Available, 'hops'>): readonly OpenExit[] =>
@@ -47,9 +47,9 @@ function exitsOf(edges: readonly { readonly exit: string; readonly to: string }[
 const LAST = 100;
 
 /** Detects an exit as `detectExit` does, among the given exits. */
-export function detectAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
+export function detectExitAmong(exits: readonly OpenExit[], text: string): DetectedExit | null {
   if (typeof text !== 'string') return null;
-  for (const sentence of ownSentences(text).slice(-LAST).toReversed()) {
+  for (const sentence of agentSentences(text).slice(-LAST).toReversed()) {
     const found = exitNamedIn(exits, sentence);
     if (found === 'undecided') return null;
     if (found) return found;

@@ -11,7 +11,7 @@ import {
 } from '../../../spec/types.ts';
 
 /** Joins a list for people, at most `most` items. */
-export function listed(items: readonly string[], most: number = Number.POSITIVE_INFINITY): string {
+export function joinList(items: readonly string[], most: number = Number.POSITIVE_INFINITY): string {
   if (items.length <= most) return items.join(', ');
   return `${items.slice(0, most).join(', ')} and ${items.length - most} more`;
 }
@@ -30,7 +30,7 @@ const typeOf = ({ schema }: ToolParameter): string => {
 };
 
 /** The signature of a tool: `read(path, offset?: integer, limit?: integer)`. */
-export const signature = ({ id, parameters }: ToolSpec, name: string = id): string =>
+export const toolSignature = ({ id, parameters }: ToolSpec, name: string = id): string =>
   `${name}(${parameters.map((each) => `${each.name}${each.required ? '' : '?'}${typeOf(each)}`).join(', ')})`;
 
 /** The limits of a scope in words, by kind. */
@@ -46,20 +46,21 @@ export interface ScopeWords {
 const MOST = 12;
 
 /** Describes a scope rule with this repository's configuration. */
-export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
+export function describeScope(rule: ScopeRule, config: ProjectConfig): ScopeWords {
   const masks = config.mask.filter((mask) => !mask.startsWith('!'));
   return {
     reads: {
-      root: `all of the repository${masks.length > 0 ? ` except masked files (${listed(masks, 3)})` : ''}`,
+      root: `all of the repository${masks.length > 0 ? ` except masked files (${joinList(masks, 3)})` : ''}`,
       'session-log': 'only files that this session’s log names',
       none: 'no files',
     }[rule.read],
     writes: rule.write.length > 0 ? `only ${placesOf(rule.write)}` : 'nothing',
     commands: commandsOf(rule, config),
-    urls: rule.url === 'none' ? 'none' : listed(config.web.allow, MOST) || 'none (web.allow in hopgate.yaml is empty)',
-    resources: listed(rule.resource ?? [], MOST) || 'none',
+    urls:
+      rule.url === 'none' ? 'none' : joinList(config.web.allow, MOST) || 'none (web.allow in hopgate.yaml is empty)',
+    resources: joinList(rule.resource ?? [], MOST) || 'none',
     agencies:
-      listed(
+      joinList(
         (rule.agency ?? []).map(({ to }) => to),
         MOST,
       ) || 'none',
@@ -70,7 +71,7 @@ export function reachOf(rule: ScopeRule, config: ProjectConfig): ScopeWords {
 function placesOf(write: readonly string[]): string {
   const excluded = write.filter(isExclusion).map((path) => path.slice(1));
   const granted = write.filter((path) => !isExclusion(path)).map((path) => (path === '.' ? 'the whole tree' : path));
-  return `${listed(granted, MOST)}${excluded.length > 0 ? `, but not ${listed(excluded)}` : ''}`;
+  return `${joinList(granted, MOST)}${excluded.length > 0 ? `, but not ${joinList(excluded)}` : ''}`;
 }
 
 function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: ProjectConfig): string {
@@ -84,16 +85,18 @@ function commandsOf({ command, write }: ScopeRule, { test, deploy, git }: Projec
     case 'contained':
       return `any, contained: only their changes within ${placesOf(write) || 'nothing'} are kept; no network`;
     case 'test':
-      return tests.length > 0 ? `only the test commands: ${listed(tests, 6)}` : 'none (test in hopgate.yaml is empty)';
+      return tests.length > 0
+        ? `only the test commands: ${joinList(tests, 6)}`
+        : 'none (test in hopgate.yaml is empty)';
     case 'deploy':
-      return `only git${git ? ` (push to ${git.remote} ${branchPatterns(git).join(', ')})` : ' (no push: git in hopgate.yaml is not set)'} and ${ships.length > 0 ? `the deploy commands: ${listed(ships, 6)}` : 'no deploy command (deploy in hopgate.yaml is empty)'}`;
+      return `only git${git ? ` (push to ${git.remote} ${branchPatterns(git).join(', ')})` : ' (no push: git in hopgate.yaml is not set)'} and ${ships.length > 0 ? `the deploy commands: ${joinList(ships, 6)}` : 'no deploy command (deploy in hopgate.yaml is empty)'}`;
     default:
       return command satisfies never;
   }
 }
 
 /** Describes the limits of a tool's arguments, by their roles. */
-export function touchesOf({ parameters }: ToolSpec, reach: ScopeWords): string {
+export function describeLimitsOfTool({ parameters }: ToolSpec, reach: ScopeWords): string {
   const roles = new Set(parameters.map(({ role }) => role));
   const touched: { readonly [role in ArgumentRole]: string | null } = {
     'path:read': `reads ${reach.reads}`,

@@ -46,7 +46,7 @@ export function wantedTask(server: Server, { params }: CallToolRequest, ctx: Ser
 }
 
 /** @throws ProtocolError of 2025-11-25 for a task of a tool that cannot be one */
-export function noTaskOf(name: string): never {
+export function refuseTask(name: string): never {
   throw new ProtocolError(
     ProtocolErrorCode.MethodNotFound,
     `${name} cannot be called as a task; only ${TASK_TOOL} can`,
@@ -57,7 +57,7 @@ export function noTaskOf(name: string): never {
 const CREATED = new WeakMap<object, Result>();
 
 /** The result of a call that has become a task, for a handler of {@link ServerWithTasks}. */
-export function taskCreated(task: McpTask, form: TaskForm): CallToolResult {
+export function taskResult(task: McpTask, form: TaskForm): CallToolResult {
   const result: CallToolResult = { content: [] };
   CREATED.set(result, form === '2026' ? { resultType: 'task', ...fields2026(task) } : { task: fields2025(task) });
   return result;

@@ -1,8 +1,8 @@
-import { own } from '../../../spec/names.ts';
+import { getOwn } from '../../../spec/names.ts';
 import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
-import { gitArgumentsReason, gitReason, outside, type Reason, unclear } from './audited-git.ts';
+import { gitArgumentsReason, gitReason, invalidReason, outOfScopeReason, type Reason } from './audited-git.ts';
 import { argumentWords } from './audited-words.ts';
 
 const MARK = '{args}';
@@ -53,11 +53,11 @@ export function commandReason(call: AuditedCommand): Reason | null {
   const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const given = all.filter((name) => args[name] !== undefined);
   if (tool.upstream) return given.length === 0 ? null : upstreamReason(call);
-  const listed = own(COMMAND_TOOLS, tool.id);
+  const listed = getOwn(COMMAND_TOOLS, tool.id);
   if (!listed && given.length === 0) return null;
-  if (command === 'none') return outside('this scope runs no commands');
+  if (command === 'none') return outOfScopeReason('this scope runs no commands');
   if (!listed) return ownReason(call, given, all.length > 1);
-  if (!listed.runsIn.includes(command)) return outside(`it runs only where the scope ${listed.needs}`);
+  if (!listed.runsIn.includes(command)) return outOfScopeReason(`it runs only where the scope ${listed.needs}`);
   // The argument that the tool reads, whatever its spec declares.
   const value = args[listed.argument];
   switch (listed.runs) {
@@ -86,7 +86,7 @@ function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: b
   if (command === 'read-only' || command === 'contained')
     return given.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
   const read = given.map((name) => argumentWords(args[name]));
-  if (read.includes(null)) return unclear('it is not one plain command');
+  if (read.includes(null)) return invalidReason('it is not one plain command');
   const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
   if (command === 'test') return testReason(words, config);
   return words[0] === 'git' ? gitReason(words.slice(1), { ...call, command }) : deployReason(words, config);
@@ -97,7 +97,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
-  return mayRun && isContained ? null : outside('nothing contains what the server runs');
+  return mayRun && isContained ? null : outOfScopeReason('nothing contains what the server runs');
 }
 
 /** The maximum length of an argument that the kernel accepts, in bytes. */
@@ -109,26 +109,26 @@ function lineReason(value: Json | undefined): Reason | null {
     (part) =>
       typeof part === 'string' && !part.includes('\0') && part.isWellFormed() && Buffer.byteLength(part) <= LONGEST,
   );
-  return fits && parts.some((part) => String(part).trim() !== '') ? null : unclear('it is not a command line');
+  return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidReason('it is not a command line');
 }
 
 function testReason(command: Json | undefined, { test }: ProjectConfig): Reason | null {
-  if (test.length === 0) return unclear('no test command is configured');
+  if (test.length === 0) return invalidReason('no test command is configured');
   if (command === undefined) return null;
   const words = argumentWords(command);
-  if (words === null) return unclear('it is not one plain command');
-  return configuredTest(words, test) ? null : outside('it is not one of the configured test commands');
+  if (words === null) return invalidReason('it is not one plain command');
+  return configuredTest(words, test) ? null : outOfScopeReason('it is not one of the configured test commands');
 }
 
 function installReason(command: Json | undefined, { install = [] }: ProjectConfig): Reason | null {
   if (command === undefined)
-    return install.length === 1 ? null : outside('it is not one of the configured install commands');
-  if (install.length === 0) return outside('no install command is configured');
+    return install.length === 1 ? null : outOfScopeReason('it is not one of the configured install commands');
+  if (install.length === 0) return outOfScopeReason('no install command is configured');
   const words = argumentWords(command);
-  if (words === null) return unclear('it is not one plain command');
+  if (words === null) return invalidReason('it is not one plain command');
   return install.some(({ run }) => spells(words, run))
     ? null
-    : outside('it is not one of the configured install commands');
+    : outOfScopeReason('it is not one of the configured install commands');
 }
 
 function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Reason | null {
@@ -136,5 +136,5 @@ function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Rea
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
   const words = argumentWords(command);
   const isConfigured = words !== null && Object.values(deploy).some(({ run }) => spells(words, run));
-  return isConfigured ? null : outside('it is not one of the configured deploy commands');
+  return isConfigured ? null : outOfScopeReason('it is not one of the configured deploy commands');
 }

@@ -1,7 +1,7 @@
 import { BRANCH_COMMANDS } from '../../../spec/policy/closed-lists.ts';
 import { SUB_COMMANDS, type SubCommand } from '../../../spec/policy/git-commands.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../spec/types.ts';
-import { placeOf } from '../audited-path.ts';
+import { auditedPath } from '../audited-path.ts';
 import { isMaskedPath } from '../protected-paths.ts';
 import { isConfiguredBranch } from './audited-branches.ts';
 import { auditedWords } from './audited-words.ts';
@@ -12,10 +12,10 @@ export interface Reason {
   readonly why: string;
 }
 
-export const unclear = (why: string): Reason => ({ code: 'invalid-action', why });
-export const outside = (why: string): Reason => ({ code: 'out-of-scope', why });
+export const invalidReason = (why: string): Reason => ({ code: 'invalid-action', why });
+export const outOfScopeReason = (why: string): Reason => ({ code: 'out-of-scope', why });
 
-export interface GitReach {
+export interface GitLimits {
   readonly command: ScopeRule['command'];
   readonly config: ProjectConfig;
   readonly root: string;
@@ -32,10 +32,10 @@ interface GitCall {
 }
 
 /** Judges `{ sub, args }`; either may hold several words. */
-export function gitArgumentsReason(sub: Json | undefined, args: Json | undefined, reach: GitReach): Reason | null {
+export function gitArgumentsReason(sub: Json | undefined, args: Json | undefined, reach: GitLimits): Reason | null {
   const head = typeof sub === 'string' ? auditedWords(sub) : null;
   const tail = wordsAfter(args);
-  if (head === null || tail === null) return unclear('it is not one plain git command');
+  if (head === null || tail === null) return invalidReason('it is not one plain git command');
   const words = [...head, ...tail];
   return gitReason(words[0] === 'git' ? words.slice(1) : words, reach);
 }
@@ -47,20 +47,21 @@ function wordsAfter(args: Json | undefined): readonly string[] | null {
 }
 
 /** The reason why a scope does not grant the words of a git command, judged by their text; null if it does. */
-export function gitReason(words: readonly string[], reach: GitReach): Reason | null {
+export function gitReason(words: readonly string[], reach: GitLimits): Reason | null {
   const call = readCall(words);
-  if (call === null) return unclear(`git ${words.join(' ')} is not among the commands and options for agents`);
+  if (call === null) return invalidReason(`git ${words.join(' ')} is not among the commands and options for agents`);
   const { sub, operands, paths } = call;
   const changes = ['add', 'restore', 'switch', 'checkout', 'commit', 'push'].includes(sub);
   if ((changes || (sub === 'branch' && operands.length > 0)) && reach.command !== 'deploy')
-    return outside(`git ${sub} ships, and the scope does not`);
+    return outOfScopeReason(`git ${sub} ships, and the scope does not`);
   const all = [...operands, ...paths];
-  if (sub === 'commit') return all.length === 0 ? messageReason(call, reach) : unclear('git commit takes no paths');
+  if (sub === 'commit')
+    return all.length === 0 ? messageReason(call, reach) : invalidReason('git commit takes no paths');
   if (sub === 'push') return pushReason(all, reach);
   if (BRANCH_COMMANDS.includes(sub)) return branchReason(call, reach);
-  if (sub === 'rev-parse') return all.every(isRevision) ? null : unclear('it names no commit');
+  if (sub === 'rev-parse') return all.every(isRevision) ? null : invalidReason('it names no commit');
   if (sub === 'add' && all.length === 0 && !call.options.has('all') && !call.options.has('update'))
-    return unclear('git add needs paths');
+    return invalidReason('git add needs paths');
   return pathsReason(['add', 'restore', 'status'].includes(sub) ? all : paths, reach);
 }
 
@@ -118,9 +119,9 @@ function isRevision(word: string): boolean {
 }
 
 /** If the context contains a commit message, the commit must use it; otherwise the message is free. */
-function messageReason({ options }: GitCall, { message: due }: GitReach): Reason | null {
+function messageReason({ options }: GitCall, { message: due }: GitLimits): Reason | null {
   const given = options.get('message');
-  if (given === undefined) return due === null ? unclear('git commit needs a message') : null;
+  if (given === undefined) return due === null ? invalidReason('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
   // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
@@ -130,36 +131,36 @@ function messageReason({ options }: GitCall, { message: due }: GitReach): Reason
       .replace(/^\n+/, '')
       .replace(/\n+$/, '');
   if (due === null || plain(given.join('\n\n')) === plain(due)) return null;
-  return unclear(`the commit message is not ${due}`);
+  return invalidReason(`the commit message is not ${due}`);
 }
 
-function pushReason(words: readonly string[], { config: { git } }: GitReach): Reason | null {
-  if (git === null) return outside('no remote is configured to push to');
-  if (words.length > 2) return unclear('a push takes a remote and a branch');
+function pushReason(words: readonly string[], { config: { git } }: GitLimits): Reason | null {
+  if (git === null) return outOfScopeReason('no remote is configured to push to');
+  if (words.length > 2) return invalidReason('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
   // A push without a branch is judged later, by the branch that its result names.
   const may = remote === git.remote && (branch === 'HEAD' || isConfiguredBranch(branch, git));
   if (may && isRevision(remote) && isRevision(branch)) return null;
-  return outside(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);
+  return outOfScopeReason(`it pushes ${branch} to ${remote}, not ${[git.branch].flat().join(' or ')} to ${git.remote}`);
 }
 
 /** A branch that is created or switched to must be a configured one. */
-function branchReason({ sub, options, operands, paths }: GitCall, { config: { git } }: GitReach): Reason | null {
-  if (paths.length > 0) return unclear(`git ${sub} takes no paths`);
+function branchReason({ sub, options, operands, paths }: GitCall, { config: { git } }: GitLimits): Reason | null {
+  if (paths.length > 0) return invalidReason(`git ${sub} takes no paths`);
   const stated = (options.get('create') ?? options.get('b'))?.[0];
   const words = stated === undefined || sub === 'branch' ? operands : [stated, ...operands];
   const [branch] = words;
-  if (branch === undefined) return sub === 'branch' ? null : unclear(`git ${sub} takes a branch`);
-  if (words.length > 2) return unclear(`git ${sub} takes one branch`);
+  if (branch === undefined) return sub === 'branch' ? null : invalidReason(`git ${sub} takes a branch`);
+  if (words.length > 2) return invalidReason(`git ${sub} takes one branch`);
   const may = git !== null && isConfiguredBranch(branch, git) && isRevision(branch) && !branch.startsWith('refs/');
-  return may ? null : outside(`${branch} is not a configured branch`);
+  return may ? null : outOfScopeReason(`${branch} is not a configured branch`);
 }
 
-function pathsReason(words: readonly string[], { root, config: { mask } }: GitReach): Reason | null {
+function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): Reason | null {
   for (const word of words) {
-    const place = placeOf(root, word);
-    if (!place.inside) return place.isPath ? outside(place.why) : unclear(place.why);
-    if (isMaskedPath(place.path, mask)) return outside(`${word} is masked`);
+    const place = auditedPath(root, word);
+    if (!place.inside) return place.isPath ? outOfScopeReason(place.why) : invalidReason(place.why);
+    if (isMaskedPath(place.path, mask)) return outOfScopeReason(`${word} is masked`);
   }
   return null;
 }

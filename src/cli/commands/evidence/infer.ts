@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Inferred, inferSpecs } from '../../../audit/infer/infer-specs.ts';
-import { authored } from '../../../audit/infer/print-specs.ts';
+import { printSpecs } from '../../../audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../../audit/infer/usage.ts';
 import { makeFolders } from '../../../base/files.ts';
 import { excerpt, plural, visible } from '../../../base/text.ts';
@@ -53,7 +53,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   });
   if (usage.sessions === 0) throw noSessions(root);
   const inferred = inferSpecs(specs, usage);
-  const files = authored(inferred.specs);
+  const files = printSpecs(inferred.specs);
   if (options.out !== undefined) writeFiles(resolve(io.cwd, options.out), files);
   if (io.json) printJson(io, { files: Object.fromEntries(files), slack: inferred.slack, seen: inferred.seen });
   else if (options.diff) printDiff(io, specs, files);
@@ -77,7 +77,7 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
 
 /** Prints both sides in the same style, so that only differences in meaning appear. */
 function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): void {
-  const current = authored(specs);
+  const current = printSpecs(specs);
   for (const name of new Set([...current.keys(), ...files.keys()])) {
     const lines = lineDiff(current.get(name) ?? '', files.get(name) ?? '');
     if (!lines.some((line) => !line.startsWith(' '))) continue;

@@ -9,7 +9,7 @@ import { SessionReader } from '../../../server/session-reader.ts';
 import type { Pin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
-import { nearest, own } from '../../../spec/names.ts';
+import { getOwn, nearest } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { pinOf, withSessions } from '../../choose-sessions.ts';
 import { namedSpecs } from '../../choose-specs.ts';
@@ -66,7 +66,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
     );
   }
   const mode = modeOf(specs, options.mode);
-  const args = parseArguments(own(specs.tools, options.tool), words);
+  const args = parseArguments(getOwn(specs.tools, options.tool), words);
   const view = imagine(root, peripheral, mode);
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
   answer(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
@@ -84,7 +84,7 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
     const reader = new SessionReader(pin, sessionId, null, new Set(served));
     await reader.catchUp((from) => store.entries(sessionId, { from }));
-    const args = parseArguments(own(pin.specs.tools, tool), words);
+    const args = parseArguments(getOwn(pin.specs.tools, tool), words);
     const { visit, mode } = reader.view;
     answer(io, { peripheral: visit?.peripheral ?? null, mode, tool, args }, reader.why({ kind: 'step', tool, args }));
   });

@@ -8,7 +8,7 @@ export { isElsewhere } from '../../evidence/blob-values.ts';
 export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);
 
 /** True if a value has a fruit's type. */
-export function fits(value: Json, type: FruitType): boolean {
+export function hasFruitType(value: Json, type: FruitType): boolean {
   if (Array.isArray(type)) return type.includes(value as string);
   const kinds: { readonly [name: string]: boolean } = {
     string: typeof value === 'string',
@@ -22,7 +22,7 @@ export function fits(value: Json, type: FruitType): boolean {
 }
 
 /** A value for a message, cut to a readable length. */
-export function show(value: Json | undefined): string {
+export function showValue(value: Json | undefined): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }

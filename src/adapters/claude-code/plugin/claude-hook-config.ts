@@ -1,4 +1,4 @@
-import { ALLOW_BEGINS, ALLOW_ENDS } from '../hook-reply.ts';
+import { ALLOW_END, ALLOW_START } from '../hook-reply.ts';
 
 /** The hook events. None has a matcher, so tools of later versions of the client are covered, too. */
 const EVENTS = [
@@ -68,7 +68,7 @@ esac
 [ $ended -eq 0 ] || fault $ended
 if [ "$1" = PreToolUse ]; then
   case $said in
-  '${ALLOW_BEGINS}'*'${ALLOW_ENDS}') ;;
+  '${ALLOW_START}'*'${ALLOW_END}') ;;
   *) fault "$ended, without a verdict" ;;
   esac
 fi

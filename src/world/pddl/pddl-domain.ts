@@ -1,6 +1,6 @@
 import { ACTIONS, type Action, HELP_TEXT, OLD_ACTIONS } from '../actions.ts';
 import type { Wording } from '../house.ts';
-import { type Expression, writeExpression } from './expression.ts';
+import { type Expression, writeExpression } from './pddl-expression.ts';
 
 /** The predicates of the domain, with the types of their arguments. */
 const PREDICATES = `

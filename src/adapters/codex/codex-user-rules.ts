@@ -8,7 +8,7 @@ import { errorText, excerpt } from '../../base/text.ts';
 import { codexFolder, type Env } from '../../base/user-folders.ts';
 
 /** A user rule against a command: it must not run, or a person must approve it first. */
-export interface Ruled {
+export interface CommandRuling {
   readonly decision: 'forbidden' | 'prompt';
   readonly why: string;
 }
@@ -21,12 +21,12 @@ const WAIT_MS = 10_000;
  * rule is against it. Codex judges the command as a list of words (`codex execpolicy check`). For a command that is
  * more than a list of words, a person is asked if any rule may deny or ask.
  */
-export async function ruledByCodex(
+export async function judgeByUserRules(
   command: string,
   codex: () => string,
   root: string,
   env: Env,
-): Promise<Ruled | null> {
+): Promise<CommandRuling | null> {
   const folders = [codexFolder(env), join(root, '.codex'), '/etc/codex'];
   try {
     // `codex execpolicy check` cannot read the rules of the machine's administrator from any file.
@@ -49,7 +49,7 @@ export async function ruledByCodex(
   }
 }
 
-async function check(codex: string, files: readonly string[], words: readonly string[]): Promise<Ruled | null> {
+async function check(codex: string, files: readonly string[], words: readonly string[]): Promise<CommandRuling | null> {
   const rules = files.flatMap((file) => ['--rules', file]);
   const args = ['execpolicy', 'check', '--resolve-host-executables', ...rules, '--', ...words];
   const { stdout } = await promisify(execFile)(codex, args, { timeout: WAIT_MS });

@@ -1,6 +1,6 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
 import type { Json } from '../../spec/types.ts';
-import type { Fields } from './json.ts';
+import type { Fields } from './compare-json.ts';
 
 export interface CelVariables {
   readonly fruit: Fields;

@@ -1,7 +1,7 @@
 import { AGENT, FLUENTS, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
 import { fillLine, GOAL_LINES } from '../tasks.ts';
 import type { Fact } from '../world-facts.ts';
-import { type Expression, PddlError, readExpressions, readTyped, writeExpression } from './expression.ts';
+import { type Expression, PddlError, readExpressions, readTyped, writeExpression } from './pddl-expression.ts';
 
 /** The predicates of the ALFRED domain, with the spelling of its files. */
 const PREDICATES: ReadonlyMap<string, string> = new Map(

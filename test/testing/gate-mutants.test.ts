@@ -175,7 +175,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'context is of its source',
     'transfer-context.ts',
-    'return (own(latest, source.peripheral) ?? own(view.fruits, source.peripheral))?.[field];',
+    'return (getOwn(latest, source.peripheral) ?? getOwn(view.fruits, source.peripheral))?.[field];',
     'return view.backpack[field];',
   ],
   [

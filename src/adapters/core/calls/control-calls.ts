@@ -43,8 +43,8 @@ export function requestedModesOfHop(
 }
 
 /**
- * The mode changes to make before a hop; see `requestedModesOfHop`. None if the hop would be refused for the same reason after
- * them, so that a hopeless hop neither changes the mode nor asks a person.
+ * The mode changes to make before a hop; see `requestedModesOfHop`. None if the hop would be refused for the same
+ * reason after them, so that a hopeless hop neither changes the mode nor asks a person.
  */
 export async function modesBeforeHop(
   fields: ModelArguments,

@@ -187,11 +187,9 @@ async function openStore(
   clock: Clock,
 ): Promise<{ store: EvidenceStore; owned: boolean }> {
   if (typeof store === 'object') return { store, owned: false };
-  if (store === 'memory') return { store: (await import('./stores/memory.ts')).memoryStore({ clock }), owned: true };
   if (process.getBuiltinModule?.('node:sqlite') === undefined)
-    throw new Error(
-      `hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node, or open with store: 'memory'`,
-    );
+    throw new Error(`hopgate needs Node 22.13 or newer for SQLite, and this is ${process.versions.node}; update Node`);
+  if (store === 'memory') return { store: (await import('./stores/memory.ts')).memoryStore({ clock }), owned: true };
   const file = store ?? evidenceFileIn(ensureStateDir(root, process.env));
   return { store: openEvidenceFile(file, 'create', { clock }), owned: true };
 }

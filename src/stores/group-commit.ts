@@ -38,6 +38,7 @@ export class GroupCommit {
   readonly #busyMs: number;
   readonly #begun: () => void;
   readonly #undone: () => void;
+  readonly #soon: (next: () => void) => void;
   readonly #sql: ReturnType<typeof sqlOf>;
   #queue: Job[] = [];
   /**
@@ -55,16 +56,22 @@ export class GroupCommit {
   /**
    * @param db a connection that does not wait for another process's lock (busy timeout 0)
    * @param busyMs how long a job waits for that lock, in milliseconds
+   * @param hooks `soon` starts the next transaction; default: once the jobs of this turn of the event loop have arrived
    */
   constructor(
     name: string,
     db: Database,
     busyMs: number,
     onCommit: (jobs: number) => void,
-    hooks: { readonly begun?: () => void; readonly undone?: () => void } = {},
+    hooks: {
+      readonly begun?: () => void;
+      readonly undone?: () => void;
+      readonly soon?: (next: () => void) => void;
+    } = {},
   ) {
     this.#begun = hooks.begun ?? (() => {});
     this.#undone = hooks.undone ?? (() => {});
+    this.#soon = hooks.soon ?? setImmediate;
     this.#name = name;
     this.#db = db;
     this.#busyMs = busyMs;
@@ -106,7 +113,7 @@ export class GroupCommit {
       if (this.#queue.length > 0) return this.#schedule(this.#lockedSince === null ? 0 : 1 + 3 * Math.random());
       for (const resolve of this.#idle.splice(0)) resolve();
     };
-    if (delay === 0) setImmediate(next);
+    if (delay === 0) this.#soon(next);
     else setTimeout(next, delay);
   }
 

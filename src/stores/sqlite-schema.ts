@@ -16,6 +16,9 @@ import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite.ts'
 import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 
+/** SQLite's name for a database without a file. */
+export const IN_MEMORY = ':memory:';
+
 /** Schema version, stored in `user_version`; versions from the oldest one are brought up to date. */
 export const SCHEMA_VERSION = 8;
 const OLDEST_VERSION = 2;
@@ -127,13 +130,13 @@ const DDL_SIGNED_LEASES = `
 export function openDatabase(name: string, file: string, busyMs: number): Database {
   let db: Database | undefined;
   try {
-    makePrivate(file);
+    if (file !== IN_MEMORY) makePrivate(file);
     db = new (nodeSqlite().DatabaseSync)(file);
     db.exec(
       `PRAGMA busy_timeout = ${Math.trunc(busyMs)}; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON`,
     );
     const version = assertOurs(db);
-    switchToWal(db, Date.now() + busyMs);
+    if (file !== IN_MEMORY) switchToWal(db, Date.now() + busyMs);
     db.exec('PRAGMA synchronous = FULL');
     if (version < SCHEMA_VERSION) migrate(db);
     return db;
@@ -253,7 +256,7 @@ export function schemaOf(db: Database): ReadonlyMap<string, string> {
 
 /** The tables and indexes of the current schema. */
 export function currentSchema(): ReadonlyMap<string, string> {
-  const db = new (nodeSqlite().DatabaseSync)(':memory:');
+  const db = new (nodeSqlite().DatabaseSync)(IN_MEMORY);
   try {
     migrate(db);
     return schemaOf(db);

@@ -28,7 +28,7 @@ import { answer, checkQuery, checkTime } from './rules/query-rules.ts';
 import { connect } from './sqlite-connection.ts';
 import { pageFrom, readAll, readEphemeral, readingsOf, StatementCache } from './sqlite-query.ts';
 import { blobReferences, collectBlobs, eraseBodies } from './sqlite-removal.ts';
-import { currentSchema } from './sqlite-schema.ts';
+import { currentSchema, IN_MEMORY } from './sqlite-schema.ts';
 import { storeViews } from './sqlite-view.ts';
 import { STORE_SQL, statementsOf } from './statements.ts';
 import { keyFileOfUser, StoreKey } from './store-key.ts';
@@ -81,10 +81,12 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const addEphemeral = ephemeralWriter(db);
   const statements = new StatementCache(db);
   const cache = new WriteCache(db);
-  const key = new StoreKey(keyFile);
+  const inMemory = file === IN_MEMORY;
+  const key = new StoreKey(inMemory ? null : keyFile);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
     begun: () => cache.refresh(),
     undone: () => cache.forget(),
+    ...(inMemory ? { soon: queueMicrotask } : {}),
   });
   let closing: Promise<void> | null = null;
 

@@ -34,11 +34,13 @@ function keyIn(file: string, create: boolean): Buffer | null {
 
 /** Signs stored states and leases. Without a key no state is stored or read, and leases are not signed. */
 export class StoreKey {
-  readonly #file: string;
-  #key: Buffer | null = null;
+  readonly #file: string | null;
+  #key: Buffer | null;
 
-  constructor(file: string) {
+  /** @param file null for a key that lives as long as this object */
+  constructor(file: string | null) {
     this.#file = file;
+    this.#key = file === null ? randomBytes(KEY_BYTES) : null;
   }
 
   /** The signature of a stored state in hexadecimal digits; null if there is no key. */
@@ -52,7 +54,7 @@ export class StoreKey {
   }
 
   #sign(text: string, create: boolean): string | null {
-    this.#key ??= keyIn(this.#file, create);
+    if (this.#file !== null) this.#key ??= keyIn(this.#file, create);
     return this.#key && createHmac('sha256', this.#key).update(text).digest('hex');
   }
 }

@@ -6,7 +6,7 @@ import type { MessageStore } from '../../src/ports/message-store.ts';
 import type { AllEvidence } from '../../src/server/all-evidence.ts';
 import { MailSchema, type NodeMailBody } from '../../src/server/messages/mail-schema.ts';
 import { type MailPlaces, NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
-import { memoryMessages } from '../../src/stores/messages/memory.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 import { depth } from '../depth.ts';
 
 /** An agent or a person: the number of the machine, and the address there. */
@@ -43,7 +43,7 @@ class Machines {
   /** Their parties, the next one always on the next machine. Every third is a person. */
   constructor(count: number) {
     for (let machine = 0; machine < count; machine++) {
-      const messages = memoryMessages({ now: () => Date.now() });
+      const messages = memoryStore().messages!;
       const ids = ['a', 'b'].map((name) => `${name}-${machine}-xxxxxx`);
       const sessions = async () => ids.map((sessionId) => ({ sessionId, agent: `agent-${sessionId}`, closed: false }));
       const store = { messages, sessions } as unknown as EvidenceStore;

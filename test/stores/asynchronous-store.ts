@@ -3,8 +3,8 @@ import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
 import type { EphemeralEntry } from '../../src/evidence/evidence-query.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
-import { blobReferences, collectBlobs, eraseBodies } from '../../src/stores/memory-removal.ts';
-import { findNewest, type MemoryTables } from '../../src/stores/memory-tables.ts';
+import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';
+import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { chainOf } from '../../src/stores/reply-chain.ts';
 import {
   isFromTheFuture,
@@ -42,7 +42,7 @@ const parse = <T>(row: Row | undefined, column: string): T | null =>
   row === undefined ? null : JSON.parse(String(row[column]));
 
 /**
- * An evidence store whose every read is awaited. Rare operations load all rows and use the rules of the memory store.
+ * An evidence store whose every read is awaited. Rare operations load all rows into tables in memory.
  */
 export async function asynchronousStore(file: string, clock: Clock): Promise<EvidenceStore> {
   const db = new WorkerDatabase(file);

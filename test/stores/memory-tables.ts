@@ -1,10 +1,10 @@
-import type { StoredBytes } from '../evidence/chain.ts';
-import type { StoredEntry } from '../evidence/entry.ts';
-import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../evidence/evidence-query.ts';
-import type { KeptFold } from '../ports/evidence-store.ts';
-import type { LeaseRow } from './rules/append-rules.ts';
-import type { Placed } from './rules/query-rules.ts';
-import type { StoredLabel, StoredSessionFacts } from './summary.ts';
+import type { StoredBytes } from '../../src/evidence/chain.ts';
+import type { StoredEntry } from '../../src/evidence/entry.ts';
+import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../../src/evidence/evidence-query.ts';
+import type { KeptFold } from '../../src/ports/evidence-store.ts';
+import type { LeaseRow } from '../../src/stores/rules/append-rules.ts';
+import type { Placed } from '../../src/stores/rules/query-rules.ts';
+import type { StoredLabel, StoredSessionFacts } from '../../src/stores/summary.ts';
 
 /** An entry's bytes and its arrival number in the whole store. */
 export interface MemoryRow extends StoredBytes {

@@ -37,6 +37,7 @@ export class GroupCommit {
   readonly #onCommit: (jobs: number) => void;
   readonly #busyMs: number;
   readonly #begun: () => void;
+  readonly #committed: () => void;
   readonly #undone: () => void;
   readonly #soon: (next: () => void) => void;
   readonly #sql: ReturnType<typeof sqlOf>;
@@ -65,11 +66,13 @@ export class GroupCommit {
     onCommit: (jobs: number) => void,
     hooks: {
       readonly begun?: () => void;
+      readonly committed?: () => void;
       readonly undone?: () => void;
       readonly soon?: (next: () => void) => void;
     } = {},
   ) {
     this.#begun = hooks.begun ?? (() => {});
+    this.#committed = hooks.committed ?? (() => {});
     this.#undone = hooks.undone ?? (() => {});
     this.#soon = hooks.soon ?? setImmediate;
     this.#name = name;
@@ -140,6 +143,7 @@ export class GroupCommit {
       this.#fail(jobs, error);
       return;
     }
+    this.#committed();
     for (const settle of settled) settle();
     this.#onCommit(jobs.length);
   }

@@ -5,6 +5,7 @@ import type { FoundEntry } from '../evidence/evidence-query.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
+import { DataVersion } from './data-version.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
@@ -80,11 +81,13 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   const addEntry = entryWriter(db);
   const addEphemeral = ephemeralWriter(db);
   const statements = new StatementCache(db);
-  const cache = new WriteCache(db);
+  const version = new DataVersion(db);
+  const cache = new WriteCache(version);
   const inMemory = file === IN_MEMORY;
   const key = new StoreKey(inMemory ? null : keyFile);
   const writer = new GroupCommit(NAME, db, busyMs, onCommit, {
     begun: () => cache.refresh(),
+    committed: () => version.committed(),
     undone: () => cache.forget(),
     ...(inMemory ? { soon: queueMicrotask } : {}),
   });
@@ -148,7 +151,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     },
 
     get messages() {
-      messages ??= sqliteMessages(db, (work) => write(null, work), reading);
+      messages ??= sqliteMessages(db, version, (work) => write(null, work), reading);
       return messages;
     },
 

@@ -1,5 +1,5 @@
 import type { ChainHead } from '../evidence/entry.ts';
-import type { Database, Statement } from './node-sqlite.ts';
+import type { DataVersion } from './data-version.ts';
 import type { LeaseRow } from './rules/append-rules.ts';
 
 /** A session's last entry. */
@@ -17,18 +17,18 @@ const MAX_IDS = 16384;
  * removed.
  */
 export class WriteCache {
-  readonly #version: Statement;
+  readonly #version: DataVersion;
   #seen: unknown = null;
   readonly #leases = new Map<string, LeaseRow | null>();
   readonly #heads = new Map<string, Last>();
   readonly #ids = new Set<string>();
 
-  constructor(db: Database) {
-    this.#version = db.prepare('PRAGMA data_version');
+  constructor(version: DataVersion) {
+    this.#version = version;
   }
 
   refresh(): void {
-    const version = this.#version.get()?.['data_version'];
+    const version = this.#version.read();
     if (version !== this.#seen || this.#heads.size > MAX_SESSIONS) {
       this.#leases.clear();
       this.#heads.clear();

@@ -2,7 +2,8 @@ import { isGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import type { MailPlace, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
-import type { Database, Statement } from '../node-sqlite.ts';
+import type { DataVersion } from '../data-version.ts';
+import type { Database } from '../node-sqlite.ts';
 import { statementsOf } from '../statements.ts';
 
 export const DDL_MESSAGES = `
@@ -73,30 +74,25 @@ const SQL = {
   erase: "UPDATE messages SET text = '' WHERE sender = ?1 OR recipient = ?1",
 };
 
-/** How long sessions that continue together share one look at the file: less than a program takes to run. */
-const LOOK_MS = 1;
 const MAX_QUIET = 4096;
 
 type Place = Parameters<MessageStore['hasNews']>[1];
 
-/**
- * Inboxes that had no news, so that the sessions that continue after a shared commit need not each ask the file. They
- * also share one look at whether another connection has written.
- */
+/** Inboxes that had no news, so that the sessions that continue after a shared commit need not each ask the file. */
 class QuietInboxes {
-  readonly #version: Statement;
+  readonly #version: DataVersion;
   #seen: unknown = null;
-  /** The time of the last look; null once the program has returned to the event loop. */
-  #lookedAt: number | null = null;
   readonly #places = new Map<string, Place>();
 
-  constructor(db: Database) {
-    this.#version = db.prepare('PRAGMA data_version');
+  constructor(version: DataVersion) {
+    this.#version = version;
   }
 
   /** True if nothing has arrived after this place of an inbox. Otherwise `add` it if the file says so. */
   knows(address: string, { seq, receipt }: Place): boolean {
-    this.#look();
+    const version = this.#version.recent();
+    if (version !== this.#seen) this.#places.clear();
+    this.#seen = version;
     const known = this.#places.get(address);
     return known?.seq === seq && known.receipt === receipt;
   }
@@ -110,30 +106,17 @@ class QuietInboxes {
   clear(): void {
     this.#places.clear();
   }
-
-  #look(): void {
-    // A process that answers one hook would load `performance` for this alone.
-    const now = Date.now();
-    if (this.#lookedAt !== null && now - this.#lookedAt < LOOK_MS) return;
-    if (this.#lookedAt === null)
-      process.nextTick(() => {
-        this.#lookedAt = null;
-      });
-    this.#lookedAt = now;
-    const version = this.#version.get()?.['data_version'];
-    if (version !== this.#seen) this.#places.clear();
-    this.#seen = version;
-  }
 }
 
 /** The inboxes in the SQLite file of an evidence store, which shares its connection and its transactions. */
 export function sqliteMessages(
   db: Database,
+  version: DataVersion,
   commit: <T>(work: (now: number) => T) => Promise<T>,
   read: <T>(work: () => T) => T,
 ): MessageStore {
   const sql = statementsOf(db, SQL);
-  const quiet = new QuietInboxes(db);
+  const quiet = new QuietInboxes(version);
   const write: typeof commit = (work) =>
     commit((now) => {
       quiet.clear();

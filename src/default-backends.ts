@@ -47,7 +47,7 @@ export function defaultBackends(
       tree: async (place) => {
         const { observeTree } = await import('./tools/tree/observe-tree.ts');
         const env = options.env?.() ?? process.env;
-        return observeTree(await detect(), place, place.signal, place.own, { agent: place.agent, env });
+        return observeTree(await detect(), place, place.signal, place.isOwnChange, { agent: place.agent, env });
       },
     },
     onFirstUse('web', ['web-fetch'], async () => (await import('./tools/web/web-backend.ts')).webBackend()),

@@ -26,7 +26,7 @@ import { suggest } from './spec/names.ts';
 import type { ProjectConfig, SpecSet } from './spec/types.ts';
 import { timeOrderedId } from './stores/time-ordered.ts';
 import type { SessionSpans } from './telemetry/index.ts';
-import { judgePlaces } from './tools/judge-places.ts';
+import { judgePaths } from './tools/judge-paths.ts';
 
 /** Answers an approval request in this process: true or a name approves it, anything else does not. */
 export type ApproveFunction = (request: ApprovalRequest) => boolean | string | Promise<boolean | string>;
@@ -217,7 +217,7 @@ function backendsOf(chosen: OpenOptions['backends'], real: () => readonly ToolBa
   const ours = chosen === undefined || typeof chosen === 'function' ? real() : [];
   if (chosen === undefined) return ours;
   const all = typeof chosen === 'function' ? chosen(ours) : chosen;
-  return all.map((backend) => (ours.includes(backend) ? backend : judgePlaces(backend)));
+  return all.map((backend) => (ours.includes(backend) ? backend : judgePaths(backend)));
 }
 
 async function approverOf(approver: OpenOptions['approver'], root: string): Promise<Approver | null> {

@@ -60,6 +60,8 @@ it('every remedy is sentences: a capital letter at the beginning, a period at th
   const own = files.filter((file) => MAKERS.test(file) && !CLAUSES.test(file));
   const found = own.flatMap((file) => remediesOf(readFileSync(`src/${file}`, 'utf8')).map((text) => ({ file, text })));
   expect(found.length).toBeGreaterThan(200);
+  const calls = own.map((file) => readFileSync(`src/${file}`, 'utf8')).join('\n');
+  expect(Object.keys(REMEDY_ARGUMENT).filter((maker) => !calls.includes(`${maker}(`))).toEqual([]);
   expect(found.filter(({ text }) => !SENTENCES.test(text)).map(({ file, text }) => `src/${file}: ${text}`)).toEqual([]);
 });
 

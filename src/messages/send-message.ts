@@ -1,7 +1,7 @@
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageKind, MessageStore } from '../ports/message-store.ts';
 import { isRecipient, resolveAddress } from './resolve-address.ts';
-import { ACTS, isAct, MAX_TEXT } from './speech-acts.ts';
+import { isSpeechAct, MAX_TEXT, SPEECH_ACTS } from './speech-acts.ts';
 
 /** A message as its sender gives it. hopgate knows `from` and `author` from the sender's envelope. */
 export interface Posted {
@@ -38,7 +38,8 @@ export async function checkPost(
 ): Promise<Checked | PostRefusal> {
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
-  if (!isAct(act)) return refused('act', `"${act}" is not an act`, `Use one of ${Object.keys(ACTS).join(', ')}.`);
+  if (!isSpeechAct(act))
+    return refused('act', `"${act}" is not an act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
   if (typeof text !== 'string' || text.trim() === '') return refused('text', 'the text is empty', 'Write the message.');
   if (text.length > MAX_TEXT)
     return refused('text', `the text has ${text.length} characters`, `Send at most ${MAX_TEXT}, or name a file.`);
@@ -65,7 +66,7 @@ export async function checkPost(
 }
 
 /** Sends a checked bell. An answer marks its message as answered and ends the wait for an answer. */
-export async function ring(messages: MessageStore, draft: MessageDraft): Promise<Message> {
+export async function sendBell(messages: MessageStore, draft: MessageDraft): Promise<Message> {
   const message = await messages.send(draft);
   if (message.act === 'answer' && message.ref !== null) {
     await messages.mark(message.ref, 'answered');
@@ -75,7 +76,7 @@ export async function ring(messages: MessageStore, draft: MessageDraft): Promise
 }
 
 /** The result of a whistle: the answer is null if it did not come in time, and then arrives as a message. */
-export type Whistled =
+export type WhistleResult =
   | { readonly ok: true; readonly message: Message; readonly answer: Message | null; readonly waitedMs: number }
   | PostRefusal;
 
@@ -83,11 +84,11 @@ export type Whistled =
  * Blocks the sender, sends a checked whistle and waits for its answer. The deadline ends the wait, not the work. A
  * circle of waits is refused before anybody waits, and nothing is sent.
  */
-export async function whistle(
+export async function sendWhistle(
   messages: MessageStore,
   draft: MessageDraft,
   { seconds, signal }: { readonly seconds: number; readonly signal: AbortSignal },
-): Promise<Whistled> {
+): Promise<WhistleResult> {
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });

@@ -1,6 +1,6 @@
-import type { MessageAct } from '../ports/message-store.ts';
+import type { SpeechAct } from '../ports/message-store.ts';
 
-export const ACTS: { readonly [act in MessageAct]: string } = {
+export const SPEECH_ACTS: { readonly [act in SpeechAct]: string } = {
   query: 'asks for a fact',
   answer: 'answers a message',
   assert: 'states a fact',
@@ -12,7 +12,8 @@ export const ACTS: { readonly [act in MessageAct]: string } = {
   request: 'asks for an action',
 };
 
-export const isAct = (word: unknown): word is MessageAct => typeof word === 'string' && Object.hasOwn(ACTS, word);
+export const isSpeechAct = (word: unknown): word is SpeechAct =>
+  typeof word === 'string' && Object.hasOwn(SPEECH_ACTS, word);
 
 /** Maximum number of characters in a message's text. */
 export const MAX_TEXT = 16_384;

@@ -1,5 +1,5 @@
 /** The kinds of speech act that a message declares. */
-export type MessageAct =
+export type SpeechAct =
   | 'query'
   | 'answer'
   | 'assert'
@@ -22,7 +22,7 @@ export interface Message {
   /** The position in the recipient's inbox, from 1. It alone orders the inbox. */
   readonly seq: number;
   readonly kind: MessageKind;
-  readonly act: MessageAct;
+  readonly act: SpeechAct;
   readonly from: string;
   /** The sender's agent id or name, for people. */
   readonly author: string;
@@ -54,7 +54,7 @@ export interface Receipt {
 }
 
 /** Positions in the messages and the receipts of a store, each from 0. */
-export interface MailPlace {
+export interface MailPosition {
   readonly message: number;
   readonly receipt: number;
 }
@@ -64,7 +64,7 @@ export interface Mail {
   readonly messages: readonly Message[];
   readonly receipts: readonly Receipt[];
   /** The positions to continue from. */
-  readonly place: MailPlace;
+  readonly place: MailPosition;
 }
 
 /** A sender that is blocked by a whistle until epoch milliseconds. */
@@ -113,7 +113,7 @@ export interface MessageStore {
    * Messages to a machine that it may not have, and receipts of its messages, after a place. At most `limit` of each.
    * A message that was delivered, or that the machine refused by an answer from `node:<name>`, is left out.
    */
-  mailFor(node: string, after: MailPlace, limit: number): Promise<Mail>;
+  mailFor(node: string, after: MailPosition, limit: number): Promise<Mail>;
   /** The people with an inbox, `operator` among them. */
   people(): Promise<readonly string[]>;
   /** Opens an inbox for a person. Idempotent. */

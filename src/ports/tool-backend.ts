@@ -4,10 +4,10 @@ import type { Json, PeripheralSpec, ProjectConfig, ScopeRule, ToolSpec } from '.
 import type { ObservedEffects } from './observed-effects.ts';
 
 /**
- * The gate's grant for one call. A backend enforces it against the real world (links, races, processes) and never
+ * The gate's envelope for one call. A backend enforces it against the real world (links, races, processes) and never
  * widens it. `root` is an absolute path; all other paths are root-relative.
  */
-export interface Grant {
+export interface CallEnvelope {
   /** Absolute real path of the repository. */
   readonly root: string;
   readonly peripheral: string;
@@ -21,15 +21,15 @@ export interface Grant {
   /** True if the operator opened the shell tools without a sandbox. */
   readonly unsafeNoSandbox: boolean;
   /** The limits of shipping from here; if absent, only the scope limits it. */
-  readonly release?: Release;
+  readonly shipping?: ShippingLimits;
   /** When the visit ends at the latest, in epoch milliseconds; null or absent without a time limit. */
   readonly deadline?: number | null;
 }
 
 /** The changes that a session may ship. */
-export interface Release {
+export interface ShippingLimits {
   /** True if a path is one of the session's own changes. */
-  readonly own: (path: string) => boolean;
+  readonly isOwnChange: (path: string) => boolean;
   /** The paths that the session is known to have changed. */
   readonly changed?: readonly string[];
   /** The tested tree, and its approved part; null if entering the peripheral did not depend on a tree. */
@@ -64,7 +64,7 @@ export interface ToolCall extends CallWatch {
   readonly tool: ToolSpec;
   /** By parameter name, checked against the catalogue's schemas. Paths are as the agent wrote them. */
   readonly args: { readonly [name: string]: Json };
-  readonly grant: Grant;
+  readonly envelope: CallEnvelope;
   readonly sessionId: string;
   /** The state that the tool declares: its last reported values, also from before a hop or a restart. */
   readonly state?: { readonly [field: string]: Json };
@@ -117,10 +117,10 @@ export interface NativeWatch {
   after(call: ToolCall, before: Json): Promise<ObservedEffects>;
 }
 
-export interface TreePlace extends Pick<Grant, 'root' | 'config' | 'unsafeNoSandbox'> {
+export interface TreeObservation extends Pick<CallEnvelope, 'root' | 'config' | 'unsafeNoSandbox'> {
   /** False if the shipped content is not needed; default true. */
-  readonly own?: Release['own'];
-  readonly changed?: Release['changed'];
+  readonly isOwnChange?: ShippingLimits['isOwnChange'];
+  readonly changed?: ShippingLimits['changed'];
   readonly agent: string;
   readonly signal: AbortSignal;
 }
@@ -135,7 +135,7 @@ export interface ToolBackend {
   /** Set if another program may run these tools under watch. */
   readonly native?: NativeWatch;
   /** Observes the working tree, and what a commit of the session's own changes would ship. */
-  readonly tree?: (place: TreePlace) => Promise<TreeNow>;
+  readonly tree?: (place: TreeObservation) => Promise<TreeNow>;
   /** sha256 by file: the files of a root that decide what an install installs, for its approval. */
   readonly locks?: (root: string) => Promise<{ readonly [file: string]: Json }>;
   /** Ends commands that a session left running; called before a visit's end is recorded. Idempotent. */

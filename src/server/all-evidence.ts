@@ -19,7 +19,7 @@ export interface RepositoryEvidence {
 }
 
 /** A session as lists show it: its summary and its place. */
-export interface PlacedSession {
+export interface LocatedSession {
   readonly repository: RepositoryEvidence;
   readonly summary: SessionSummary;
   /** Absolute path of the repository; null for an erased session, and for evidence that another program recorded. */
@@ -156,8 +156,8 @@ export class AllEvidence {
   }
 
   /** All sessions, newest first. `root` limits them to one repository. */
-  async sessions(root?: string): Promise<readonly PlacedSession[]> {
-    const found: PlacedSession[] = [];
+  async sessions(root?: string): Promise<readonly LocatedSession[]> {
+    const found: LocatedSession[] = [];
     for (const repository of this.repositoriesOf(root)) {
       for (const summary of await repository.store.sessions()) {
         this.#places.set(summary.sessionId, repository);

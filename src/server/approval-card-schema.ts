@@ -4,7 +4,7 @@ import { plural } from '../base/text.ts';
 import { bodyOf } from '../evidence/bodies.ts';
 import { filesOf } from '../gate/approvals/grant.ts';
 import { effectiveScope } from '../gate/decide-step.ts';
-import { unwritable } from '../gate/scope/write-paths.ts';
+import { writePathReason } from '../gate/scope/write-paths.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Pin } from '../session/pin.ts';
@@ -93,7 +93,7 @@ function byFile(lines: readonly string[], { specs, config }: Pin): z.output<type
   for (const line of lines) {
     const [, path] = /^diff --git .* "?b\/(.*?)"?$/.exec(line) ?? [];
     if (path !== undefined || files.length === 0) {
-      const inside = path === undefined || writes.some((write) => unwritable(path, write) === null);
+      const inside = path === undefined || writes.some((write) => writePathReason(path, write) === null);
       files.push({ path: path ?? '', inside, lines: [] });
     }
     files.at(-1)!.lines.push(line);

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { isObject } from '../base/json.ts';
 import { refuseMessage } from '../gate/requirements/refuse-message.ts';
-import { checkPost, ring } from '../messages/send-message.ts';
+import { checkPost, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classify } from './classify.ts';
@@ -253,7 +253,7 @@ async function deliver(
   { messages, ringAs }: SocialServices,
   draft: MessageDraft,
 ): Promise<Message> {
-  if (connection.principal !== 'agent') return ring(messages, draft);
+  if (connection.principal !== 'agent') return sendBell(messages, draft);
   const rung = await ringAs?.(connection.name, draft);
   if (!rung) throw new StageFailure('sender-refused', 'this surface sends for no session', 'Use the tool bell.');
   if (!rung.ok) throw new StageFailure('sender-refused', rung.denial.message, rung.denial.remedy);

@@ -2,16 +2,16 @@ import { runsLater } from '../evidence/findings/executable-files.ts';
 import { findingsIn } from '../evidence/findings/findings.ts';
 import { type TestSignals, testSignals, weakenedTests } from '../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../ports/observed-effects.ts';
-import type { Grant } from '../ports/tool-backend.ts';
+import type { CallEnvelope } from '../ports/tool-backend.ts';
 import type { Json } from '../spec/types.ts';
 
 /** The observed states of a file before and after a change. */
-export interface FileSeen {
+export interface FileState {
   readonly signals: TestSignals | null;
   readonly mode: number;
 }
 
-export const seenIn = (path: string, text: string | null, mode: number): FileSeen => ({
+export const fileStateOf = (path: string, text: string | null, mode: number): FileState => ({
   signals: testSignals(path, text),
   mode,
 });
@@ -21,10 +21,10 @@ export const seenIn = (path: string, text: string | null, mode: number): FileSee
  * @param after null if the file was deleted
  */
 export function withFinding(
-  { config }: Pick<Grant, 'config'>,
+  { config }: Pick<CallEnvelope, 'config'>,
   effect: ObservedEffect,
   before: TestSignals | null,
-  after: FileSeen | null,
+  after: FileState | null,
 ): ObservedEffect {
   const runs = after && runsLater(effect.path, { executable: (after.mode & 0o111) !== 0, deploy: config.deploy });
   const all = [weakenedTests(before, after?.signals ?? null), runs?.why].filter((why) => why != null);
@@ -32,7 +32,7 @@ export function withFinding(
 }
 
 /** The part of a result that lists the findings of effects; empty if there are none. */
-export function findingsPart(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
+export function findingsField(effects: readonly ObservedEffect[]): { readonly findings?: Json } {
   const found = findingsIn(effects);
   return found.length === 0 ? {} : { findings: found.map((finding) => ({ ...finding })) };
 }

@@ -6,12 +6,12 @@ import { isWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
 import { isMasked } from '../gate/scope/masks.ts';
-import type { Grant } from '../ports/tool-backend.ts';
+import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { INSTRUCTION_FILES } from '../spec/policy/instruction-files.ts';
 
 const instructs = compileAlternatives(INSTRUCTION_FILES.map((pattern) => `**/${pattern.toLowerCase()}`));
 
-type Place = Pick<Grant, 'root' | 'config'>;
+type Place = Pick<CallEnvelope, 'root' | 'config'>;
 
 /** True if client programs of agents read the file (root-relative path) as instructions. */
 export const isInstructionFile = (path: string): boolean => instructs(path.toLowerCase().split('/'));
@@ -27,13 +27,13 @@ const MAX_IMPORTED = 4 << 20;
  *
  * @param path root-relative
  */
-export function importProblem(grant: Place, path: string, text: string): string | null {
+export function importProblem(envelope: Place, path: string, text: string): string | null {
   const instructs = isInstructionFile(path);
   if (!instructs && text.length > MAX_IMPORTED) return null;
   const targets = importsOf(text);
   if (targets === null) return `it holds more than ${MAX_WORDS} imports`;
   for (const target of targets) {
-    const why = targetProblem(grant, path, target, instructs);
+    const why = targetProblem(envelope, path, target, instructs);
     if (why !== null) return `it imports "@${target}", which ${why}`;
   }
   return null;
@@ -52,11 +52,11 @@ function targetOf(
 const placeOf = (root: string, folder: string, target: string): string =>
   resolve(root, folder, /^~(?:\/|$)/.test(target) ? join(homeFolder(process.env), target.slice(1)) : target);
 
-function targetProblem(grant: Place, path: string, target: string, instructs: boolean): string | null {
-  const { place, real } = targetOf(grant.root, path, target);
+function targetProblem(envelope: Place, path: string, target: string, instructs: boolean): string | null {
+  const { place, real } = targetOf(envelope.root, path, target);
   // Instructions are read again later, when the target may exist; in other files, most words that begin with @ name no
   // file.
-  return !instructs && real === null ? null : placeProblem(grant, [place, real ?? place]);
+  return !instructs && real === null ? null : placeProblem(envelope, [place, real ?? place]);
 }
 
 /** The reason why instructions may not show a file, or null. `imports` allow a path, not a link's target. */
@@ -82,8 +82,8 @@ export interface ShownFile {
  *
  * @param near a root-relative path whose folders alone are looked at; all folders if left out
  */
-export function instructionProblem(grant: Place, client: InstructedClient, near?: string): ShownFile | null {
-  const { root } = grant;
+export function instructionProblem(envelope: Place, client: InstructedClient, near?: string): ShownFile | null {
+  const { root } = envelope;
   const expands = client === 'claude-code';
   const queue = [...instructionFiles(root, expands, near)];
   const seen = new Set(queue);
@@ -100,7 +100,7 @@ export function instructionProblem(grant: Place, client: InstructedClient, near?
     const place = join(root, path);
     const real = realpathIfAny(place);
     if (real === null) continue;
-    const linked = real === place ? null : placeProblem(grant, [real]);
+    const linked = real === place ? null : placeProblem(envelope, [real]);
     if (linked !== null) return tell(path, `is a link to ${real}`, real, linked);
     const targets = expands ? targetsIn(place) : [];
     if (targets === null)
@@ -109,7 +109,7 @@ export function instructionProblem(grant: Place, client: InstructedClient, near?
     for (const target of targets) {
       const found = targetOf(root, path, target);
       if (found.real === null || !isFile(found.real)) continue;
-      const why = placeProblem(grant, [found.place, found.real]);
+      const why = placeProblem(envelope, [found.place, found.real]);
       if (why !== null) return tell(path, `imports "@${target}"`, found.place, why);
       add(found.place);
     }

@@ -5,7 +5,7 @@ import { fieldsOf, type Json } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
 import { isMasked } from '../gate/scope/masks.ts';
-import type { Grant } from '../ports/tool-backend.ts';
+import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { importProblem, instructionFiles } from './instruction-imports.ts';
 
 export interface SkillCall {
@@ -26,15 +26,15 @@ const MAX_BYTES = 1 << 20;
  * @param configFolder the folder of the user's own settings; default: `~/.claude`
  */
 export function skillProblem(
-  grant: Pick<Grant, 'root' | 'config'>,
+  envelope: Pick<CallEnvelope, 'root' | 'config'>,
   { skill, args }: SkillCall,
   configFolder = join(homeFolder(process.env), '.claude'),
 ): string | null {
   const name = skill.replace(/^\//, '');
   if (/`|!(?=\s|$)/.test(args)) return 'is called with a ` or with a ! at the end of a word; leave these out';
-  const ours = instructionFiles(grant.root, true)
+  const ours = instructionFiles(envelope.root, true)
     .filter((path) => KIND.test(path))
-    .map((path) => ({ path, place: join(grant.root, path), shown: path }));
+    .map((path) => ({ path, place: join(envelope.root, path), shown: path }));
   const users = ['skills', 'commands'].flatMap((kind) =>
     markdownIn(join(configFolder, kind)).map((below) => {
       const place = join(configFolder, kind, below);
@@ -46,7 +46,7 @@ export function skillProblem(
     const text = textOf(place);
     if (text === null || ![nameOf(path), headOf(text)['name']].includes(name)) continue;
     isFound = true;
-    const why = fileProblem(grant, path, text);
+    const why = fileProblem(envelope, path, text);
     if (why !== null) return `${why} (${shown}); read that file and follow it`;
   }
   return isFound ? null : 'has no file in a .claude folder that hopgate could check; ask the operator what it says';
@@ -73,12 +73,12 @@ function headOf(text: string): { readonly [key: string]: Json } {
   }
 }
 
-function fileProblem(grant: Pick<Grant, 'root' | 'config'>, path: string, text: string): string | null {
-  if (isMasked(path, grant.config.mask)) return 'has a masked file';
+function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: string, text: string): string | null {
+  if (isMasked(path, envelope.config.mask)) return 'has a masked file';
   if (text.includes('!`') || /^\s*(?:`{3,}|~{3,})[^\n]*!/m.test(text))
     return 'embeds commands, which would run without hopgate';
   if (Object.hasOwn(headOf(text), 'hooks')) return 'brings hooks, which would run without hopgate';
-  const why = importProblem(grant, path, text);
+  const why = importProblem(envelope, path, text);
   return why === null ? null : `shows a file: ${why}`;
 }
 

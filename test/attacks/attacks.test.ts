@@ -68,8 +68,8 @@ describe('the attack suite notices a hole', () => {
   const broken = (run: (outside: string, path: string) => string): ToolBackend => ({
     name: 'broken',
     tools: ['read'],
-    run: async ({ grant, args }) => ({
-      outcome: { status: 'ok', result: { text: run(join(grant.root, '../outside'), `${args['path']}`) } },
+    run: async ({ envelope, args }) => ({
+      outcome: { status: 'ok', result: { text: run(join(envelope.root, '../outside'), `${args['path']}`) } },
       effects: [],
     }),
   });

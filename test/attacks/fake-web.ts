@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
-import type { Network } from '../../src/tools/web/fetch-once.ts';
+import type { FetchNetwork } from '../../src/tools/web/fetch-once.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
 /** The one loopback address that plays a public host; every other private address stays out of reach. */
@@ -81,7 +81,7 @@ export async function fakeWeb() {
     'zero.example.com': ['0.0.0.0'],
     'tenner.example.com': ['10.0.0.1'],
   };
-  const network: Network = {
+  const network: FetchNetwork = {
     resolve: async (host) => addresses[host] ?? [],
     mayReach: (address) => address === HOST || isPublicAddress(address),
   };

@@ -68,7 +68,7 @@ export async function play(cases: readonly Case[], broken?: ToolBackend): Promis
  */
 const withoutRelease = ({ tree: _, ...backend }: ToolBackend): ToolBackend => ({
   ...backend,
-  run: ({ grant: { release: __, ...grant }, ...call }) => backend.run({ ...call, grant }),
+  run: ({ envelope: { shipping: __, ...envelope }, ...call }) => backend.run({ ...call, envelope }),
 });
 
 /** The context contains no commit message, so that each commit may have its own. */

@@ -68,10 +68,12 @@ function repository(files: { readonly [path: string]: number }): string {
 }
 
 describe('the finding of such a file is in the result', () => {
-  const grant: CallChanges['grant'] = { scope: { read: 'root', write: ['src/'], command: 'contained', url: 'none' } };
+  const envelope: CallChanges['envelope'] = {
+    scope: { read: 'root', write: ['src/'], command: 'contained', url: 'none' },
+  };
   const findings = async (root: string, tool: string, args: { [name: string]: string }) => {
     const backend = tool === 'bash' ? shellBackend(await sharedSandbox()) : workspaceBackend();
-    const { outcome } = await backend.run(toolCall(root, tool, args, { grant }));
+    const { outcome } = await backend.run(toolCall(root, tool, args, { envelope }));
     if (outcome.status !== 'ok') throw new Error(JSON.stringify(outcome));
     return (outcome.result as { findings?: { path: string; why: string }[] }).findings;
   };
@@ -105,7 +107,7 @@ it('the next write removes what a killed engine left, but not what a running one
       root,
       'write',
       { path: 'src/a', content: 'a' },
-      { grant: { scope: { read: 'root', write: ['src/'], command: 'none', url: 'none' } } },
+      { envelope: { scope: { read: 'root', write: ['src/'], command: 'none', url: 'none' } } },
     ),
   );
   expect(fs.readdirSync(join(root, 'src')).sort()).toEqual([living, '.hopgate-x.tmp', 'a'].sort());

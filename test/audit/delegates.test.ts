@@ -4,7 +4,7 @@ import { widerThan } from '../../src/audit/delegation/wider-than.ts';
 import { examineSpecs } from '../../src/audit/properties/prove.ts';
 import { isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { subAgentPin } from '../../src/gate/delegation/sub-agent-pin.ts';
-import { unwritable } from '../../src/gate/scope/write-paths.ts';
+import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { loadCatalogue } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
 import { parseSpecSet } from '../../src/spec/resolve/parse-spec-set.ts';
@@ -125,7 +125,7 @@ describe('a sub-agent within its parent’s peripheral', () => {
         for (const outer of [here, there]) {
           const may = outer.scope.rule.write.length > 0 ? (config.scopes[outer.id] ?? outer.scope.rule.write) : [];
           for (const path of paths) {
-            if (unwritable(path, write) === null) expect([path, unwritable(path, may)]).toEqual([path, null]);
+            if (writePathReason(path, write) === null) expect([path, writePathReason(path, may)]).toEqual([path, null]);
             if (isWritablePath(path, write)) expect([path, isWritablePath(path, may)]).toEqual([path, true]);
           }
         }

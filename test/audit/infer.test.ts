@@ -7,7 +7,7 @@ import { coveringGlobs, pathCover } from '../../src/audit/infer/path-cover.ts';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
-import { isInPlaces } from '../../src/audit/rules/audited-path.ts';
+import { isWithinPaths } from '../../src/audit/rules/audited-path.ts';
 import { replay } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
@@ -178,7 +178,7 @@ describe('a short cover of many paths', () => {
       fc.property(paths, (all) => {
         const places = pathCover(all);
         expect(places.length).toBeLessThanOrEqual(8);
-        for (const path of all) expect(isInPlaces(path, places)).toBe(true);
+        for (const path of all) expect(isWithinPaths(path, places)).toBe(true);
       }),
     );
   });

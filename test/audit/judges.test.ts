@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addressReason } from '../../src/audit/rules/audited-hosts.ts';
-import { auditedPath, isInPlaces } from '../../src/audit/rules/audited-path.ts';
+import { auditedPath, isWithinPaths } from '../../src/audit/rules/audited-path.ts';
 import { commandReason, configuredTest } from '../../src/audit/rules/commands/audited-command.ts';
 import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
 import { isMaskedPath, isProtectedPath } from '../../src/audit/rules/protected-paths.ts';
@@ -23,11 +23,11 @@ describe('a path in the audit', () => {
   );
 
   it('is compared with a folder name by name', () => {
-    expect(isInPlaces('src/a.ts', ['src/'])).toBe(true);
-    expect(isInPlaces('src-evil/a.ts', ['src'])).toBe(false);
-    expect(isInPlaces('src', ['src/a.ts'])).toBe(false);
-    expect(isInPlaces('anything', ['.'])).toBe(true);
-    expect(isInPlaces('anything', [])).toBe(false);
+    expect(isWithinPaths('src/a.ts', ['src/'])).toBe(true);
+    expect(isWithinPaths('src-evil/a.ts', ['src'])).toBe(false);
+    expect(isWithinPaths('src', ['src/a.ts'])).toBe(false);
+    expect(isWithinPaths('anything', ['.'])).toBe(true);
+    expect(isWithinPaths('anything', [])).toBe(false);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { apply } from '../../src/audit/rules/apply.ts';
 import { beginState } from '../../src/audit/rules/audit-state.ts';
 import { auditedFruit, isFileChange, observedValue } from '../../src/audit/rules/audited-observations.ts';
-import { auditedPath, isInPlaces, isWritablePath } from '../../src/audit/rules/audited-path.ts';
+import { auditedPath, isWithinPaths, isWritablePath } from '../../src/audit/rules/audited-path.ts';
 import { commandReason } from '../../src/audit/rules/commands/audited-command.ts';
 import { auditedWords } from '../../src/audit/rules/commands/audited-words.ts';
 import { contextFor } from '../../src/audit/rules/entry-problems.ts';
@@ -17,7 +17,7 @@ import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { mayShipBranch } from '../../src/gate/scope/branch-patterns.ts';
 import { locatePath, within } from '../../src/gate/scope/locate-path.ts';
 import { isMasked, isProtected } from '../../src/gate/scope/masks.ts';
-import { mayHoldWritable, unwritable } from '../../src/gate/scope/write-paths.ts';
+import { mayHoldWritable, writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { transferContext } from '../../src/gate/transfer-context.ts';
 import { changedPaths } from '../../src/session/state/observations.ts';
 import { IDENTITY_FIELDS } from '../../src/spec/policy/closed-lists.ts';
@@ -181,7 +181,7 @@ describe('the gate and the audit agree', () => {
         relative,
         fc.array(fc.oneof(relative, fc.constantFrom('.', 'src/', './a')), { maxLength: 3 }),
         (path, places) => {
-          expect(isInPlaces(path, places)).toBe(within(path, places));
+          expect(isWithinPaths(path, places)).toBe(within(path, places));
         },
       ),
       { numRuns: 2000 },
@@ -224,7 +224,7 @@ describe('the gate and the audit agree', () => {
       fc.property(file, fc.array(pattern, { maxLength: 4 }), (path, write) => {
         const grants = isWritablePath(path, write);
         granted[grants ? 'yes' : 'no']++;
-        expect([path, write, unwritable(path, write) === null]).toEqual([path, write, grants]);
+        expect([path, write, writePathReason(path, write) === null]).toEqual([path, write, grants]);
         // A command's changes are only looked for in folders that may hold such a file.
         const folders = path.split('/').map((_, at, names) => names.slice(0, at + 1).join('/'));
         if (grants && !folders.some((folder) => isMasked(folder, [])))

@@ -11,7 +11,7 @@ import { unquotedWords } from '../../src/cli/detect/package-json.ts';
 import { prefersSingleQuotes } from '../../src/cli/detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/proposed-programs.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
-import { unwritable } from '../../src/gate/scope/write-paths.ts';
+import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { DEFAULT_MASKS } from '../../src/spec/policy/default-masks.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
@@ -314,9 +314,9 @@ describe('the proposed write paths', () => {
         'src/test_a.py',
         'src/a_test.go',
       ])
-        expect([path, isTestFile(path), unwritable(path, write) === null]).toEqual([path, true, false]);
+        expect([path, isTestFile(path), writePathReason(path, write) === null]).toEqual([path, true, false]);
       for (const path of ['src/a.ts', 'contest.js', 'src/latest/b.js'])
-        expect([path, isTestFile(path), unwritable(path, write)]).toEqual([path, false, null]);
+        expect([path, isTestFile(path), writePathReason(path, write)]).toEqual([path, false, null]);
     }
   });
 

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
+import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../src/ports/tool-backend.ts';
 import { EFFECT_OPS } from '../../src/spec/policy/effect-ops.ts';
 import type { Json, ToolEffect } from '../../src/spec/types.ts';
 
@@ -18,7 +18,7 @@ export interface ContractCase {
   readonly code?: string;
   /** Paths of the effects, where the backend observes them. */
   readonly effects?: readonly string[];
-  readonly grant?: Partial<Grant>;
+  readonly envelope?: Partial<CallEnvelope>;
 }
 
 /**
@@ -30,12 +30,12 @@ export type LinkCases = readonly Omit<ContractCase, 'effects'>[] | { readonly no
 export interface BackendUnderTest {
   readonly backend: ToolBackend;
   readonly cases: readonly ContractCase[];
-  readonly grant?: Partial<Grant>;
+  readonly envelope?: Partial<CallEnvelope>;
   readonly effect?: ToolEffect;
   readonly sessionId?: string;
 }
 
-export const GRANT: Omit<Grant, 'root'> = {
+export const ENVELOPE: Omit<CallEnvelope, 'root'> = {
   peripheral: 'edit',
   scope: { read: 'root', write: ['src/'], command: 'none', url: 'none' },
   readableFiles: null,
@@ -55,7 +55,7 @@ export const GRANT: Omit<Grant, 'root'> = {
 export function toolCall(
   id: string,
   args: ToolCall['args'],
-  grant: Partial<Grant> & { readonly root: string },
+  envelope: Partial<CallEnvelope> & { readonly root: string },
   more: {
     readonly signal?: AbortSignal;
     readonly limits?: Partial<ToolCall['tool']['limits']>;
@@ -72,7 +72,7 @@ export function toolCall(
       limits: { seconds: 20, outputBytes: 100_000, ...more.limits },
     },
     args,
-    grant: { ...GRANT, ...grant },
+    envelope: { ...ENVELOPE, ...envelope },
     sessionId: more.sessionId ?? 'session-1',
     signal: more.signal ?? new AbortController().signal,
   };
@@ -116,9 +116,9 @@ export function toolBackendContract(
     let base: string;
     let root: string;
     let under: BackendUnderTest;
-    const call = ({ tool, args, grant }: Pick<ContractCase, 'tool' | 'args' | 'grant'>, signal?: AbortSignal) => {
+    const call = ({ tool, args, envelope }: Pick<ContractCase, 'tool' | 'args' | 'envelope'>, signal?: AbortSignal) => {
       const { effect, sessionId } = under;
-      return toolCall(tool, args, { ...under.grant, ...grant, root }, { signal, effect, sessionId });
+      return toolCall(tool, args, { ...under.envelope, ...envelope, root }, { signal, effect, sessionId });
     };
 
     beforeEach(async () => {

@@ -18,7 +18,7 @@ function judge(sub: string, args: Json | undefined, message: string | null): str
   };
   const problem = commandProblem(call);
   expect(commandReason(call) === null).toBe(problem === null);
-  return problem?.unfit.message ?? 'granted';
+  return problem?.refusal.message ?? 'granted';
 }
 
 const REFUSED = 'This is not the commit message that was approved.';

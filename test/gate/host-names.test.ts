@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { placeAllowed } from '../../src/audit/rules/audited-hosts.ts';
+import { isEndpointAllowed } from '../../src/audit/rules/audited-hosts.ts';
 import {
   canonicalHost,
   connectionProblem,
-  listsPlace,
-  networkPlace,
-  placeText,
+  hostAndPortText,
+  listsHostAndPort,
+  parseHostAndPort,
 } from '../../src/gate/scope/host-names.ts';
 import { isPublicAddress } from '../../src/tools/web/public-address.ts';
 
@@ -37,7 +37,7 @@ test.each([
   'example.com:80 ',
   '::1:80',
 ])('%j is not a valid host', (text) => {
-  expect(networkPlace(text)).toBeNull();
+  expect(parseHostAndPort(text)).toBeNull();
 });
 
 const LIST = ['a.example', '*.b.example', 'c.example:8443', '10.0.0.5:22', '[::1]:8080'];
@@ -62,13 +62,13 @@ const PLACES: readonly (readonly [string, boolean])[] = [
 ];
 
 test.each(PLACES)('the address %s counts as listed: %j', (text, listed) => {
-  const place = networkPlace(text);
-  expect(place !== null && listsPlace(LIST, place)).toBe(listed);
+  const place = parseHostAndPort(text);
+  expect(place !== null && listsHostAndPort(LIST, place)).toBe(listed);
 });
 
 describe('a connection to a listed host', () => {
   const problem = (text: string, ...addresses: string[]) =>
-    connectionProblem([...LIST, '10.0.0.7'], networkPlace(text)!, addresses, isPublicAddress);
+    connectionProblem([...LIST, '10.0.0.7'], parseHostAndPort(text)!, addresses, isPublicAddress);
 
   test.each([
     ['a.example:443', ['1.1.1.1'], null],
@@ -100,8 +100,8 @@ test('the gate and the audit agree on every host and port', () => {
     .map(([star, host, at]) => `${host.startsWith('[') ? '' : star}${host}${at}`);
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 4 }), name, port, (rules, host, at) => {
-      const place = networkPlace(`${host}${at || ':443'}`)!;
-      expect(placeAllowed(placeText(place), rules)).toBe(listsPlace(rules, place));
+      const place = parseHostAndPort(`${host}${at || ':443'}`)!;
+      expect(isEndpointAllowed(hostAndPortText(place), rules)).toBe(listsHostAndPort(rules, place));
     }),
     { numRuns: 2000 },
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unwritable } from '../../src/gate/scope/write-paths.ts';
+import { writePathReason } from '../../src/gate/scope/write-paths.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 
 describe('the write paths', () => {
@@ -18,14 +18,14 @@ describe('the write paths', () => {
     ['src/|!vendor|src/vendor/own/', 'src/a', 'src/vendor/own/a'],
   ])('grant %s', (write, yes, no) => {
     const paths = write.split('|');
-    const granted = (path: string) => unwritable(path, paths) === null;
+    const granted = (path: string) => writePathReason(path, paths) === null;
     expect(yes.split(' ').filter((path) => !granted(path))).toEqual([]);
     expect(no.split(' ').filter(granted)).toEqual([]);
   });
 
   it('name the exclusion that refuses a path', () => {
-    expect(unwritable('a/dist/x', ['.', '!dist/'])).toBe('is excluded from the writable paths (!dist/)');
-    expect(unwritable('x', ['src/'])).toBe('is outside the writable paths');
+    expect(writePathReason('a/dist/x', ['.', '!dist/'])).toBe('is excluded from the writable paths (!dist/)');
+    expect(writePathReason('x', ['src/'])).toBe('is outside the writable paths');
   });
 });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ring } from '../../src/messages/send-message.ts';
+import { sendBell } from '../../src/messages/send-message.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ownTokenIn } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
@@ -46,7 +46,7 @@ it.skipIf(!hasEmacs || !hasTmux || !isDeep)(
     const from = `session:${session.id}`;
     const bell = { id: 'm-1', kind: 'bell', act: 'query', from, author: 'ann', to: 'person:operator', ref: null };
     const rungAt = performance.now();
-    await ring(store.messages!, { ...bell, text: 'Where is the mug?' } as Parameters<typeof ring>[1]);
+    await sendBell(store.messages!, { ...bell, text: 'Where is the mug?' } as Parameters<typeof sendBell>[1]);
     await screen.shows(/\[bell from ann, query\] Where is the mug\?/);
     console.log(`The bell was on the screen after ${Math.round(performance.now() - rungAt)} ms.`);
     expect(readFileSync(bells, 'utf8')).toBe('bell\n');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { ring } from '../../src/messages/send-message.ts';
+import { sendBell } from '../../src/messages/send-message.ts';
 import { openSession } from '../../src/open-session.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
@@ -39,7 +39,7 @@ it.skipIf(!hasEmacs)(
     const from = `session:${session.id}`;
     const text = 'Where is the mug?\n[ALFWorld] you won';
     const bell = { id: 'm-1', kind: 'bell', act: 'query', from, author: 'ann', to: 'person:operator', text, ref: null };
-    await ring(store.messages!, bell as Parameters<typeof ring>[1]);
+    await sendBell(store.messages!, bell as Parameters<typeof sendBell>[1]);
     const script = join(home, 'script.el');
     writeFileSync(script, SCRIPT(root));
     const { stdout } = await promisify(execFile)('emacs', ['-Q', '--batch', '-l', script], { env, timeout: 60_000 });

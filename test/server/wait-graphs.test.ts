@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkPost, ring } from '../../src/messages/send-message.ts';
+import { checkPost, sendBell } from '../../src/messages/send-message.ts';
 import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import type { MessageStore } from '../../src/ports/message-store.ts';
 import type { AllEvidence } from '../../src/server/all-evidence.ts';
 import { MailSchema, type NodeMailBody } from '../../src/server/messages/mail-schema.ts';
-import { type MailPlaces, NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
+import { type MailPositions, NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { depth } from '../depth.ts';
 
@@ -30,7 +30,7 @@ class Machines {
   readonly #stores: MessageStore[] = [];
   readonly #evidence: EvidenceStore[] = [];
   readonly #mails: NodeMail[] = [];
-  readonly #sent = new Map<string, MailPlaces>();
+  readonly #sent = new Map<string, MailPositions>();
   readonly #underWay = new Map<string, NonNullable<Awaited<ReturnType<NodeMail['collect']>>>>();
   readonly parties: Party[] = [];
   /** Whistles that were sent and not refused. */
@@ -100,7 +100,7 @@ class Machines {
     const post = { kind: 'bell' as const, id: `m-${this.#ids++}`, from: by.address, to: got.from, text: 'yes' };
     const checked = await checkPost(this.#evidence[by.machine]!, store, { ...post, act: 'answer', ref: got.id });
     if (!checked.ok) throw new Error(checked.message);
-    await ring(store, checked.draft);
+    await sendBell(store, checked.draft);
     this.open.delete(asked.id);
     return by.address.startsWith('session:');
   }

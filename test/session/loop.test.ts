@@ -358,8 +358,8 @@ describe('the result of a tool', () => {
     const spy = {
       name: 'spy',
       tools: ['read', 'edit'],
-      run: async ({ grant }: ToolCall) => {
-        grants.push(grant);
+      run: async ({ envelope }: ToolCall) => {
+        grants.push(envelope);
         return changed('src/a.ts');
       },
     };

@@ -29,7 +29,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   ],
   ['masks hide', 'scope/scope-problem.ts', 'isMasked(located.path, config.mask)', 'false'],
   ['nothing that steers is written', 'scope/scope-problem.ts', 'isProtected(located.path)', 'false'],
-  ['writes stay in the scope', 'scope/scope-problem.ts', 'unwritable(located.path, scope.write)', 'null'],
+  ['writes stay in the scope', 'scope/scope-problem.ts', 'writePathReason(located.path, scope.write)', 'null'],
   ['a scope that reads nothing', 'scope/scope-problem.ts', "scope.read === 'none'", 'false'],
   [
     'a scope that reads what was named',

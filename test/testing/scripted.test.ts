@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
 import { toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
 
-const grant = { root: '/nowhere' };
+const envelope = { root: '/nowhere' };
 const failure = { outcome: { status: 'failed', code: 'no-luck', message: 'Try again.' }, effects: [] } as const;
 
 toolBackendContract(
@@ -28,7 +28,7 @@ describe('the scripted backend', () => {
       write: async (args, call) => ({ path: args['path'] ?? null, session: call.sessionId }),
       bash: () => ({ outcome: { status: 'ok', result: 1 }, effects: 'unobserved' }),
     });
-    const ask = async (tool: string, args = {}) => backend.run(toolCall(tool, args, grant));
+    const ask = async (tool: string, args = {}) => backend.run(toolCall(tool, args, envelope));
     expect((await ask('read')).outcome).toEqual({ status: 'ok', result: { text: 'hello' } });
     expect((await ask('list')).outcome).toEqual({ status: 'ok', result: [1, 2] });
     expect((await ask('outcome')).outcome).toEqual({ status: 'ok', result: { outcome: 'a word', effects: 'none' } });
@@ -44,9 +44,9 @@ describe('the scripted backend', () => {
   it('records its calls with copies of their arguments', async () => {
     const backend = scriptedBackend({ read: null, glob: null });
     const args = { path: 'a' };
-    await backend.run(toolCall('read', args, grant));
+    await backend.run(toolCall('read', args, envelope));
     args.path = 'b';
-    await backend.run(toolCall('glob', args, grant));
+    await backend.run(toolCall('glob', args, envelope));
     expect(backend.calls).toEqual([
       { tool: 'read', args: { path: 'a' } },
       { tool: 'glob', args: { path: 'b' } },

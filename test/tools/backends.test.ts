@@ -18,7 +18,7 @@ import { webBackend } from '../../src/tools/web/web-backend.ts';
 import { workspaceBackend } from '../../src/tools/workspace/workspace-backend.ts';
 import { worldBackend } from '../../src/tools/world/world-backend.ts';
 import { homeWorld } from '../../src/world/home-world.ts';
-import { type ContractCase, GRANT, toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
+import { type ContractCase, ENVELOPE, toolBackendContract, toolCall } from '../contracts/tool-backend.ts';
 import { conversation, opening } from '../evidence/drafts.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -70,7 +70,7 @@ const CALLS: { readonly [tool: string]: { readonly kind: Rule; readonly args: Co
   install: { kind: 'contained', args: { command: 'true' } },
 };
 
-type Rule = (typeof GRANT)['scope']['command'];
+type Rule = (typeof ENVELOPE)['scope']['command'];
 
 const command = (tool: string, args: ContractCase['args'], more: Partial<ContractCase> = {}): ContractCase => ({
   what: tool,
@@ -79,10 +79,10 @@ const command = (tool: string, args: ContractCase['args'], more: Partial<Contrac
   ends: 'ok',
   ...more,
 });
-const scoped = (rule: Rule): ContractCase['grant'] => ({
-  scope: { ...GRANT.scope, command: rule },
+const scoped = (rule: Rule): ContractCase['envelope'] => ({
+  scope: { ...ENVELOPE.scope, command: rule },
   config: {
-    ...GRANT.config,
+    ...ENVELOPE.config,
     test: [{ run: ['true'], report: 'exit' }] as never,
     deploy: { site: { run: ['true'] } } as never,
     install: [{ run: ['true'] }] as never,
@@ -93,14 +93,14 @@ toolBackendContract(
   'shell',
   () => ({
     backend: shellBackend(sandbox),
-    grant: scoped('contained'),
+    envelope: scoped('contained'),
     cases: [
       command('bash', { command: 'echo two > src/two.txt' }, { effects: ['src/two.txt'] }),
       command('bash', { command: 'echo no > ../beside/secret.txt || true' }, { what: 'a write outside' }),
       command('bash-readonly', { command: 'cat src/main.ts' }),
       command('bash-background', { command: 'true' }),
-      command('bash-test', {}, { grant: scoped('test') }),
-      command('bash-deploy', { name: 'site' }, { grant: scoped('deploy') }),
+      command('bash-test', {}, { envelope: scoped('test') }),
+      command('bash-deploy', { name: 'site' }, { envelope: scoped('deploy') }),
       command('install', { command: 'true' }),
     ],
   }),
@@ -118,7 +118,7 @@ toolBackendContract(
     execFileSync('git', ['init', '--quiet', root]);
     return {
       backend: gitBackend(sandbox),
-      grant: scoped('deploy'),
+      envelope: scoped('deploy'),
       cases: [command('bash-git', { sub: 'status' }), command('bash-git', { sub: 'add', args: ['src/main.ts'] })],
     };
   },

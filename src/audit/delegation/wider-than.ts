@@ -1,7 +1,7 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
 import type { PeripheralSpec, ScopeRule } from '../../spec/types.ts';
 import { type AuditedPin, scopeOf } from '../rules/audit-state.ts';
-import { isInPlaces } from '../rules/audited-path.ts';
+import { isWithinPaths } from '../rules/audited-path.ts';
 import { sameJson } from '../rules/compare-json.ts';
 
 const READS: readonly ScopeRule['read'][] = ['root', 'session-log', 'none'];
@@ -53,6 +53,6 @@ function beyond(mine: readonly string[], others: readonly string[]): readonly st
   const granting = mine.filter((pattern) => !isExclusion(pattern));
   if (granting.length === 0) return [];
   const plain = others.filter((pattern) => !isExclusion(pattern) && !/[*?[{(]/.test(pattern));
-  const more = granting.filter((pattern) => !others.includes(pattern) && !isInPlaces(pattern, plain));
+  const more = granting.filter((pattern) => !others.includes(pattern) && !isWithinPaths(pattern, plain));
   return [...more, ...others.filter((pattern) => isExclusion(pattern) && !mine.includes(pattern))];
 }

@@ -40,20 +40,20 @@ function hostOf(text: string): string {
 }
 
 /** True if the hosts of a command name the `host:port`. A host without a port means the ports 80 and 443. */
-export function placeAllowed(place: string, hosts: readonly string[]): boolean {
+export function isEndpointAllowed(place: string, hosts: readonly string[]): boolean {
   const at = place.lastIndexOf(':');
   const [host, port] = [bare(place.slice(0, at)), place.slice(at + 1)];
   return hosts.some((rule) => {
     const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule.toLowerCase()) ?? [];
     if (listed === undefined ? port !== '80' && port !== '443' : listed !== port) return false;
-    return host.includes(':') ? bare(name) === host : hostAllowed(host, [name]);
+    return host.includes(':') ? bare(name) === host : isHostAllowed(host, [name]);
   });
 }
 
 const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
 
 /** True if the rules name a host, whatever the port. */
-export function hostAllowed(host: string, allowed: readonly string[]): boolean {
+export function isHostAllowed(host: string, allowed: readonly string[]): boolean {
   const labels = host.toLowerCase().replace(/\.$/, '').split('.');
   return allowed.some((rule) => {
     const wanted = rule

@@ -49,7 +49,7 @@ function walk(root: string, path: string): AuditedPath {
 }
 
 /** True if a root-relative path is one of the granted places, or within one, compared name by name. */
-export function isInPlaces(path: string, places: readonly string[]): boolean {
+export function isWithinPaths(path: string, places: readonly string[]): boolean {
   const names = split(path);
   return places.some((place) => split(place).every((name, index) => names[index] === name));
 }

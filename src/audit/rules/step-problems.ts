@@ -8,7 +8,7 @@ import type { RequestOf } from './audit-request.ts';
 import type { AuditedVisit, AuditState } from './audit-state.ts';
 import { addressReason } from './audited-hosts.ts';
 import { auditedFruit } from './audited-observations.ts';
-import { auditedPath, isInPlaces, isWritablePath } from './audited-path.ts';
+import { auditedPath, isWithinPaths, isWritablePath } from './audited-path.ts';
 import { fitsPattern } from './commands/audited-branches.ts';
 import { commandReason } from './commands/audited-command.ts';
 import { type Fields, showValue } from './compare-json.ts';
@@ -196,7 +196,7 @@ function addReachProblems(
     case 'resource': {
       const patterns = scope.resource ?? [];
       const names = value === undefined ? [] : [value].flat();
-      const reason = names.map((each) => ungrantedResource(scope, each)).find((each) => each !== null);
+      const reason = names.map((each) => forbiddenResource(scope, each)).find((each) => each !== null);
       const constraint = `resource: ${patterns.join(', ') || 'none'}`;
       if (reason) found.push(problem(reason.code, 'scope', constraint, reason.why, { tool, argument: name }));
       return;
@@ -231,7 +231,7 @@ function addReachProblems(
 }
 
 /** The reason why a resource is out of a scope; null if it is granted. */
-export function ungrantedResource({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
+export function forbiddenResource({ resource = [] }: ScopeRule, name: Json): PathProblem | null {
   const wrong = typeof name === 'string' ? resourceNameProblem(name) : 'it is not a text';
   if (wrong !== null)
     return { code: 'invalid-action', why: `${showValue(name)} is not the name of a resource: ${wrong}` };
@@ -267,7 +267,7 @@ export function writeProblem(
   path: string,
 ): PathProblem | null {
   if (isMaskedPath(path, config.mask)) return outOfScope('it is masked');
-  if (isProtectedPath(path) || (config.specs !== 'default' && isInPlaces(path, [config.specs])))
+  if (isProtectedPath(path) || (config.specs !== 'default' && isWithinPaths(path, [config.specs])))
     return outOfScope('it steers git, an editor, an agent or this program');
   return isWritablePath(path, scope.write) ? null : outOfScope('it lies outside the places that may be written');
 }

@@ -2,10 +2,10 @@ import type { EffectRecord, OutcomeRecord, StepBody } from '../../evidence/bodie
 import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import type { AuditedVisit, AuditState } from '../rules/audit-state.ts';
-import { hostAllowed, placeAllowed } from '../rules/audited-hosts.ts';
+import { isEndpointAllowed, isHostAllowed } from '../rules/audited-hosts.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { fieldsOf, hasFruitType, showValue, textOf } from '../rules/compare-json.ts';
-import { readProblem, scopeInWords, ungrantedResource, writeProblem } from '../rules/step-problems.ts';
+import { forbiddenResource, readProblem, scopeInWords, writeProblem } from '../rules/step-problems.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** Judges the observed effects of a step, independent of its own report. */
@@ -45,7 +45,7 @@ function otherProblem(
     case 'ref':
       return ['command: deploy', scope.command === 'deploy' ? null : 'no reference moves in this scope'];
     case 'resource':
-      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, ungrantedResource(scope, path)?.why ?? null];
+      return [`resource: ${scope.resource?.join(', ') ?? 'none'}`, forbiddenResource(scope, path)?.why ?? null];
     case 'execute':
       return [`command: ${scope.command}`, scope.command === 'none' ? 'this scope runs nothing' : null];
     case 'connect': {
@@ -53,12 +53,12 @@ function otherProblem(
         const { deploy, install = [] } = pinned.config;
         const commands = tool === 'install' ? install : Object.values(deploy);
         const hosts = commands.flatMap((command) => command.hosts ?? []);
-        return [`hosts: ${hosts.join(', ') || 'none'}`, placeAllowed(path, hosts) ? null : 'not a listed host'];
+        return [`hosts: ${hosts.join(', ') || 'none'}`, isEndpointAllowed(path, hosts) ? null : 'not a listed host'];
       }
       if (scope.command === 'deploy') return ['command: deploy', null];
       if (scope.url === 'none') return ['url: none', 'this scope has no network'];
       const { allow } = pinned.config.web;
-      return [`hosts: ${allow.join(', ') || 'none'}`, hostAllowed(path, allow) ? null : 'not an allowed host'];
+      return [`hosts: ${allow.join(', ') || 'none'}`, isHostAllowed(path, allow) ? null : 'not an allowed host'];
     }
     default:
       return ['effects must be of a known kind', 'this kind of effect is unknown'];

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
 import { excerpt, shorten, visible } from '../../base/text.ts';
-import { unwritable } from '../../gate/scope/write-paths.ts';
+import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/repository-root.ts';
 import { acceptConfig } from '../../project/trust.ts';
@@ -12,7 +12,7 @@ import { isBareRepository } from '../../tools/git/repository.ts';
 import { programsOf } from '../../tools/shell/shell-context.ts';
 import { type DetectedProject, detectProject } from '../detect/detect-project.ts';
 import { diskTree } from '../detect/disk-tree.ts';
-import { isTestPlace, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
+import { isTestPath, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
 import { exceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../detect/proposed-programs.ts';
@@ -137,7 +137,7 @@ function testPlaces(paths: readonly string[]): readonly string[] {
   const places = paths.flatMap((path) => {
     const names = path.split('/');
     const starts = names.map((_, at) => names.slice(0, at + 1).join('/') + (at < names.length - 1 ? '/' : ''));
-    return starts.find(isTestPlace) ?? [];
+    return starts.find(isTestPath) ?? [];
   });
   const all = [...new Set(places)];
   return [...all.filter((place) => place.endsWith('/')), ...all.filter((place) => !place.endsWith('/'))];
@@ -168,7 +168,7 @@ function summary(
     all.map(({ run }) => run.join(' ')).join('; ');
   const granted = edit.filter((path) => !isExclusion(path));
   const excluded = edit.filter(isExclusion).map((path) => path.slice(1));
-  const tests = places.filter((place) => unwritable(place.replace(/\/$/, ''), edit) === null);
+  const tests = places.filter((place) => writePathReason(place.replace(/\/$/, ''), edit) === null);
   return [
     `  edit    ${granted.join(' ')}`,
     ...(excluded.length > 0 ? [`          but not ${excluded.join(' ')}`] : []),

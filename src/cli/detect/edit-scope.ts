@@ -124,7 +124,7 @@ export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tr
 }
 
 export const withoutTests = (scope: readonly string[]): readonly string[] => [
-  ...scope.filter((place) => place.startsWith('!') || !isTestPlace(place)),
+  ...scope.filter((place) => place.startsWith('!') || !isTestPath(place)),
   ...TEST_PATTERNS.map((pattern) => `!${pattern}`),
 ];
 
@@ -149,8 +149,8 @@ export function withManifests(scope: readonly string[], tree: Tree): readonly st
 }
 
 /** True if this path of a scope contains only tests. */
-export const isTestPlace = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
-const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPlace(name);
+export const isTestPath = (place: string): boolean => isTestFile(place.endsWith('/') ? `${place}a` : place);
+const isTestFolder = (name: string): boolean => name.endsWith('/') && isTestPath(name);
 const isCode = (name: string): boolean => CODE.test(name);
 
 const isWritten = (folder: string, { ignored, tracked }: GitFolders): boolean =>

@@ -40,7 +40,7 @@ export interface PlayedStory {
   readonly transcript: Transcript;
 }
 
-export interface StoryPlace extends StoryWires {
+export interface StorySetting extends StoryWires {
   readonly root: string;
   readonly seed: number;
   /** The state folder of this environment gets the evidence and the transcript. */
@@ -51,7 +51,7 @@ export interface StoryPlace extends StoryWires {
 }
 
 /** Plays the story. A served world is restarted while the agent is in chat. */
-export async function runStory({ root, env, seed, joe, tell, world, agent }: StoryPlace): Promise<PlayedStory> {
+export async function runStory({ root, env, seed, joe, tell, world, agent }: StorySetting): Promise<PlayedStory> {
   const { hint } = generateHouse({ seed, asks: true });
   const serve = (port: number) => serveWorld({ choice: { seed, asks: true }, port });
   let server = world === 'here' ? null : await serve(0);
@@ -133,7 +133,7 @@ async function specsFor(config: string): Promise<SpecSet> {
 async function sessionFor(
   opened: Session,
   agent: StoryWires['agent'],
-  { root, env }: Pick<StoryPlace, 'root' | 'env'>,
+  { root, env }: Pick<StorySetting, 'root' | 'env'>,
 ): Promise<AgentSession> {
   const here = agentSession(opened);
   if (agent !== 'rest' && agent !== 'cli') return here;
@@ -166,7 +166,7 @@ async function overHttp(recorded: RecordedSession): Promise<Wired> {
 }
 
 /** The session in a separate process, `hopgate mcp`, which records the transcript: calls and results, no words. */
-async function overStdio(released: RecordedSession, { root, env }: Pick<StoryPlace, 'root' | 'env'>): Promise<Wired> {
+async function overStdio(released: RecordedSession, { root, env }: Pick<StorySetting, 'root' | 'env'>): Promise<Wired> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const [command, ...args] = ownProgram();
   const given = Object.fromEntries(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageFolder } from '../../daemon/package-files.ts';
-import { ring } from '../../messages/send-message.ts';
+import { sendBell } from '../../messages/send-message.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Session } from '../../session/session.ts';
 import { ownProgram } from '../client/client-program.ts';
@@ -25,7 +25,7 @@ export async function scriptedJoe({ messages }: EvidenceStore, knows: string): P
     for (const { id, from } of await messages!.inbox('person:joe', { unread: true })) {
       await messages!.mark(id, 'read');
       const to = { from: 'person:joe', author: 'joe', to: from };
-      await ring(messages!, { ...to, id: `answer-${id}`, kind: 'bell', act: 'answer', text: knows, ref: id });
+      await sendBell(messages!, { ...to, id: `answer-${id}`, kind: 'bell', act: 'answer', text: knows, ref: id });
     }
   });
 }

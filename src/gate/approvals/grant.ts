@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { isObject, type Json } from '../../base/json.ts';
 import { writePathProblem } from '../../spec/path-patterns.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
-import { unwritable } from '../scope/write-paths.ts';
+import { writePathReason } from '../scope/write-paths.ts';
 import type { ApprovalAction, ApprovalSubject } from './approval.ts';
 
 /** The limits of a grant. It ends at the first one that is reached. */
@@ -84,7 +84,7 @@ export function filesOf(view: ApprovalSubject['view'], changes: GrantedSession['
 
 /** The first changed file that a grant's list does not cover; null if it covers all. */
 export const outsideOf = (files: readonly string[], covered: readonly string[]): string | null =>
-  files.find((path) => unwritable(path, covered) !== null) ?? null;
+  files.find((path) => writePathReason(path, covered) !== null) ?? null;
 
 /** The reason why a grant is over now, for any request; null if it is not. */
 export function grantOver({ ended, limits, used }: GrantView, now: number): string | null {

@@ -1,7 +1,7 @@
 import { excerpt } from '../../base/text.ts';
 import type { InstallCommand, Json, ProjectConfig } from '../../spec/types.ts';
+import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
 import { splitCommand } from './split-command.ts';
-import { beyondScope, invalidArgument, isUnfit, type Unfit } from './unfit.ts';
 
 /** Placeholder for additional words in a configured test command. */
 const ARGUMENTS = '{args}';
@@ -18,7 +18,10 @@ export interface ChosenTest {
 }
 
 /** The words of a command argument: a list as it is, a text split without expansion. */
-export function commandWords(argument: string, value: Json | undefined): { readonly words: readonly string[] } | Unfit {
+export function commandWords(
+  argument: string,
+  value: Json | undefined,
+): { readonly words: readonly string[] } | BadArgument {
   const again = 'Give one plain command: words and quotes, without operators, $ or globs; or a list of words.';
   if (Array.isArray(value)) {
     const words = value.filter((word) => typeof word === 'string');
@@ -38,7 +41,7 @@ export function commandWords(argument: string, value: Json | undefined): { reado
 export function chooseTests(
   configured: readonly TestCommand[],
   command: Json | undefined,
-): readonly ChosenTest[] | Unfit {
+): readonly ChosenTest[] | BadArgument {
   if (configured.length === 0)
     return invalidArgument(
       'command',
@@ -50,7 +53,7 @@ export function chooseTests(
     configured.filter((each) => each !== one).map(({ run }) => bare(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
   const given = commandWords('command', command);
-  if (isUnfit(given)) return given;
+  if (isBadArgument(given)) return given;
   const named = configured.find(
     ({ run }) => sameWords(given.words, bare(run)) || sameWords(given.words, withArguments(run, [])),
   );
@@ -93,7 +96,7 @@ export function chooseDeploy(
   configured: ProjectConfig['deploy'],
   argument: string,
   given: Json | undefined,
-): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | Unfit {
+): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | BadArgument {
   const names = Object.keys(configured);
   if (names.length === 0)
     return beyondScope(
@@ -106,7 +109,7 @@ export function chooseDeploy(
   if (more.length === 0 && typeof word === 'string' && Object.hasOwn(configured, word))
     return { name: word, command: configured[word]! };
   const words = commandWords(argument, given);
-  const name = isUnfit(words) ? undefined : names.find((each) => sameWords(configured[each]!.run, words.words));
+  const name = isBadArgument(words) ? undefined : names.find((each) => sameWords(configured[each]!.run, words.words));
   if (name !== undefined) return { name, command: configured[name]! };
   return beyondScope(
     argument,
@@ -116,7 +119,10 @@ export function chooseDeploy(
 }
 
 /** Finds the configured install command that a call names; the only one if it names none. */
-export function chooseInstall(configured: readonly InstallCommand[], given: Json | undefined): InstallCommand | Unfit {
+export function chooseInstall(
+  configured: readonly InstallCommand[],
+  given: Json | undefined,
+): InstallCommand | BadArgument {
   const [first] = configured;
   if (first === undefined)
     return beyondScope(
@@ -130,7 +136,7 @@ export function chooseInstall(configured: readonly InstallCommand[], given: Json
     return beyondScope('command', 'Several install commands are configured.', list);
   }
   const words = commandWords('command', given);
-  if (isUnfit(words)) return words;
+  if (isBadArgument(words)) return words;
   const named = configured.find(({ run }) => sameWords(run, words.words));
   if (named) return named;
   return beyondScope(

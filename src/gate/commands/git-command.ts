@@ -2,12 +2,12 @@ import type { GitConfig, Json, ScopeRule } from '../../spec/types.ts';
 import { branchPatterns, mayShipBranch } from '../scope/branch-patterns.ts';
 import { locatePath } from '../scope/locate-path.ts';
 import { isGitInternal, isMasked } from '../scope/masks.ts';
+import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
 import { type ParsedGit, parseGit } from './parse-git.ts';
 import { splitCommand } from './split-command.ts';
-import { beyondScope, invalidArgument, isUnfit, type Unfit } from './unfit.ts';
 
 /** The grants that apply to a git command: those of its scope and of the repository's configuration. */
-export interface GitPlace {
+export interface GitRules {
   readonly command: ScopeRule['command'];
   readonly git: GitConfig | null;
   readonly root: string;
@@ -38,24 +38,27 @@ export function isRef(word: string): boolean {
 }
 
 /** The words of a git call `{ sub, args }`, without `git`; `sub` may hold the whole command line. */
-export function gitWords(sub: Json | undefined, args: Json | undefined): { readonly words: readonly string[] } | Unfit {
+export function gitWords(
+  sub: Json | undefined,
+  args: Json | undefined,
+): { readonly words: readonly string[] } | BadArgument {
   if (typeof sub !== 'string') return invalidArgument('sub', '"sub" must be a string.', FORM);
   const head = splitArgument('sub', sub);
-  if (isUnfit(head)) return head;
+  if (isBadArgument(head)) return head;
   const tail = argumentWords(args);
-  if (isUnfit(tail)) return tail;
+  if (isBadArgument(tail)) return tail;
   const words = [...head.words, ...tail.words];
   return { words: words[0] === 'git' ? words.slice(1) : words };
 }
 
-function argumentWords(args: Json | undefined): { readonly words: readonly string[] } | Unfit {
+function argumentWords(args: Json | undefined): { readonly words: readonly string[] } | BadArgument {
   if (args === undefined || args === null || args === '') return { words: [] };
   if (typeof args === 'string') return splitArgument('args', args);
   if (Array.isArray(args) && args.every((word) => typeof word === 'string')) return { words: args };
   return invalidArgument('args', '"args" must be a list of strings.', FORM);
 }
 
-function splitArgument(argument: string, text: string): { readonly words: readonly string[] } | Unfit {
+function splitArgument(argument: string, text: string): { readonly words: readonly string[] } | BadArgument {
   const split = splitCommand(text);
   if (split.ok) return split;
   return invalidArgument(argument, `This is not one plain command: ${split.reason}.`, `No shell runs here. ${FORM}`);
@@ -67,7 +70,7 @@ function splitArgument(argument: string, text: string): { readonly words: readon
  *
  * @returns the parsed command if the scope grants it
  */
-export function judgeGit(words: readonly string[], place: GitPlace): { readonly parsed: ParsedGit } | Unfit {
+export function judgeGit(words: readonly string[], place: GitRules): { readonly parsed: ParsedGit } | BadArgument {
   const judged = parseGit(words);
   if (!judged.ok) return invalidArgument(words[0] === undefined ? 'sub' : 'args', `${judged.message}.`, judged.remedy);
   const { parsed } = judged;
@@ -88,7 +91,7 @@ export function branchWords({ options, operands }: ParsedGit): readonly string[]
   return [...(stated ? [stated.value ?? ''] : []), ...operands];
 }
 
-function operandProblem(parsed: ParsedGit, place: GitPlace): Unfit | null {
+function operandProblem(parsed: ParsedGit, place: GitRules): BadArgument | null {
   const { sub, operands, paths, options } = parsed;
   switch (sub) {
     case 'commit':
@@ -133,7 +136,7 @@ export function messageOf({ options }: ParsedGit): string | null {
   return stated.length === 0 ? null : stated.join('\n\n');
 }
 
-function messageProblem(parsed: ParsedGit, due: string | null): Unfit | null {
+function messageProblem(parsed: ParsedGit, due: string | null): BadArgument | null {
   const given = messageOf(parsed);
   if (given === null && due === null)
     return invalidArgument(
@@ -156,7 +159,7 @@ export function isSameMessage(a: string, b: string): boolean {
 }
 
 /** A push sends a configured branch to the configured remote. Without a name, the backend names the branch. */
-function pushProblem(words: readonly string[], git: GitConfig | null): Unfit | null {
+function pushProblem(words: readonly string[], git: GitConfig | null): BadArgument | null {
   if (git === null) return beyondScope('args', 'no remote is configured to push to', SET_GIT);
   const allowed = branchPatterns(git).join(', ');
   const plain = `Push as {sub: "push"}: it sends ${allowed} to ${git.remote}.`;
@@ -169,7 +172,7 @@ function pushProblem(words: readonly string[], git: GitConfig | null): Unfit | n
 }
 
 /** The refusal of a push of a branch that is not among the configured ones. */
-export function notConfigured(branch: string, git: GitConfig): Unfit {
+export function notConfigured(branch: string, git: GitConfig): BadArgument {
   const patterns = branchPatterns(git);
   const allowed = patterns.join(', ');
   const ownBranch = patterns.some((pattern) => pattern.includes('*'))
@@ -182,7 +185,7 @@ export function notConfigured(branch: string, git: GitConfig): Unfit {
   );
 }
 
-function branchProblem(parsed: ParsedGit, git: GitConfig | null): Unfit | null {
+function branchProblem(parsed: ParsedGit, git: GitConfig | null): BadArgument | null {
   const { sub, paths } = parsed;
   const words = branchWords(parsed);
   const [name] = words;
@@ -208,7 +211,7 @@ function branchProblem(parsed: ParsedGit, git: GitConfig | null): Unfit | null {
   );
 }
 
-function pathsProblem(words: readonly string[], { root, mask }: GitPlace): Unfit | null {
+function pathsProblem(words: readonly string[], { root, mask }: GitRules): BadArgument | null {
   for (const word of words) {
     const located = locatePath(root, word);
     if (!located.ok) {

@@ -3,9 +3,9 @@ import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS, type CommandTool } from '../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../spec/types.ts';
 import type { Arguments } from '../bind-arguments.ts';
+import { type BadArgument, beyondScope, invalidArgument, isBadArgument } from './bad-argument.ts';
 import { chooseDeploy, chooseInstall, chooseTests, commandWords } from './choose-command.ts';
 import { gitWords, judgeGit } from './git-command.ts';
-import { beyondScope, invalidArgument, isUnfit, type Unfit } from './unfit.ts';
 
 /** A call whose arguments of the role `command` are judged. */
 export interface CommandCall {
@@ -24,7 +24,7 @@ export interface CommandCall {
  * tools and for a user's: `test` runs only the configured test commands, `deploy` only git and the configured deploy
  * commands. What a granted command line may touch is not judged here: its sandbox decides.
  */
-export function commandProblem(call: CommandCall): Unfit | null {
+export function commandProblem(call: CommandCall): BadArgument | null {
   const { tool, args, scope } = call;
   const names = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
   const given = names.filter((name) => args[name] !== undefined);
@@ -38,7 +38,7 @@ export function commandProblem(call: CommandCall): Unfit | null {
 }
 
 /** Judges one of hopgate's tools by its id and by the argument that its backend reads, whatever its spec declares. */
-function knownToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): Unfit | null {
+function knownToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: CommandTool): BadArgument | null {
   const { tool, args, scope, config } = call;
   const value = args[argument];
   if (!runsIn.includes(scope.command))
@@ -51,11 +51,11 @@ function knownToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: 
     case 'a shell':
       return value === undefined ? null : lineProblem(argument, value);
     case 'tests':
-      return unfitOf(chooseTests(config.test, value));
+      return badArgumentOf(chooseTests(config.test, value));
     case 'installs':
-      return unfitOf(chooseInstall(config.install ?? [], value));
+      return badArgumentOf(chooseInstall(config.install ?? [], value));
     case 'deployments':
-      return unfitOf(chooseDeploy(config.deploy, argument, value));
+      return badArgumentOf(chooseDeploy(config.deploy, argument, value));
     case 'git':
       return gitProblem(gitWords(value, args['args']), call);
     default:
@@ -63,20 +63,20 @@ function knownToolProblem(call: CommandCall, { argument, runs, runsIn, needs }: 
   }
 }
 
-const unfitOf = (chosen: object): Unfit | null => (isUnfit(chosen) ? chosen : null);
+const badArgumentOf = (chosen: object): BadArgument | null => (isBadArgument(chosen) ? chosen : null);
 
-function gitProblem(read: { readonly words: readonly string[] } | Unfit, call: CommandCall): Unfit | null {
-  if (isUnfit(read)) return read;
+function gitProblem(read: { readonly words: readonly string[] } | BadArgument, call: CommandCall): BadArgument | null {
+  if (isBadArgument(read)) return read;
   const { scope, config, root, message } = call;
   const { git, mask } = config;
-  return unfitOf(judgeGit(read.words, { command: scope.command, git, root, mask, message }));
+  return badArgumentOf(judgeGit(read.words, { command: scope.command, git, root, mask, message }));
 }
 
 /**
  * A tool that hopgate does not know. One argument is the command line; several are the words after the program that
  * the tool's id ends with.
  */
-function ownToolProblem(call: CommandCall, given: readonly string[], named: boolean): Unfit | null {
+function ownToolProblem(call: CommandCall, given: readonly string[], named: boolean): BadArgument | null {
   const [argument] = given;
   if (argument === undefined) return null;
   const { tool, args, scope, config } = call;
@@ -90,22 +90,22 @@ function ownToolProblem(call: CommandCall, given: readonly string[], named: bool
   const words: string[] = named ? [tool.id.slice(tool.id.lastIndexOf('-') + 1)] : [];
   for (const name of given) {
     const read = commandWords(name, args[name]);
-    if (isUnfit(read)) return read;
+    if (isBadArgument(read)) return read;
     words.push(...read.words);
   }
-  if (scope.command === 'test') return asOf(argument, unfitOf(chooseTests(config.test, words)));
+  if (scope.command === 'test') return asOf(argument, badArgumentOf(chooseTests(config.test, words)));
   if (words[0] === 'git') return asOf(argument, gitProblem({ words: words.slice(1) }, call));
-  return unfitOf(chooseDeploy(config.deploy, argument, words));
+  return badArgumentOf(chooseDeploy(config.deploy, argument, words));
 }
 
-const asOf = (argument: string, problem: Unfit | null): Unfit | null =>
-  problem && { unfit: { ...problem.unfit, argument } };
+const asOf = (argument: string, problem: BadArgument | null): BadArgument | null =>
+  problem && { refusal: { ...problem.refusal, argument } };
 
 /** The kernel's maximum for a single argument (MAX_ARG_STRLEN). */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
 /** The reason why no shell or program can get a command line; null if it can. */
-export function lineProblem(name: string, value: Json | undefined): Unfit | null {
+export function lineProblem(name: string, value: Json | undefined): BadArgument | null {
   const again = 'Give one command line, such as "ls -la src | head".';
   const texts = [value].flat();
   if (value === undefined || !texts.every((text) => typeof text === 'string'))
@@ -125,7 +125,7 @@ export function lineProblem(name: string, value: Json | undefined): Unfit | null
 }
 
 /** A server's commands run outside hopgate's sandbox, so they are allowed only if the server contains them itself. */
-function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): Unfit | null {
+function upstreamProblem({ tool, scope, config, unsafeNoSandbox }: CommandCall, name: string): BadArgument | null {
   const { command } = scope;
   const contains = command === 'read-only' || command === 'contained';
   const server = getOwn(config.upstream ?? {}, tool.upstream?.server ?? '');

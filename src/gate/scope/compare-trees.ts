@@ -1,5 +1,5 @@
 /** The working tree at one moment. Plain JSON: evidence keeps it. */
-export interface TreeSeen {
+export interface TreeState {
   /** `git`: a git tree of all files that are not ignored. `files`: a sha256 over all files, without a repository. */
   readonly kind: 'git' | 'files';
   readonly id: string;
@@ -13,7 +13,7 @@ export interface TreeSeen {
 }
 
 /** The contents of a commit of the session's own changes, and of a push after it. Plain JSON. */
-export interface ShipsSeen {
+export interface ShippedContent {
   /** The git tree that the commit would have. */
   readonly id: string;
   /** The branch that it would move, as a full ref; `HEAD` if it is detached. */
@@ -47,19 +47,19 @@ export interface ShipsSeen {
 
 /** The tree at a hop that depends on it, and the part that ships; `ships` is null if nothing can be committed. */
 export type TreeNow = TreeToShip | { readonly problem: string };
-export type TreeToShip = TreeSeen & { readonly ships: ShipsSeen | null };
+export type TreeToShip = TreeState & { readonly ships: ShippedContent | null };
 
 /** Returns how the current tree differs from the tested one; null if it does not. */
-export function treeMismatch(tested: TreeSeen | null, now: TreeNow): string | null {
+export function treeMismatch(tested: TreeState | null, now: TreeNow): string | null {
   if ('problem' in now) return `the files cannot be compared with those that were tested: ${now.problem}`;
   if (tested === null) return 'the last run did not record which files it tested';
   if (tested.kind === now.kind && tested.id === now.id) return null;
   const paths = changedSince(tested, now);
-  return paths === null ? 'files have changed since the last run' : `changed since the last run: ${namesOf(paths)}`;
+  return paths === null ? 'files have changed since the last run' : `changed since the last run: ${listPaths(paths)}`;
 }
 
 /** The paths in which two trees differ; null if their recorded parts do not show it. */
-export function changedSince(then: TreeSeen, now: TreeSeen): readonly string[] | null {
+export function changedSince(then: TreeState, now: TreeState): readonly string[] | null {
   if (!then.changed || !now.changed) return null;
   const [before, after] = [then.changed, now.changed];
   const differ = [...new Set([...Object.keys(before), ...Object.keys(after)])]
@@ -69,5 +69,5 @@ export function changedSince(then: TreeSeen, now: TreeSeen): readonly string[] |
 }
 
 /** A short list of paths as text. */
-export const namesOf = (paths: readonly string[], most = 5): string =>
+export const listPaths = (paths: readonly string[], most = 5): string =>
   paths.length > most ? `${paths.slice(0, most).join(', ')} and ${paths.length - most} more` : paths.join(', ');

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 const isIP = (host: string): number => process.getBuiltinModule('node:net').isIP(host);
 
 /** A place on the network in canonical form: see {@link canonicalHost}. */
-export interface NetworkPlace {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -29,14 +29,15 @@ export function canonicalHost(text: string): string {
 }
 
 /** A host and a port: `example.com:443`, `[::1]:8080`. Null if the text is something else. */
-export function networkPlace(text: string): NetworkPlace | null {
+export function parseHostAndPort(text: string): HostAndPort | null {
   const [, name = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
   const [host, port] = [canonicalHost(name), Number(digits)];
   return host === '' || port < 1 || port > 65_535 ? null : { host, port };
 }
 
-/** The text form of a network place in evidence and results: the inverse of {@link networkPlace}. */
-export const placeText = ({ host, port }: NetworkPlace): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** The text form of a network place in evidence and results: the inverse of {@link parseHostAndPort}. */
+export const hostAndPortText = ({ host, port }: HostAndPort): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**
  * True if a list names the place: `example.com` (usual ports only), `*.example.com` (subdomains only),
@@ -44,9 +45,9 @@ export const placeText = ({ host, port }: NetworkPlace): string => `${host.inclu
  *
  * @param isUsualPort the port is one that needs no mention; default: 80 and 443
  */
-export function listsPlace(
+export function listsHostAndPort(
   list: readonly string[],
-  { host, port }: NetworkPlace,
+  { host, port }: HostAndPort,
   isUsualPort = USUAL_PORTS.includes(port),
 ): boolean {
   return list.some((pattern) => {
@@ -66,12 +67,14 @@ export function listsPlace(
  */
 export function connectionProblem(
   list: readonly string[],
-  place: NetworkPlace,
+  place: HostAndPort,
   addresses: readonly string[],
   isPublic: (address: string) => boolean,
 ): string | null {
-  if (!listsPlace(list, place)) return 'it is not a listed host';
-  const closed = addresses.find((address) => !isPublic(address) && !listsPlace(list, { ...place, host: address }));
+  if (!listsHostAndPort(list, place)) return 'it is not a listed host';
+  const closed = addresses.find(
+    (address) => !isPublic(address) && !listsHostAndPort(list, { ...place, host: address }),
+  );
   if (closed === undefined) return null;
   return closed === place.host ? `${closed} is not a public address` : `it leads to ${closed}, which is not public`;
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../spec/types.ts';
-import { invalidArgument, type Unfit } from '../commands/unfit.ts';
-import { canonicalHost, listsPlace } from './host-names.ts';
+import { type BadArgument, invalidArgument } from '../commands/bad-argument.ts';
+import { canonicalHost, listsHostAndPort } from './host-names.ts';
 
 /** An allowed URL in canonical form. */
 export interface JudgedUrl {
@@ -47,7 +47,7 @@ export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
       'no hosts are allowed',
       'Ask the operator to list hosts under web.allow in hopgate.yaml, or, if they are listed there, to accept the file (`hopgate trust`).',
     );
-  if (!listsPlace(allow, { host, port }, url.port === ''))
+  if (!listsHostAndPort(allow, { host, port }, url.port === ''))
     return outside(
       `${url.host} is not listed`,
       `Fetch from one of: ${allow.join(', ')}; or ask the operator to list it under web.allow in hopgate.yaml.`,
@@ -64,14 +64,14 @@ function outside(message: string, remedy: string): UrlVerdict {
 }
 
 /** The reason why an argument of the role `url`, an address or a list of them, is not granted; null if it is. */
-export function urlProblem(argument: string, value: Json | undefined, allow: readonly string[]): Unfit | null {
+export function urlProblem(argument: string, value: Json | undefined, allow: readonly string[]): BadArgument | null {
   for (const text of [value].flat()) {
     if (typeof text !== 'string')
       return invalidArgument(argument, `"${argument}" must be an address.`, 'Give a https:// address.');
     const verdict = judgeUrl(text, allow);
     if (verdict.ok) continue;
     const { code, message, remedy } = verdict;
-    return { unfit: { code, argument, message: `${message}.`, remedy } };
+    return { refusal: { code, argument, message: `${message}.`, remedy } };
   }
   return null;
 }

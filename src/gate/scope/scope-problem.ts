@@ -1,15 +1,15 @@
 import { shorten } from '../../base/text.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, ToolParameter } from '../../spec/types.ts';
+import type { BadArgument } from '../commands/bad-argument.ts';
 import { type CommandCall, commandProblem } from '../commands/judge-command.ts';
-import type { Unfit } from '../commands/unfit.ts';
 import type { Denial } from '../denial.ts';
 import { urlProblem } from './judge-url.ts';
 import { locatePath, within } from './locate-path.ts';
 import { isMasked, isProtected } from './masks.ts';
 import { MASKED, PROTECTED } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
-import { unwritable } from './write-paths.ts';
+import { writePathReason } from './write-paths.ts';
 
 export interface ScopeProblem {
   readonly code: 'out-of-scope' | 'invalid-action';
@@ -74,9 +74,9 @@ interface Why {
   readonly argument?: string;
 }
 
-function whyUnfit(problem: Unfit | null): Why | null {
+function whyUnfit(problem: BadArgument | null): Why | null {
   if (!problem) return null;
-  const { code, message, argument, remedy } = problem.unfit;
+  const { code, message, argument, remedy } = problem.refusal;
   return { why: message, scope: [], invalid: code === 'invalid-action', remedy, argument };
 }
 
@@ -141,7 +141,7 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
       return { ...PROTECTED, scope: scope.write };
     }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
-    const why = unwritable(located.path, scope.write);
+    const why = writePathReason(located.path, scope.write);
     return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };

@@ -3,10 +3,10 @@ import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
 import { within } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
 
-export const UNGRANTED = 'is outside the writable paths';
+export const OUTSIDE_WRITE_PATHS = 'is outside the writable paths';
 
 interface Writable {
-  readonly grants: readonly ((path: string) => boolean)[];
+  readonly globs: readonly ((path: string) => boolean)[];
   /** True for a folder in which a grant could match something. */
   readonly reaches: readonly ((folder: string) => boolean)[];
   /** An exclusion wins. It is compared like a mask, so that letter case cannot be used to bypass it. */
@@ -22,18 +22,18 @@ interface Writable {
  * @example
  * unwritable('dist/a.js', ['.', '!dist/']); // 'is excluded from the writable paths (!dist/)'
  */
-export function unwritable(path: string, write: readonly string[]): string | null {
-  const { grants, excluded } = compiled(write);
+export function writePathReason(path: string, write: readonly string[]): string | null {
+  const { globs, excluded } = compiled(write);
   for (const [exclusion, matches] of excluded)
     if (path !== '.' && matches(path)) return `is excluded from the writable paths (${exclusion})`;
-  return grants.some((grant) => grant(path)) ? null : UNGRANTED;
+  return globs.some((grant) => grant(path)) ? null : OUTSIDE_WRITE_PATHS;
 }
 
 /** True if the write paths may grant something in a folder. It may be true although nothing there is granted. */
 export function mayHoldWritable(folder: string, write: readonly string[]): boolean {
-  const { grants, reaches, excluded } = compiled(write);
+  const { globs, reaches, excluded } = compiled(write);
   if ([...excluded.values()].some((matches) => matches(folder))) return false;
-  return [...grants, ...reaches].some((test) => test(folder));
+  return [...globs, ...reaches].some((test) => test(folder));
 }
 
 const known = new WeakMap<readonly string[], Writable>();
@@ -44,7 +44,7 @@ function compiled(write: readonly string[]): Writable {
     const granting = write.filter((pattern) => !isExclusion(pattern));
     const excluding = write.filter(isExclusion);
     writable = {
-      grants: granting.map(grant),
+      globs: granting.map(compileWritePath),
       reaches: granting.map(reach),
       excluded: new Map(excluding.map((pattern) => [pattern, maskMatcher([pattern.slice(1)])])),
     };
@@ -58,7 +58,7 @@ const WILD = /[*?[{(]/;
 const namesOf = (pattern: string): readonly string[] =>
   pattern.split('/').filter((name) => name !== '' && name !== '.');
 
-function grant(pattern: string): (path: string) => boolean {
+function compileWritePath(pattern: string): (path: string) => boolean {
   if (relativePathProblem(pattern) !== null) return () => false;
   if (!WILD.test(pattern)) return (path) => within(path, [pattern]);
   const matches = compileGlob([...namesOf(pattern), ...(pattern.endsWith('/') ? ['*'] : []), '**'].join('/'));

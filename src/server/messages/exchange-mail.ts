@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { fieldsOf } from '../../base/json.ts';
 import { MailSchema, type NodeMailBody, type Undelivered } from './mail-schema.ts';
-import { type MailPlaces, NO_MAIL, type NodeMail } from './node-mail.ts';
+import { type MailPositions, NO_MAIL, type NodeMail } from './node-mail.ts';
 
 /** Interval between looks for mail, in milliseconds. Every process can send. */
 export const MAIL_LOOK_MS = 100;
@@ -41,7 +41,7 @@ export async function exchangeMail(options: ExchangeOptions): Promise<void> {
     problems[loop] = problem;
     if (before !== problem && problems[1 - loop] !== problem) onChange(problem);
   };
-  let sent: MailPlaces = NO_MAIL;
+  let sent: MailPositions = NO_MAIL;
   const push = async (): Promise<void> => {
     const due = await mail.collect(node, sent);
     if (due) {

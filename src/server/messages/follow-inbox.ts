@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { QUIET_MS, type Sent } from '../stream/follow.ts';
-import { cursorOfPlaces, type StreamPlaces } from '../stream/follow-all.ts';
+import { cursorOfPositions, type StreamPositions } from '../stream/follow-all.ts';
 import { inboxesOf } from './post-office.ts';
 
 /** Interval between looks into the inboxes, in milliseconds. Every process can send. */
@@ -17,15 +17,15 @@ interface Followed {
   readonly unread: boolean;
   readonly signal: AbortSignal;
   /** The cursor for these positions; by default of all repositories. */
-  readonly cursor?: (places: StreamPlaces) => string;
+  readonly cursor?: (places: StreamPositions) => string;
 }
 
 /**
  * The messages of an address as events, in the order of each inbox: from the positions on, then live. An empty batch is
  * a keep-alive. `places` names the last `seq` of each repository that the reader has.
  */
-export async function* followInbox(followed: Followed, places: StreamPlaces): AsyncGenerator<readonly Sent[]> {
-  const { address, repositories, unread, signal, cursor = cursorOfPlaces } = followed;
+export async function* followInbox(followed: Followed, places: StreamPositions): AsyncGenerator<readonly Sent[]> {
+  const { address, repositories, unread, signal, cursor = cursorOfPositions } = followed;
   let quietSince = Date.now();
   while (!signal.aborted) {
     const sent: Sent[] = [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ACTS, MAX_TEXT } from '../../messages/speech-acts.ts';
-import type { MessageAct } from '../../ports/message-store.ts';
+import { MAX_TEXT, SPEECH_ACTS } from '../../messages/speech-acts.ts';
+import type { SpeechAct } from '../../ports/message-store.ts';
 
 export const MOST_LETTERS = 32;
 /** Maximum number of names in a circle of waits. */
@@ -27,7 +27,7 @@ export const MailSchema = z.strictObject({
       z.strictObject({
         id: OwnId,
         kind: z.enum(['bell', 'whistle']),
-        act: z.enum(Object.keys(ACTS) as [MessageAct, ...MessageAct[]]),
+        act: z.enum(Object.keys(SPEECH_ACTS) as [SpeechAct, ...SpeechAct[]]),
         from: z.string().regex(/^(?:session|person):[^@\s]{1,200}@$/, 'is not an address of the sending node'),
         author: z.string().min(1).max(200),
         to: z.string().regex(/^(?:session|agent|person):[^@\s]{1,200}$/, 'is not an address of this node'),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ACTS, MAX_TEXT } from '../../messages/speech-acts.ts';
-import type { MessageAct } from '../../ports/message-store.ts';
+import { MAX_TEXT, SPEECH_ACTS } from '../../messages/speech-acts.ts';
+import type { SpeechAct } from '../../ports/message-store.ts';
 import { EntrySchema, Instant, Limit, NameSchema, RefusedSchema } from '../schemas.ts';
 
-const Act = z.enum(Object.keys(ACTS) as [MessageAct, ...MessageAct[]]);
+const Act = z.enum(Object.keys(SPEECH_ACTS) as [SpeechAct, ...SpeechAct[]]);
 
 export const MessageSchema = z.object({
   id: z.string(),

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
-import { checkPost, describeCircle, ring } from '../../messages/send-message.ts';
-import type { MailPlace, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
+import { checkPost, describeCircle, sendBell } from '../../messages/send-message.ts';
+import type { MailPosition, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { MOST_CIRCLE, MOST_LETTERS, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import { circleFor, circleInWords, hashOf, inward, outward, rowsOf, waitsFor } from './node-waits.ts';
 
 /** The mail that a node already has: a position in each repository, and the waits that it knows. */
-export interface MailPlaces {
-  readonly places: { readonly [repository: string]: MailPlace };
+export interface MailPositions {
+  readonly places: { readonly [repository: string]: MailPosition };
   readonly waits: string;
 }
 
-const START: MailPlace = { message: 0, receipt: 0 };
-export const NO_MAIL: MailPlaces = { places: {}, waits: '' };
+const START: MailPosition = { message: 0, receipt: 0 };
+export const NO_MAIL: MailPositions = { places: {}, waits: '' };
 
 type Letter = NodeMailBody['messages'][number];
 interface Box {
@@ -37,8 +37,8 @@ export class NodeMail {
   /** The mail for a node after these positions; null if there is none. */
   async collect(
     node: string,
-    after: MailPlaces,
-  ): Promise<{ readonly mail: NodeMailBody; readonly after: MailPlaces } | null> {
+    after: MailPositions,
+  ): Promise<{ readonly mail: NodeMailBody; readonly after: MailPositions } | null> {
     const boxes = await this.#boxes(node);
     const letters: Message[] = [];
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
@@ -129,7 +129,7 @@ export class NodeMail {
         return { text: describeCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
       }
     }
-    await ring(messages, draft);
+    await sendBell(messages, draft);
     return null;
   }
 

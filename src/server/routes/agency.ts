@@ -10,7 +10,7 @@ import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../http-route.ts';
 import { MAIL_LOOK_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
 import { MailSchema, NodeName } from '../messages/mail-schema.ts';
-import { type MailPlaces, NO_MAIL } from '../messages/node-mail.ts';
+import { type MailPositions, NO_MAIL } from '../messages/node-mail.ts';
 import { addContext, checkCaller } from '../session-context.ts';
 
 const Key = z.string().regex(/^[\w.:-]{1,200}$/);
@@ -131,7 +131,7 @@ function nodeOf(who: Who): string {
 const Place = z.object({ message: z.int().min(0), receipt: z.int().min(0) });
 const After = z.object({ places: z.record(z.string(), Place), waits: z.string() });
 
-function placesIn(text: string): MailPlaces {
+function placesIn(text: string): MailPositions {
   if (text === '') return NO_MAIL;
   const after = After.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
   if (after.success) return after.data;

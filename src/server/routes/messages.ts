@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { ring, whistle } from '../../messages/send-message.ts';
+import { sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
@@ -29,7 +29,7 @@ import {
   withReceipts,
 } from '../messages/post-office.ts';
 import { NameSchema } from '../schemas.ts';
-import { cursorOfPlaces, parseCursor, type StreamPlaces } from '../stream/follow-all.ts';
+import { cursorOfPositions, parseCursor, type StreamPositions } from '../stream/follow-all.ts';
 import { counted, SSE, sse } from '../stream/sse-answer.ts';
 
 const READERS = ['operator', 'auditor'] as const;
@@ -40,7 +40,7 @@ const Root = NameSchema.optional().describe('The repository: its absolute real p
 const After = z.string().max(20_000).optional().describe('The cursor of the last message that you have.');
 
 /** @throws ApiError `invalid-request` */
-function placesOf(cursor: string | undefined, path: string): StreamPlaces {
+function placesOf(cursor: string | undefined, path: string): StreamPositions {
   const places = cursor === undefined ? new Map() : parseCursor(cursor);
   if (places) return places;
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send the cursor of an answer or an event.', path);
@@ -80,7 +80,7 @@ const inbox = route('GET /v1/inbox', {
     for (const { key, seq } of messages) places.set(key, seq);
     return {
       messages: messages.map(({ key: _, ...message }) => message),
-      cursor: cursorOfPlaces(places),
+      cursor: cursorOfPositions(places),
       more: found.length > limit,
       unread: count,
     };
@@ -139,7 +139,7 @@ const bell = route('POST /v1/bell', {
     const id = idFor(from, header('idempotency-key'));
     const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'bell', id, from });
     await messages.addPerson(as);
-    return ring(messages, draft);
+    return sendBell(messages, draft);
   },
 });
 
@@ -157,7 +157,7 @@ const whistled = route('POST /v1/whistle', {
     const id = idFor(from, header('idempotency-key'));
     const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'whistle', id, from });
     await messages.addPerson(as);
-    const result = await whistle(messages, draft, { seconds, signal });
+    const result = await sendWhistle(messages, draft, { seconds, signal });
     if (!result.ok) throw sendError(result);
     const { message, answer, waitedMs } = result;
     return answer ? { ok: true, job: message.id, answer, waitedMs } : noAnswerYet(message.id, seconds);
@@ -199,7 +199,7 @@ const answer = route('POST /v1/messages/{message}/answer', {
       ref,
       text,
     });
-    return ring(messages, draft);
+    return sendBell(messages, draft);
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isInUse } from '../../base/process-holder.ts';
-import type { PlacedSession } from '../all-evidence.ts';
+import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
 import { type HttpRoute, route } from '../http-route.ts';
 import {
@@ -36,7 +36,7 @@ const Listed = z.object({
 });
 
 /** A session in a list. The state is read only for open sessions; evidence that does not fold has none. */
-async function listed({ readers }: Services, { summary, root }: PlacedSession): Promise<z.output<typeof Listed>> {
+async function listed({ readers }: Services, { summary, root }: LocatedSession): Promise<z.output<typeof Listed>> {
   const { sessionId, agent, openedAt, lastAt, entries, head, closed } = summary;
   const state = closed || root === null ? null : await readers.read(sessionId).catch(() => null);
   return {

@@ -7,14 +7,14 @@ import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
 const PAGE = 128;
 
 /** A position in the evidence of all repositories: by the key of each, how many of its entries have arrived. */
-export type StreamPlaces = Map<string, number>;
+export type StreamPositions = Map<string, number>;
 
 /** The cursor of a position: `3f2a91c0d4e5f607.1z-…`; repositories without entries are left out. */
-export const cursorOfPlaces = (places: StreamPlaces): string =>
+export const cursorOfPositions = (places: StreamPositions): string =>
   [...places].flatMap(([key, nth]) => (nth > 0 ? [`${key}.${nth.toString(36)}`] : [])).join('-');
 
-export function parseCursor(text: string): StreamPlaces | null {
-  const places: StreamPlaces = new Map();
+export function parseCursor(text: string): StreamPositions | null {
+  const places: StreamPositions = new Map();
   for (const part of text === '' ? [] : text.split('-')) {
     const [, key = '', nth = ''] = /^([0-9a-f]{16})\.([0-9a-z]{1,10})$/.exec(part) ?? [];
     if (key === '') return null;
@@ -39,7 +39,7 @@ export async function* followAll({
   readonly after: ReadonlyMap<string, number> | null;
   readonly signal: AbortSignal;
 }): AsyncGenerator<readonly Sent[]> {
-  const places: StreamPlaces = new Map(
+  const places: StreamPositions = new Map(
     after ?? allEvidence.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
   );
   while (!signal.aborted) {
@@ -58,21 +58,21 @@ export async function* followAll({
   }
 }
 
-const isUnchanged = (allEvidence: AllEvidence, places: StreamPlaces): boolean =>
+const isUnchanged = (allEvidence: AllEvidence, places: StreamPositions): boolean =>
   allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
 
-async function readOn({ key, store, arrivals }: RepositoryEvidence, places: StreamPlaces): Promise<readonly Sent[]> {
+async function readOn({ key, store, arrivals }: RepositoryEvidence, places: StreamPositions): Promise<readonly Sent[]> {
   const from = places.get(key) ?? 0;
   const last = arrivals.last();
   if (last - from >= LARGEST_LAG) {
     places.set(key, last);
-    return [{ event: resyncEvent('', last), cursor: cursorOfPlaces(places) }];
+    return [{ event: resyncEvent('', last), cursor: cursorOfPositions(places) }];
   }
   const sent: Sent[] = [];
   for (const { nth, id } of arrivals.after(from, PAGE)) {
     places.set(key, nth);
     const found = await store.get(id);
-    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOfPlaces(places) });
+    if (found) sent.push({ event: cloudEventOf(found, found.entry), cursor: cursorOfPositions(places) });
   }
   return sent;
 }

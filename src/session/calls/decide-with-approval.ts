@@ -5,7 +5,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
 import { approveUnder, askApproval, type GivenApproval } from './ask-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { treeFor } from './working-tree.ts';
+import { treeForRequest } from './working-tree.ts';
 
 export interface Approvable<Plan> {
   readonly by: Principal;
@@ -57,7 +57,7 @@ export async function decideOnTree<R extends HopRequest | DelegateRequest>(
   approver?: Approver | null,
   review: Awaited<ReturnType<SessionCalls['review']>> = null,
 ): Promise<{ decision: Decision<PlanOf<R>>; approval: GivenApproval | null }> {
-  let tree = await treeFor(calls, request);
+  let tree = await treeForRequest(calls, request);
   const context = () => calls.contextWith(review, tree);
   return decideWithApproval(
     calls,
@@ -66,7 +66,7 @@ export async function decideOnTree<R extends HopRequest | DelegateRequest>(
       context,
       decide: (approval) => decide<R>(context(), approval ? { ...request, approval } : request),
       again: async () => {
-        tree = await treeFor(calls, request);
+        tree = await treeForRequest(calls, request);
       },
     },
     approver,

@@ -4,7 +4,7 @@ import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeType, hasType } from '../../gate/fruit.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
-import type { CallWatch, Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, CallWatch, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
@@ -22,7 +22,7 @@ const INLINE_BYTES = 32 * 1024;
 export async function runTool(
   backend: ToolBackend,
   plan: StepPlan,
-  grant: Grant,
+  envelope: CallEnvelope,
   watch: CallWatch & Pick<ToolCall, 'sessionId' | 'state'>,
 ): Promise<ToolReport> {
   let { signal } = watch;
@@ -31,7 +31,7 @@ export async function runTool(
       ...watch,
       tool: plan.tool,
       args: plan.args,
-      grant,
+      envelope,
       // Without a caller's signal: one that never aborts. Most tools that answer at once ask for none.
       get signal() {
         signal ??= new AbortController().signal;
@@ -86,7 +86,7 @@ const isKeptApart = (value: Json): boolean =>
   (typeof value === 'string' && value.length > INLINE_BYTES / 6 - 2 && JSON.stringify(value).length > INLINE_BYTES);
 
 /** The evidence form of a value: the value, or `{ blob, bytes }`. */
-export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
+export async function storeValue(store: EvidenceStore, value: Json): Promise<Json> {
   if (!isKeptApart(value)) return value;
   const bytes = Buffer.from(JSON.stringify(value));
   return { blob: await store.putBlob(bytes), bytes: bytes.length };
@@ -95,7 +95,7 @@ export async function keep(store: EvidenceStore, value: Json): Promise<Json> {
 const looksKept = (value: Json): boolean => isObject(value) && 'blob' in value && 'bytes' in value;
 
 /** The evidence form of arguments: what the gate judged stays readable, any other large value becomes a blob. */
-export async function keepArguments(
+export async function storeArguments(
   store: EvidenceStore,
   tool: ToolSpec,
   peripheral: PeripheralSpec | undefined,
@@ -103,41 +103,44 @@ export async function keepArguments(
 ): Promise<{ [name: string]: Json }> {
   const unjudged = parametersApart(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   if (unjudged.length === 0) return { ...args };
-  const kept = await keepFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
+  const kept = await storeFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
   return { ...args, ...kept };
 }
 
 /** The evidence form of an object: each large value becomes a blob of its own. */
-export async function keepFields(
+export async function storeFields(
   store: EvidenceStore,
   fields: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
   const large = Object.keys(fields).filter((name) => isKeptApart(fields[name]!));
   const kept = { ...fields };
   if (large.length > 0)
-    await Promise.all(large.map(async (name) => setOwn(kept, name, await keep(store, fields[name]!))));
+    await Promise.all(large.map(async (name) => setOwn(kept, name, await storeValue(store, fields[name]!))));
   return kept;
 }
 
 /** The evidence form of an outcome. Next to a large result's reference, the session state's fields stay. */
-export async function keepOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
+export async function storeOutcome(store: EvidenceStore, outcome: ToolReport['outcome']): Promise<OutcomeRecord> {
   if (outcome.status === 'refused') return { status: 'refused', code: outcome.code, message: outcome.message };
   if (outcome.result === undefined) return outcome as OutcomeRecord;
   const { result } = outcome;
-  const kept = isObject(result) && !looksKept(result) ? await keepResult(store, result) : await keep(store, result);
+  const kept =
+    isObject(result) && !looksKept(result) ? await keepResult(store, result) : await storeValue(store, result);
   return { ...outcome, result: kept } as OutcomeRecord;
 }
 
 async function keepResult(store: EvidenceStore, { runs, ...result }: { [key: string]: Json }): Promise<Json> {
-  const kept = await keepFields(store, result);
+  const kept = await storeFields(store, result);
   for (const list of ['matches', 'files']) {
     const reference = kept[list];
     if (reference !== result[list] && isObject(reference))
       kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
-  if (isObject(report)) kept['report'] = await keepFields(store, report);
+  if (isObject(report)) kept['report'] = await storeFields(store, report);
   if (Array.isArray(runs))
-    kept['runs'] = await Promise.all(runs.map((run) => (isObject(run) ? keepResult(store, run) : keep(store, run))));
+    kept['runs'] = await Promise.all(
+      runs.map((run) => (isObject(run) ? keepResult(store, run) : storeValue(store, run))),
+    );
   return kept;
 }

@@ -10,7 +10,7 @@ import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import { StoreError } from '../../ports/evidence-store.ts';
-import type { Grant, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backend.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
@@ -19,7 +19,7 @@ import type { Refused } from '../call-results.ts';
 import type { Writer } from '../session-writer.ts';
 import { isReflective } from '../state/drafts.ts';
 import { viewOf } from '../state/view-of-state.ts';
-import { keepArguments, keepFields } from './run-tool.ts';
+import { storeArguments, storeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
 import { settle } from './settle.ts';
 
@@ -158,7 +158,7 @@ export class SessionCalls {
     return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
   }
 
-  grant(plan: StepPlan): Grant {
+  envelopeOf(plan: StepPlan): CallEnvelope {
     const { root, unsafeNoSandbox, visit } = this.writer.state.facts;
     const { peripheral, scope, readableFiles } = plan;
     const deadline = plan.overridden ? null : (visit?.deadline ?? null);
@@ -169,7 +169,7 @@ export class SessionCalls {
 
   /** The evidence form of a call's arguments. */
   keepArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
-    return keepArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
+    return storeArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
   }
 
   stateFor({ state }: ToolSpec): Pick<ToolCall, 'state'> {
@@ -185,7 +185,7 @@ export class SessionCalls {
     return {
       tool,
       args,
-      grant: this.grant(plan),
+      envelope: this.envelopeOf(plan),
       sessionId: this.writer.state.facts.sessionId,
       ...this.stateFor(tool),
       // A signal that never aborts; created lazily, because loading AbortSignal takes time.
@@ -223,7 +223,7 @@ export class SessionCalls {
       });
       return { ok: false, denial, evidence: [] };
     }
-    const asked = await keepFields(store, asJson(request) as Record<string, Json>);
+    const asked = await storeFields(store, asJson(request) as Record<string, Json>);
     const evidence = await this.writer.append([
       { event: 'denial', request: asked, code, message, remedy, about: asJson(about) as Fields, ...how },
     ]);

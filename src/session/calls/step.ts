@@ -14,9 +14,9 @@ import { onOneTree } from '../state/test-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
 import { type StepCall, stepRequest } from './gate-requests.ts';
-import { keepOutcome, runTool } from './run-tool.ts';
+import { runTool, storeOutcome } from './run-tool.ts';
 import type { SessionCalls } from './session-calls.ts';
-import { releaseFor, workingTree } from './working-tree.ts';
+import { shippingLimits, workingTree } from './working-tree.ts';
 
 /** Decides a call of a tool and runs it; see `Session.step`. */
 export async function step(
@@ -65,7 +65,7 @@ async function run(
   const { store } = calls.parts;
   const backend = calls.backendOf(plan.tool.id);
   const args = await calls.keepArguments(plan, plan.args);
-  const release = await releaseFor(calls, plan);
+  const release = await shippingLimits(calls, plan);
   const tool = plan.tool.id;
   const acts = hasIntent(plan.tool);
   const used = approval ? { approval: approval.body.record.id } : {};
@@ -80,7 +80,7 @@ async function run(
     runTool(
       backend,
       plan,
-      { ...calls.grant(plan), ...release },
+      { ...calls.envelopeOf(plan), ...release },
       { sessionId: calls.writer.state.facts.sessionId, ...calls.stateFor(plan.tool), ...watch },
     ),
   );
@@ -88,7 +88,7 @@ async function run(
   const { outcome, observed, state } = report;
   const reported = { ...(observed ? { observed } : {}), ...(state ? { state } : {}) };
   const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
-  const kept = await keepOutcome(store, outcome);
+  const kept = await storeOutcome(store, outcome);
   if (outcome.status === 'refused') {
     const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
     const refused = await calls.refuse(

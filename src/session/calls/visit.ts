@@ -11,7 +11,7 @@ import { decideOnTree } from './decide-with-approval.ts';
 import { asFruit, hopRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
-import { treeFor } from './working-tree.ts';
+import { treeForRequest } from './working-tree.ts';
 
 export async function startVisit(
   calls: SessionCalls,
@@ -24,7 +24,7 @@ export async function startVisit(
     by: asPrincipal(options.by),
     ...(options.context ? { context: asJson(options.context) as Fields } : {}),
   };
-  const decision = decide(calls.context(await treeFor(calls, request)), request);
+  const decision = decide(calls.context(await treeForRequest(calls, request)), request);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { context, event, tree } = decision.plan;
   const { compiled, clock } = calls.parts;

@@ -8,7 +8,7 @@ import { type DelegateOptions, delegateRequest } from './delegate.ts';
 import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopRequestFor } from './visit.ts';
-import { treeFor } from './working-tree.ts';
+import { treeForRequest } from './working-tree.ts';
 
 export type WantedMove =
   | { readonly hop: HopOptions | ShortHop }
@@ -45,7 +45,7 @@ async function decideMove(calls: SessionCalls, move: WantedMove, from?: Mode): P
           ? delegateRequest(move.delegate)
           : { ...stepRequest(move.step), ...(await calls.locks(asText(move.step.tool))) };
   const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
-  const tree = request.kind === 'hop' || request.kind === 'delegate' ? await treeFor(calls, request) : undefined;
+  const tree = request.kind === 'hop' || request.kind === 'delegate' ? await treeForRequest(calls, request) : undefined;
   const context = calls.contextWith(review, tree);
   const { view } = context;
   return decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);

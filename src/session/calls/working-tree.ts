@@ -3,12 +3,12 @@ import type { StepPlan } from '../../gate/decide-step.ts';
 import { needsTree } from '../../gate/decide-visit.ts';
 import type { DelegateRequest, HopRequest, StartRequest } from '../../gate/request.ts';
 import type { TreeNow } from '../../gate/scope/compare-trees.ts';
-import type { Grant, Release } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, ShippingLimits } from '../../ports/tool-backend.ts';
 import { changedPaths } from '../state/observations.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** The working tree, if a hop, a start or a delegation depends on it and a backend observes it. */
-export async function treeFor(
+export async function treeForRequest(
   calls: SessionCalls,
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<TreeNow | undefined> {
@@ -19,7 +19,7 @@ export async function treeFor(
 /** The working tree; undefined if no backend observes it. `mine`: the paths to ship, if a release is decided. */
 export async function workingTree(
   calls: SessionCalls,
-  mine: Pick<Release, 'own' | 'changed'> | null = null,
+  mine: Pick<ShippingLimits, 'isOwnChange' | 'changed'> | null = null,
 ): Promise<TreeNow | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
@@ -28,14 +28,20 @@ export async function workingTree(
 }
 
 /** The changes that may be shipped from the current peripheral; empty if its scope ships nothing. */
-export async function releaseFor(calls: SessionCalls, { scope }: StepPlan): Promise<Pick<Grant, 'release'>> {
+export async function shippingLimits(
+  calls: SessionCalls,
+  { scope }: StepPlan,
+): Promise<Pick<CallEnvelope, 'shipping'>> {
   const { visit, agent } = calls.writer.state.facts;
   if (scope.command !== 'deploy' || !visit) return {};
-  return { release: { ...(await changedBySession(calls)), tree: visit.tree, message: visit.message, agent } };
+  return { shipping: { ...(await changedBySession(calls)), tree: visit.tree, message: visit.message, agent } };
 }
 
 /** The paths that this session and its sub-agents changed; every path if some changes were not observed. */
-async function changedBySession({ parts, writer }: SessionCalls): Promise<Pick<Release, 'own' | 'changed'>> {
+async function changedBySession({
+  parts,
+  writer,
+}: SessionCalls): Promise<Pick<ShippingLimits, 'isOwnChange' | 'changed'>> {
   const { changes, blind, agent, sessionId } = writer.state.facts;
   const paths = new Set(changes.map(([path]) => path));
   let unseen = blind;
@@ -49,5 +55,5 @@ async function changedBySession({ parts, writer }: SessionCalls): Promise<Pick<R
       for (const path of changedPaths(body.effects)) paths.add(path);
     }
   }
-  return { own: (path) => unseen || paths.has(path), changed: [...paths] };
+  return { isOwnChange: (path) => unseen || paths.has(path), changed: [...paths] };
 }

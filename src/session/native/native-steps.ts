@@ -9,7 +9,7 @@ import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 import { asJson, asText } from '../as-json.ts';
-import { keepOutcome } from '../calls/run-tool.ts';
+import { storeOutcome } from '../calls/run-tool.ts';
 import type { SessionCalls } from '../calls/session-calls.ts';
 import { settle } from '../calls/settle.ts';
 import { aboutRefusal, refusalOf } from '../calls/step.ts';
@@ -69,7 +69,7 @@ export class NativeSteps {
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
-        const kept = await keepOutcome(store, asJson(outcome) as unknown as NativeOutcome);
+        const kept = await storeOutcome(store, asJson(outcome) as unknown as NativeOutcome);
         if (acts) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.heldBack];
           this.#calls.clearHeldBack();

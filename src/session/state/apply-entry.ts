@@ -9,7 +9,7 @@ import { waitedMs } from '../../evidence/waiting-time.ts';
 import { type GrantLimits, type GrantView, outsideOf } from '../../gate/approvals/grant.ts';
 import { backpackOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
-import type { TreeSeen, TreeToShip } from '../../gate/scope/compare-trees.ts';
+import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import { getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { reportedFields } from '../../spec/reported-fields.ts';
@@ -126,7 +126,7 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
       const counts = body.outcome.status === 'ok' && witness === 'test';
       if (counts) {
         const result = fieldsOf(body.outcome.result);
-        countTree(draft, fieldsOf(result['tree']) as unknown as TreeSeen);
+        countTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
         const runs = testRuns(result, draft.change);
         draft.runs = [...draft.runs, ...runs];
         if (runs.some(({ verdict }) => verdict !== 'pass'))
@@ -273,7 +273,7 @@ function countChanges(draft: Draft, effects: Parameters<typeof changedPaths>[0])
 }
 
 /** Counts a change if the tree differs from that of the previous run, because somebody else has changed the code. */
-function countTree(draft: Draft, tree: TreeSeen): void {
+function countTree(draft: Draft, tree: TreeState): void {
   const seen = typeof tree.id === 'string' ? tree : null;
   if (draft.tested?.id !== seen?.id) draft.change += 1;
   draft.tested = seen;

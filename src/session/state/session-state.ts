@@ -3,7 +3,7 @@ import { CLOSED, OUTSIDE } from '../../compile/special-states.ts';
 import type { DelegationBody } from '../../evidence/bodies.ts';
 import { type ChainHead, EMPTY_CHAIN } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
-import type { TreeSeen, TreeToShip } from '../../gate/scope/compare-trees.ts';
+import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { PatternStatus } from '../../gate/session-view.ts';
 import type { Json, Mode } from '../../spec/types.ts';
 import type { Observations, TestRun } from './observations.ts';
@@ -50,7 +50,7 @@ export interface SessionFacts {
   readonly findings: { readonly [path: string]: string };
   readonly runs: readonly TestRun[];
   /** The tree of the last test run; null if the run did not record it. */
-  readonly tested: TreeSeen | null;
+  readonly tested: TreeState | null;
   /** True if the tree was changed by an unobserved effect. */
   readonly blind: boolean;
   /** The last value of each check, and the number of changes then; see {@link SessionFacts.change}. */

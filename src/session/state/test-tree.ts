@@ -1,5 +1,5 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
-import { changedSince, namesOf, type TreeNow, type TreeSeen } from '../../gate/scope/compare-trees.ts';
+import { changedSince, listPaths, type TreeNow, type TreeState } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 
 /** The verdict of a run that proves nothing. */
@@ -28,11 +28,11 @@ export async function onOneTree(
   }
   if (result['unsandboxed'] === true || before.id === now.id) return told({ tree: seen(now) });
   const paths = changedSince(before, now);
-  const what = paths === null ? 'files were changed' : `${namesOf(paths)} changed`;
+  const what = paths === null ? 'files were changed' : `${listPaths(paths)} changed`;
   return told({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: seen(now) });
 }
 
-const seen = ({ kind, id, head, changed }: TreeSeen): Json => ({ kind, id, head, changed });
+const seen = ({ kind, id, head, changed }: TreeState): Json => ({ kind, id, head, changed });
 
 function withoutPass(result: { readonly [key: string]: Json }, why: string): { readonly [key: string]: Json } {
   const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NOTHING, reportProblem: why } : {};

@@ -1,6 +1,6 @@
 import { isGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
-import type { MailPlace, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
+import type { MailPosition, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { DataVersion } from '../data-version.ts';
 import type { Database } from '../node-sqlite.ts';
@@ -183,7 +183,7 @@ export function sqliteMessages(
     mailFor: async (node, after, limit) =>
       read(() => {
         // Read first: entries that another process adds after it are found again from this position.
-        const last = sql.lastPlaces.get() as unknown as MailPlace;
+        const last = sql.lastPlaces.get() as unknown as MailPosition;
         const found = sql.mailMessages.all(`@${node}`, after.message, limit);
         const receipts = sql.mailReceipts.all(`@${node}`, after.receipt, limit) as unknown as Receipt[];
         return {

@@ -23,7 +23,7 @@ export function cannedBackend(tools: readonly string[], scene: Scene): ToolBacke
     name: 'canned',
     tools,
     run: async (call) => {
-      const problem = (await intentProblem(call, scene)) ?? grantProblem(call, scene);
+      const problem = (await intentProblem(call, scene)) ?? envelopeProblem(call, scene);
       if (problem) scene.complain(problem);
       const report = scene.report();
       if (!report) throw new Error('the canned tool failed on purpose');
@@ -43,9 +43,9 @@ async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<strin
 }
 
 /** Checks the grant of a call, by which a tool refuses effects that no argument shows. */
-function grantProblem({ grant }: ToolCall, { state }: Scene): string | null {
+function envelopeProblem({ envelope }: ToolCall, { state }: Scene): string | null {
   const now = state();
-  const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = grant;
+  const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
   const expectedScope = scopeNow(now);
   const actual: Json = {
     root,

@@ -68,9 +68,9 @@ function failed({ error }: Extract<RunReply, { ok: false }>, waited: { readonly 
   };
 }
 
-function requestOf({ args, grant }: ToolCall): { readonly request: RunRequest; readonly lends: boolean } {
+function requestOf({ args, envelope }: ToolCall): { readonly request: RunRequest; readonly lends: boolean } {
   const { agent, peripheral, inputs, prompt } = args;
-  const lends = grant.scope.agency?.find(({ to }) => to === peripheral)?.within === 'own';
+  const lends = envelope.scope.agency?.find(({ to }) => to === peripheral)?.within === 'own';
   return {
     lends,
     request: {

@@ -25,7 +25,7 @@ export interface Library {
  * the repository through the file tools, so that masks and the call's scope apply and no link leads out.
  */
 export async function libraryOf(call: ToolCall, files: ToolBackend): Promise<Library> {
-  const own = call.grant.scope.read === 'root' ? await ownPatterns(call, files) : null;
+  const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;
   return own && own.patterns.length + own.faulty.length > 0 ? own : shippedLibrary();
 }
 

@@ -1,6 +1,6 @@
 import type { Pattern } from './pattern-file.ts';
 
-export interface Found {
+export interface FoundPattern {
   readonly pattern: Pattern;
   /** Share of the question's words that match, 0 to 1. */
   readonly score: number;
@@ -16,7 +16,7 @@ const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'b
 };
 
 /** Returns the patterns that match words of the question, best first; ties in order of id. */
-export function searchPatterns(patterns: readonly Pattern[], question: string): readonly Found[] {
+export function searchPatterns(patterns: readonly Pattern[], question: string): readonly FoundPattern[] {
   const asked = [...new Set(wordsOf(question))];
   if (asked.length === 0) return [];
   return patterns

@@ -17,7 +17,7 @@ import type { Mount } from '../sandbox/mount.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 import { type GitFailure, gitFailure, type ObjectList, type SandboxedGit } from './list-objects.ts';
 import { packIndex } from './pack-index.ts';
-import type { Stored } from './stored-objects.ts';
+import type { StoredObjects } from './stored-objects.ts';
 
 /** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
 export interface ObjectView {
@@ -58,7 +58,7 @@ export interface ViewRequest {
   /** Absolute real path of the repository's `objects`. */
   readonly objects: string;
   readonly list: ObjectList;
-  readonly stored: Stored;
+  readonly stored: StoredObjects;
   /** An empty folder that hopgate created. */
   readonly folder: string;
   readonly before: ObjectView | null;

@@ -12,7 +12,7 @@ import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
 import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
 import { buildView, isWhole, type ObjectView } from './masked-object-view.ts';
-import { alternatesOf, linkedFrom, realWithin, stored } from './stored-objects.ts';
+import { alternatesOf, linkedFrom, listStoredObjects, realWithin } from './stored-objects.ts';
 
 export interface MaskedObjectsRequest {
   /** Absolute real path of the repository. */
@@ -150,7 +150,7 @@ async function makeView(
     if (objects === null) return { problem: 'its objects are in a folder outside of the repository' };
     const list = await listObjects(git, folder, maskMatcher(masks));
     if ('problem' in list) return list;
-    const files = stored(objects, seen);
+    const files = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = hiddenFolder();
     const earlier = isView(before) && isWhole(before) ? before : null;

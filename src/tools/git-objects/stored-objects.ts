@@ -4,7 +4,7 @@ import { isWithin } from '../../base/paths.ts';
 import { readFolder } from '../sandbox/mounts/read-folder.ts';
 
 /** The files in a folder of objects. */
-export interface Stored {
+export interface StoredObjects {
   readonly loose: readonly string[];
   /** Names of packs, such as `pack-1234`. */
   readonly packs: readonly string[];
@@ -24,7 +24,7 @@ const KNOWN = /^(?:multi-pack-index.*|pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|kee
  * @param objects absolute real path of a repository's `objects`
  * @param seen folders that a command can see
  */
-export function stored(objects: string, seen: readonly string[]): Stored {
+export function listStoredObjects(objects: string, seen: readonly string[]): StoredObjects {
   const loose: string[] = [];
   let hasLeftovers = false;
   for (const entry of readFolder(objects)) {

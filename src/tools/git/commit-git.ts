@@ -1,15 +1,15 @@
 import { messageOf } from '../../gate/commands/git-command.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { namesOf, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { indexInfo, type TreeChange, underWay } from '../tree/git-tree.ts';
+import { hasOperationUnderWay, indexInfo, type TreeChange } from '../tree/git-tree.ts';
 import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
 import { trailerFor, withTrailer } from './commit-trailer.ts';
 import { type Persons, personsOf, personVariables, readPerson } from './git-persons.ts';
-import { APPROVE_AGAIN, gitReport, notRun, refEffects } from './git-report.ts';
+import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { replacedPart, stage } from './stage-files.ts';
+import { replacedField, stageFiles } from './stage-files.ts';
 import { stagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
@@ -49,7 +49,7 @@ export async function commitGit(
   parsed: ParsedGit,
   operator: NodeJS.ProcessEnv,
 ): Promise<ToolReport | Stop> {
-  const { own = () => true, tree: approved = null, message: due = null } = call.grant.release ?? {};
+  const { isOwnChange = () => true, tree: approved = null, message: due = null } = call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
   const stated = due ?? messageOf(parsed) ?? '';
   const persons = committers(session, call, operator);
@@ -58,12 +58,12 @@ export async function commitGit(
   const all = named('all').length > 0;
   const given = await stagedFiles(session);
   if (isStop(given)) return given;
-  const goesOn = underWay(session.repository);
+  const goesOn = hasOperationUnderWay(session.repository);
   // Approved files need no separate `add`: the tree of the commit is compared with the approved one.
-  const stages = all || (approved !== null && !goesOn && !given.files.some(({ path }) => own(path)));
-  const staged = stages ? await stage(session, call, [], all) : null;
+  const stages = all || (approved !== null && !goesOn && !given.files.some(({ path }) => isOwnChange(path)));
+  const staged = stages ? await stageFiles(session, call, [], all) : null;
   if (staged !== null && isStop(staged)) return staged;
-  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedPart(staged) : {}) };
+  const skipped = { skipped: [...(staged?.skipped ?? [])], ...(staged ? replacedField(staged) : {}) };
   const nothing = { committed: false, sha: null, ref: null, paths: [], ...skipped };
   if (staged !== null && staged.result.exit !== 0) return gitReport('commit', staged.result, nothing);
 
@@ -71,7 +71,7 @@ export async function commitGit(
   if (isStop(before)) return before;
   const index = staged === null ? given : await stagedFiles(session);
   if (isStop(index)) return index;
-  const [mine, others] = split(index.files, ({ path }) => goesOn || own(path));
+  const [mine, others] = split(index.files, ({ path }) => goesOn || isOwnChange(path));
   const back = others.map((file) => indexInfo(file.path, file.before)).join('');
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
@@ -79,8 +79,12 @@ export async function commitGit(
   const differs = approved && explainMismatch(approved, { head: before.sha, ref: before.ref, tree, mine });
   if (differs) return failed('not-what-was-approved', differs);
   if (mine.length === 0 && !goesOn) {
-    const also = others.length > 0 ? ` (${namesOf(others.map(({ path }) => path))} was staged by someone else)` : '';
-    return gitReport('commit', notRun(`nothing to commit: this session has staged nothing${also}\n`, 1), nothing);
+    const also = others.length > 0 ? ` (${listPaths(others.map(({ path }) => path))} was staged by someone else)` : '';
+    return gitReport(
+      'commit',
+      resultWithoutRun(`nothing to commit: this session has staged nothing${also}\n`, 1),
+      nothing,
+    );
   }
 
   const initial = before.sha === null ? ' (root-commit)' : '';
@@ -130,14 +134,14 @@ function explainMismatch(
   const staged = new Map(now.mine.map((file) => [file.path, file]));
   const missing = ships.files.filter((path) => !staged.has(path));
   if (missing.length > 0)
-    return `Approved and not staged: ${namesOf(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
+    return `Approved and not staged: ${listPaths(missing)}. Stage all that was approved first: {sub: "add", args: ["-A"]}.`;
   const others = [...staged.keys()].filter((path) => !ships.files.includes(path));
   if (others.length > 0)
-    return `Staged and not approved: ${namesOf(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
+    return `Staged and not approved: ${listPaths(others)}. Take it out: {sub: "restore", args: ["--staged", …]}.`;
   const differ = [...staged.values()].filter(
     ({ path, now }) => changed && !(changed[path] ?? '-').endsWith(now?.blob ?? '-'),
   );
-  const what = differ.length > 0 ? namesOf(differ.map(({ path }) => path)) : 'A file';
+  const what = differ.length > 0 ? listPaths(differ.map(({ path }) => path)) : 'A file';
   return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
 }
 
@@ -169,18 +173,18 @@ const NO_AUTHOR =
   'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
 
 /** The author and the committer: the approved author, the configured one, or the person that git names. */
-function committers({ repository }: GitSession, { grant }: ToolCall, operator: NodeJS.ProcessEnv): Persons | null {
-  const configured = grant.config.commits?.author;
-  const shown = grant.release?.tree?.ships?.author ?? configured ?? null;
+function committers({ repository }: GitSession, { envelope }: ToolCall, operator: NodeJS.ProcessEnv): Persons | null {
+  const configured = envelope.config.commits?.author;
+  const shown = envelope.shipping?.tree?.ships?.author ?? configured ?? null;
   const author = shown === null ? null : readPerson(shown);
   const known = configured === undefined ? personsOf(repository, operator) : null;
   if (author === null) return known;
   return { author, committer: known?.committer ?? author };
 }
 
-function trailerIn({ grant: { config, release } }: ToolCall): string | null {
-  const approved = release?.tree?.ships?.trailer;
-  return approved === undefined ? trailerFor(config.commits, release?.agent ?? '') : approved;
+function trailerIn({ envelope: { config, shipping } }: ToolCall): string | null {
+  const approved = shipping?.tree?.ships?.trailer;
+  return approved === undefined ? trailerFor(config.commits, shipping?.agent ?? '') : approved;
 }
 
 /** True if a full ref is one of the branches that the approval listed. */

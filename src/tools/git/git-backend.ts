@@ -1,11 +1,11 @@
+import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { gitWords, judgeGit, makesBranch } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
-import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { isStop, refusedBy, type Stop, tooLong } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, type Stop, tooLongStop } from '../workspace/tool-stop.ts';
 import { moveToBranch } from './branches/move-to-branch.ts';
 import { commitGit } from './commit-git.ts';
 import { type GitSession, openGitSession } from './git-session.ts';
@@ -24,7 +24,7 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
   return {
     name: 'git',
     tools: ['bash-git'],
-    tree: (place) => observeTree(sandbox, place, place.signal, place.own, { agent: place.agent, env: env() }),
+    tree: (place) => observeTree(sandbox, place, place.signal, place.isOwnChange, { agent: place.agent, env: env() }),
     run: async (call) => {
       const report = abortedBefore(call) ?? (await runGit(sandbox, call, env()).catch(refuseLength));
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
@@ -33,28 +33,28 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
 }
 
 function refuseLength(error: unknown): Stop {
-  const stop = tooLong(error, 'args', 'Name fewer paths, or a folder.');
+  const stop = tooLongStop(error, 'args', 'Name fewer paths, or a folder.');
   if (stop === null) throw error;
   return stop;
 }
 
 async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | Stop> {
-  const { root, scope, config, release } = call.grant;
+  const { root, scope, config, shipping } = call.envelope;
   const read = gitWords(call.args['sub'], call.args['args']);
-  if (isUnfit(read)) return refusedBy(read);
+  if (isBadArgument(read)) return refusalStop(read);
   const judged = judgeGit(read.words, {
     command: scope.command,
     git: config.git,
     root,
     mask: config.mask,
-    message: release?.message ?? null,
+    message: shipping?.message ?? null,
   });
-  if (isUnfit(judged)) return refusedBy(judged);
+  if (isBadArgument(judged)) return refusalStop(judged);
   const { parsed } = judged;
   const session = await openGitSession(sandbox, call);
   if (isStop(session)) return session;
   const report = await runSub(session, call, parsed, env);
-  return isStop(report) ? report : withInnerRepositories(report, call.grant);
+  return isStop(report) ? report : withInnerRepositories(report, call.envelope);
 }
 
 async function runSub(

@@ -21,7 +21,7 @@ export function gitReport(
 }
 
 /** A result for a case that is decided without running the sub-command. */
-export function notRun(stderr: string, exit = 0): CommandResult {
+export function resultWithoutRun(stderr: string, exit = 0): CommandResult {
   return {
     exit,
     signal: null,

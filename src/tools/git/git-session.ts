@@ -2,7 +2,7 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import { gitPlaces } from '../git-place.ts';
+import { detectGitPaths } from '../git-paths.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
@@ -49,11 +49,11 @@ interface GitRunOptions {
 
 /** Finds the repository, chooses how to run git, and checks the configuration. */
 export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<GitSession | Stop> {
-  const { grant, tool, signal } = call;
-  const repository = findRepository(grant.root);
+  const { envelope, tool, signal } = call;
+  const repository = findRepository(envelope.root);
   if (isStop(repository)) return repository;
   const { availability } = sandbox;
-  if (!availability.ok && !grant.unsafeNoSandbox)
+  if (!availability.ok && !envelope.unsafeNoSandbox)
     return {
       stop: {
         status: 'refused',
@@ -91,18 +91,18 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
       signal,
       ...(stdin === undefined ? {} : { stdin }),
     };
-    const layout = gitLayout(repository, access, grant.config.toolchains);
+    const layout = gitLayout(repository, access, envelope.config.toolchains);
     const run = () =>
       availability.ok ? sandbox.run(layout, argv, runOptions) : runUnsandboxed(layout, argv, runOptions);
     return access.kind === 'commit' ? withoutStaleLock(repository, run) : run();
   };
 
-  const [masked, git] = [maskMatcher(grant.config.mask), gitPlaces(grant.root)];
+  const [masked, git] = [maskMatcher(envelope.config.mask), detectGitPaths(envelope.root)];
   let config: readonly ConfigValue[] = [];
   const session: Omit<GitSession, 'config'> = {
     repository,
     contained: availability.ok,
-    rules: { root: grant.root, masked: (path) => masked(path) || git.holdsCredential(path) },
+    rules: { root: envelope.root, masked: (path) => masked(path) || git.holdsCredential(path) },
     run: (args, options) => execute(submoduleNames(config), args, tool.limits.outputBytes, options),
     ask: async (args, options) => {
       const answer = await execute(submoduleNames(config), args, ANSWER_BYTES, options);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fieldsOf } from '../../base/json.ts';
-import type { Grant, ToolReport } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, ToolReport } from '../../ports/tool-backend.ts';
 
 /** The folder of a path that is a repository inside the root, such as a submodule; null if none is. */
 export function innerRepository(root: string, path: string): string | null {
@@ -10,24 +10,24 @@ export function innerRepository(root: string, path: string): string | null {
   return folders.find((folder) => existsSync(join(root, folder, '.git'))) ?? null;
 }
 
-export const sessionThere = (inner: string): string =>
+export const innerSessionRemedy = (inner: string): string =>
   `Its changes are committed in a session there; ask the operator for one (--root ${inner}).`;
 
 const ABOUT_CHANGES = ['status', 'diff', 'add', 'commit', 'push'];
 
 /** Adds the repositories inside the root whose files the session changed, because git does not look into them here. */
-export function withInnerRepositories(report: ToolReport, { root, release }: Grant): ToolReport {
+export function withInnerRepositories(report: ToolReport, { root, shipping }: CallEnvelope): ToolReport {
   const { outcome } = report;
   if (outcome.status !== 'ok') return report;
   const result = fieldsOf(outcome.result);
   if (!ABOUT_CHANGES.includes(String(result['sub']))) return report;
   const inner = new Set(
-    (release?.changed ?? []).map((path) => innerRepository(root, path)).filter((at) => at !== null),
+    (shipping?.changed ?? []).map((path) => innerRepository(root, path)).filter((at) => at !== null),
   );
   if (inner.size === 0) return report;
   const elsewhere = [...inner].map(
     (folder) =>
-      `This session changed files in ${folder}, a repository of its own: they are not shown and do not ship from here. ${sessionThere(folder)}`,
+      `This session changed files in ${folder}, a repository of its own: they are not shown and do not ship from here. ${innerSessionRemedy(folder)}`,
   );
   return { ...report, outcome: { ...outcome, result: { ...result, elsewhere: elsewhere.join(' ') } } };
 }

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { isRef, isSameMessage, notConfigured } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import { branchToShip, mayShipBranch } from '../../gate/scope/branch-patterns.ts';
-import { namesOf, type TreeToShip } from '../../gate/scope/compare-trees.ts';
+import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, outOfScope, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, outOfScope, refusalStop, type Stop } from '../workspace/tool-stop.ts';
 import { currentBranch } from './branches/current-branch.ts';
 import { withTrailer } from './commit-trailer.ts';
 import { loginFor } from './credentials/credential.ts';
@@ -22,14 +22,14 @@ import type { GitSession } from './git-session.ts';
  * name, or with `HEAD`, the checked-out branch goes if several are configured.
  */
 export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
-  const configured = call.grant.config.git;
+  const configured = call.envelope.config.git;
   if (configured === null) throw new Error('[tools/git] the gate allowed a push without a configured remote');
   const { remote } = configured;
   const [, named] = [...parsed.operands, ...parsed.paths];
   const current = currentBranch(session.repository);
   const asked = named === 'HEAD' ? current : (named ?? branchToShip(current, configured));
   const branch = asked !== null && mayShipBranch(asked, configured) && isRef(asked) ? asked : null;
-  if (branch === null) return refusedBy(notConfigured(named ?? current ?? 'a detached HEAD', configured));
+  if (branch === null) return refusalStop(notConfigured(named ?? current ?? 'a detached HEAD', configured));
 
   const target = pushTarget(session.repository, configured, session.config);
   if (isStop(target)) return target;
@@ -46,10 +46,10 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const sha = local.stdout?.trim() ?? null;
   if (sha === null) return failed('no-such-branch', `There is no branch "${branch}" here yet; commit to it first.`);
 
-  const approved = call.grant.release?.tree ?? null;
+  const approved = call.envelope.shipping?.tree ?? null;
   const tip = await describeTip(session, sha);
   if (isStop(tip)) return tip;
-  const differs = approved && explainMismatch(approved, tip, target.url, call.grant.release?.message ?? null);
+  const differs = approved && explainMismatch(approved, tip, target.url, call.envelope.shipping?.message ?? null);
   if (differs) return failed('not-what-was-approved', differs);
 
   const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
@@ -161,7 +161,7 @@ function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, mess
   if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
   if (tip.sha === head) {
     if (ships.files.length === 0) return null;
-    return `${namesOf(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
+    return `${listPaths(ships.files)} was approved and is not committed. Commit it first: {sub: "commit"}.`;
   }
   const isIt =
     tip.parents[0] === (head ?? '') &&

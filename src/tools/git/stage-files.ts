@@ -2,19 +2,19 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { mayShip } from '../tree/git-tree.ts';
+import { shippablePaths } from '../tree/git-tree.ts';
 import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
-import { gitReport, notRun } from './git-report.ts';
+import { gitReport, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
-import { innerRepository, sessionThere } from './inner-repository.ts';
+import { innerRepository, innerSessionRemedy } from './inner-repository.ts';
 import { readPath } from './operands.ts';
 import { stagedFiles } from './staged-files.ts';
 
 const COMMIT = { kind: 'commit' } as const;
 const NOT_OURS = 'Leave it out; the operator can commit it.';
 
-export interface Staged {
+export interface StagedFiles {
   readonly result: Awaited<ReturnType<GitSession['run']>>;
   readonly paths: readonly string[];
   /** Requested files that have changed and that this session may not stage. */
@@ -27,12 +27,12 @@ export interface Staged {
 export async function addGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
   const chosen = new Set(parsed.options.map(({ option }) => option.long));
   const words = [...parsed.operands, ...parsed.paths];
-  const staged = await stage(session, call, words, chosen.has('update'));
+  const staged = await stageFiles(session, call, words, chosen.has('update'));
   if (isStop(staged)) return staged;
   return gitReport('add', staged.result, {
     paths: [...staged.paths],
     skipped: [...staged.skipped],
-    ...replacedPart(staged),
+    ...replacedField(staged),
   });
 }
 
@@ -40,12 +40,12 @@ export async function addGit(session: GitSession, call: ToolCall, parsed: Parsed
  * Stages the changed files at or under `words` (all of them if there are none). A file that is named itself must be
  * allowed; a file inside a named folder is skipped if it is not allowed.
  */
-export async function stage(
+export async function stageFiles(
   session: GitSession,
   call: ToolCall,
   words: readonly string[],
   trackedOnly: boolean,
-): Promise<Staged | Stop> {
+): Promise<StagedFiles | Stop> {
   const asked: string[] = [];
   for (const word of words) {
     const read = readPath(session.rules, word);
@@ -54,8 +54,8 @@ export async function stage(
   }
   const listed = await changedFiles(session);
   if (isStop(listed)) return listed;
-  const inScope = mayShip(call.grant);
-  const own = call.grant.release?.own ?? (() => true);
+  const inScope = shippablePaths(call.envelope);
+  const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
   const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
   const paths = new Set<string>();
   const skipped = new Set<string>();
@@ -63,7 +63,10 @@ export async function stage(
     const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
     const inner = innerRepository(session.rules.root, path);
     if (beneath.length === 0 && inner !== null)
-      return failed('other-repository', `"${path}" is in ${inner}, a repository of its own. ${sessionThere(inner)}`);
+      return failed(
+        'other-repository',
+        `"${path}" is in ${inner}, a repository of its own. ${innerSessionRemedy(inner)}`,
+      );
     if (
       beneath.length === 0 &&
       path !== '' &&
@@ -72,7 +75,7 @@ export async function stage(
       return failed('no-such-path', `There is no "${path}", and nothing inside it was deleted; see {sub: "status"}.`);
     for (const file of beneath) {
       const mayBe = inScope(file.path) && !file.path.endsWith('/') && isNameable(session, file);
-      if (mayBe && own(file.path)) paths.add(file.path);
+      if (mayBe && isOwnChange(file.path)) paths.add(file.path);
       else if (mayBe && file.path === path)
         return outOfScope(
           'args',
@@ -85,7 +88,7 @@ export async function stage(
     }
   }
   if (paths.size === 0)
-    return { result: notRun('nothing to add\n'), paths: [], skipped: [...skipped].sort(), replaced: {} };
+    return { result: resultWithoutRun('nothing to add\n'), paths: [], skipped: [...skipped].sort(), replaced: {} };
   const unresolved = await withMarkers(
     session,
     files.filter(({ path, unmerged }) => unmerged && paths.has(path)),
@@ -120,7 +123,7 @@ export async function stage(
 }
 
 /** The part of a result that names the staged versions that were replaced; empty if there are none. */
-export const replacedPart = ({ replaced }: Staged): { readonly replaced?: Staged['replaced'] } =>
+export const replacedField = ({ replaced }: StagedFiles): { readonly replaced?: StagedFiles['replaced'] } =>
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** `git restore --staged`: unstages files; the work tree is not changed. */
@@ -136,7 +139,7 @@ export async function unstageGit(session: GitSession, call: ToolCall, parsed: Pa
     return invalid('args', 'git restore --staged needs paths.', 'Name files or folders; "." takes every staged file.');
   const staged = await stagedFiles(session);
   if (isStop(staged)) return staged;
-  const own = call.grant.release?.own ?? (() => true);
+  const isOwnChange = call.envelope.shipping?.isOwnChange ?? (() => true);
   const paths = new Set<string>();
   const skipped = new Set<string>();
   for (const word of words) {
@@ -147,12 +150,12 @@ export async function unstageGit(session: GitSession, call: ToolCall, parsed: Pa
       (file) => path === '' || file.path === path || file.path.startsWith(`${path}/`),
     );
     if (beneath.length === 0) return failed('no-such-path', `Nothing is staged at "${word}"; see {sub: "status"}.`);
-    if (beneath.some((file) => file.path === path && !own(path)))
+    if (beneath.some((file) => file.path === path && !isOwnChange(path)))
       return outOfScope('args', `"${path}" was staged by someone else, and stays staged.`, NOT_OURS);
-    for (const file of beneath) (own(file.path) ? paths : skipped).add(file.path);
+    for (const file of beneath) (isOwnChange(file.path) ? paths : skipped).add(file.path);
   }
   const more = { skipped: [...skipped].sort() };
-  if (paths.size === 0) return gitReport('restore', notRun('nothing of this session is staged\n'), more);
+  if (paths.size === 0) return gitReport('restore', resultWithoutRun('nothing of this session is staged\n'), more);
   const stdin = [...paths].map((path) => `${path}\0`).join('');
   const { head } = staged;
   // Before the first commit there is nothing to restore from, so the staged entries are removed.

@@ -1,7 +1,7 @@
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
-import type { Dropped } from '../shell/judge-change.ts';
+import type { DroppedChange } from '../shell/judge-change.ts';
 import type { Change } from '../shell/overlay-changes.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
 import { isStop } from '../workspace/tool-stop.ts';
@@ -9,7 +9,7 @@ import { isStop } from '../workspace/tool-stop.ts';
 /** The changed paths that git ignores, and those of them that must not be replaced. */
 interface Ignored {
   readonly paths: readonly string[];
-  readonly dropped: readonly Dropped[];
+  readonly dropped: readonly DroppedChange[];
 }
 
 const NOTHING: Ignored = { paths: [], dropped: [] };
@@ -23,7 +23,7 @@ export async function ignoredPaths(
   { scan }: CallTree,
   changes: readonly Change[],
 ): Promise<Ignored> {
-  const { root, config } = call.grant;
+  const { root, config } = call.envelope;
   const repository = findRepository(root);
   if (isStop(repository)) return NOTHING;
   const git = sandboxedGit(sandbox, root, config.toolchains, repository, call.signal);

@@ -1,19 +1,19 @@
+import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { chooseInstall } from '../../gate/commands/choose-command.ts';
-import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { testLayout } from '../sandbox/mounts/layouts.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
-import { applyChanges, finishLeftStages } from '../shell/apply-changes.ts';
-import { commandReport, notKept } from '../shell/command-report.ts';
+import type { OverlayWrites } from '../sandbox/sandbox.ts';
+import { applyChanges, finishLeftJournals } from '../shell/apply-changes.ts';
+import { commandReport, droppedField } from '../shell/command-report.ts';
 import { isCover } from '../shell/git/report-git.ts';
-import { type Dropped, judgeChanges, mayHoldScope } from '../shell/judge-change.ts';
+import { type DroppedChange, judgeChanges, mayHoldWritePath } from '../shell/judge-change.ts';
 import { overlayChanges } from '../shell/overlay-changes.ts';
-import { type CallTree, overlayRefusal, type ShellContext, treeOf } from '../shell/shell-context.ts';
-import { isStop, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { type CallTree, callTree, overlayRefusal, type ShellContext } from '../shell/shell-context.ts';
+import { isStop, refusalStop, type Stop } from '../workspace/tool-stop.ts';
 import { ignoredPaths } from './ignored-paths.ts';
 import { keepFolders } from './keep-folders.ts';
 import { readLocks } from './lock-files.ts';
@@ -39,13 +39,13 @@ const NO_SCRIPTS = {
  */
 export async function installTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
-  const chosen = chooseInstall(call.grant.config.install ?? [], call.args['command']);
-  if (isUnfit(chosen)) return refusedBy(chosen);
+  const chosen = chooseInstall(call.envelope.config.install ?? [], call.args['command']);
+  if (isBadArgument(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const { root } = call.grant;
-  const left = finishLeftStages(root);
-  const tree = await treeOf(context);
+  const { root } = call.envelope;
+  const left = finishLeftJournals(root);
+  const tree = await callTree(context);
   const before = readLocks(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
   const layout = withMounts({ ...testLayout(request), name: 'install' }, context.contained ? cacheMounts(call) : []);
@@ -74,7 +74,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | S
     kept: [...kept.kept],
     changed: kept.effects.map(({ path, op }) => ({ path, op })),
     ...(changedLocks.length > 0 ? { changedLocks } : {}),
-    ...notKept([...left.dropped, ...kept.dropped]),
+    ...droppedField([...left.dropped, ...kept.dropped]),
     ...ran.fields,
     ...tree.said,
   });
@@ -89,27 +89,27 @@ interface Kept {
   readonly effects: readonly ObservedEffect[];
   /** Paths that git ignores, replaced as a whole. */
   readonly kept: readonly string[];
-  readonly dropped: readonly Dropped[];
+  readonly dropped: readonly DroppedChange[];
 }
 
-async function keep(context: ShellContext, tree: CallTree, view: OverlayView): Promise<Kept> {
+async function keep(context: ShellContext, tree: CallTree, view: OverlayWrites): Promise<Kept> {
   const { call } = context;
   const startedAt = Date.now();
   const masked = new Set(tree.scan.maskedFiles);
-  const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+  const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
     (change) => !isCover(change, masked),
   );
   const ignored = await ignoredPaths(context, tree, changes);
   const tops = [...ignored.paths, ...ignored.dropped.map(({ path }) => path)];
   const isIgnored = (path: string) => tops.some((top) => path === top || path.startsWith(`${top}/`));
   const judged = judgeChanges(
-    call.grant,
+    call.envelope,
     changes.filter(({ path }) => !isIgnored(path)),
     startedAt,
     tree.scan.protectedPaths,
   );
-  const applied = applyChanges(call.grant, judged, view);
-  const folders = await keepFolders(call.grant.root, ignored.paths, view);
+  const applied = applyChanges(call.envelope, judged, view);
+  const folders = await keepFolders(call.envelope.root, ignored.paths, view);
   return {
     effects: applied.effects,
     kept: folders.kept,

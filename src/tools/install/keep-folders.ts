@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, lchown, lstat, mkdir, readdir, readlink, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OverlayView } from '../sandbox/sandbox.ts';
-import { makeStage } from '../shell/change-journal.ts';
-import type { Dropped } from '../shell/judge-change.ts';
+import type { OverlayWrites } from '../sandbox/sandbox.ts';
+import { makeJournal } from '../shell/change-journal.ts';
+import type { DroppedChange } from '../shell/judge-change.ts';
 import { byDescriptor } from '../workspace/anchors.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 
@@ -17,12 +17,12 @@ import { walkBeneath } from '../workspace/walk-beneath.ts';
 export async function keepFolders(
   root: string,
   paths: readonly string[],
-  { merged }: OverlayView,
-): Promise<{ readonly kept: readonly string[]; readonly dropped: readonly Dropped[] }> {
+  { merged }: OverlayWrites,
+): Promise<{ readonly kept: readonly string[]; readonly dropped: readonly DroppedChange[] }> {
   const kept: string[] = [];
-  const dropped: Dropped[] = [];
+  const dropped: DroppedChange[] = [];
   if (paths.length === 0) return { kept, dropped };
-  const stage = makeStage(root);
+  const stage = makeJournal(root);
   try {
     for (const [at, path] of paths.entries()) {
       try {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { checkPost, type PostRefusal, ring, whistle } from '../../messages/send-message.ts';
+import { checkPost, type PostRefusal, sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
@@ -34,9 +34,9 @@ async function send(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> 
   const id = call.messageId ?? `m-${randomUUID()}`;
   const checked = await checkPost(store, messages, { kind, id, from: `session:${call.sessionId}`, to, text, act, ref });
   if (!checked.ok) return refusal(checked);
-  if (kind === 'bell') return ok(receiptOf(await ring(messages, checked.draft)));
+  if (kind === 'bell') return ok(receiptOf(await sendBell(messages, checked.draft)));
   const wait = typeof seconds === 'number' ? seconds : DEFAULT_SECONDS;
-  const whistled = await whistle(messages, checked.draft, { seconds: wait, signal: call.signal });
+  const whistled = await sendWhistle(messages, checked.draft, { seconds: wait, signal: call.signal });
   if (!whistled.ok) return refusal(whistled);
   const { message, answer, waitedMs } = whistled;
   const waited = { ...receiptOf(message), waitedMs };

@@ -16,7 +16,7 @@ const IDLE_MS = 24 * 60 * 60 * 1000;
  *
  * @throws LayoutError if a folder to read is too wide
  */
-export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+export function cacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = config.cache ?? [];
   const base = folders.some(({ read }) => !read) ? ownFolders(root, sessionId) : null;
   return folders.flatMap((each): readonly Mount[] => {
@@ -30,7 +30,7 @@ export function cacheMounts({ grant: { root, config }, sessionId }: ToolCall): r
  * The writable folders of `cache:` in the home folder, for commands that are not test runs. They have other folders
  * than test runs, so that an agent's command cannot influence a test run.
  */
-export function commandCacheMounts({ grant: { root, config }, sessionId }: ToolCall): readonly Mount[] {
+export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
   if (folders.length === 0) return [];
   const base = made(join(ownFolders(root, sessionId), 'commands'), root);

@@ -13,7 +13,7 @@ const SIGNS = ['lib', 'lib64', 'libexec', 'include', 'share', 'VERSION', 'pyvenv
 const SHARED_HOME = ['.local', '.local/share', '.local/lib', '.config', '.cache'];
 
 /** Folders that are never shown as a whole. */
-export interface Kept {
+export interface HiddenFolders {
   readonly home: string;
   /** Folders that are never shown, nor a folder that contains one: the repository, hopgate's state. */
   readonly folders: readonly string[];
@@ -27,7 +27,7 @@ export interface Kept {
  * @example
  * installationOf('/home/me/.nvm/versions/node/v22.3.0/bin/node', kept); // '/home/me/.nvm/versions/node/v22.3.0'
  */
-export function installationOf(program: string, kept: Kept): string | null {
+export function installationOf(program: string, kept: HiddenFolders): string | null {
   const folder = dirname(program);
   if (!PROGRAM_FOLDERS.includes(basename(folder))) return null;
   const stated = dirname(folder);
@@ -37,7 +37,7 @@ export function installationOf(program: string, kept: Kept): string | null {
   return namesIn(real).some((name) => existsSync(join(real, name, '.git'))) ? null : stated;
 }
 
-function isTooWide(folder: string, { home, folders }: Kept): boolean {
+function isTooWide(folder: string, { home, folders }: HiddenFolders): boolean {
   if (folder.split('/').length < 3 || isWithin(folder, home)) return true;
   if (SHARED_HOME.some((name) => folder === join(home, name))) return true;
   return folders.some((each) => isWithin(folder, each) || isWithin(each, folder));

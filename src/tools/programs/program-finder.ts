@@ -8,8 +8,8 @@ import { type Env, homeFolder } from '../../base/user-folders.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { SANDBOX_HOME } from '../sandbox/mounts/layout.ts';
-import { installationMounts, installationOf, isReadable, type Kept } from './installation.ts';
-import { type Behind, behindShim, headOf } from './shim.ts';
+import { type HiddenFolders, installationMounts, installationOf, isReadable } from './installation.ts';
+import { headOf, type ShimTarget, shimTarget } from './shim.ts';
 import type { VirtualEnv } from './virtual-env.ts';
 
 /** The operator's programs in the form in which the sandbox shows them. */
@@ -59,7 +59,7 @@ const USER_PACKAGES: readonly { readonly folder: string; readonly version?: RegE
 export class ProgramFinder {
   readonly #request: ProgramsRequest;
   readonly #path: readonly string[];
-  readonly #kept: Kept;
+  readonly #kept: HiddenFolders;
   readonly #masked: (path: string) => boolean;
   /** Real paths of the shown folders. */
   readonly #shown: string[];
@@ -217,17 +217,17 @@ export class ProgramFinder {
     if (!this.#isShown(dirname(program))) this.#mounts.set(program, [{ kind: 'text-file', target: program, text }]);
   }
 
-  #behind(file: string): Behind | null {
+  #behind(file: string): ShimTarget | null {
     const { root, env } = this.#request;
     if (isWithin(root, file)) return null;
     const found = this.#ahead
       .get(dirname(file))
       ?.map((folder) => join(folder, basename(file)))
       .find(isProgram);
-    return found !== undefined ? { program: found } : behindShim(file, root, env);
+    return found !== undefined ? { program: found } : shimTarget(file, root, env);
   }
 
-  #showBehind(shim: string, behind: Behind): void {
+  #showBehind(shim: string, behind: ShimTarget): void {
     if ('problem' in behind) return this.#hide(shim, behind.problem);
     const folder = dirname(shim);
     const ahead = this.#ahead.get(folder) ?? [];

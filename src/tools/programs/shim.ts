@@ -58,15 +58,15 @@ function managerOf(program: string, path: string | undefined): string | null {
 }
 
 /** The program that a shim runs, or the reason why its manager runs none. */
-export type Behind = { readonly program: string } | { readonly problem: string };
+export type ShimTarget = { readonly program: string } | { readonly problem: string };
 
-const answers = new Map<string, Behind>();
+const answers = new Map<string, ShimTarget>();
 
 /**
  * The program that a shim's version manager selects for this repository; null if it is not a shim. Runs the operator's
  * manager outside the sandbox (never a program of the repository), and again after a version file has changed.
  */
-export function behindShim(program: string, root: string, env: Env): Behind | null {
+export function shimTarget(program: string, root: string, env: Env): ShimTarget | null {
   if (basename(realpathIfAny(program) ?? '') === 'snap' && basename(program) !== 'snap')
     return { problem: 'a snap starts only through its service; install the program in another way' };
   const manager = managerOf(program, env['PATH']);

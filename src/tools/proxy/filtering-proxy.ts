@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type NetworkPlace, networkPlace, placeText } from '../../gate/scope/host-names.ts';
+import { type HostAndPort, hostAndPortText, parseHostAndPort } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
-import { pinnedTo } from '../web/public-address.ts';
+import { lookupOnly } from '../web/public-address.ts';
 import { PinnedNames, type Resolve } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name-check.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
 
-export interface Tried {
+export interface TriedConnection {
   /** `host:port`. */
   readonly place: string;
   readonly tries: number;
@@ -21,7 +21,7 @@ export interface FilteringProxy {
   /** Serves one connection of the command. */
   accept(socket: Socket): void;
   /** The places tried so far, in the order of the first try. */
-  tried(): readonly Tried[];
+  tried(): readonly TriedConnection[];
   /** The errors of admitted places that did not answer, by `host:port`. */
   unanswered(): ReadonlyMap<string, string>;
   /** Ends all connections. */
@@ -80,10 +80,10 @@ export function makeProxy(
   /** The checked addresses of a place, and the proxy to use for it. Records a refusal. */
   const judge = async (
     kind: 'http' | 'https',
-    place: NetworkPlace | null,
+    place: HostAndPort | null,
     asked: string,
   ): Promise<{ readonly refusal: string } | Admitted> => {
-    const text = place ? placeText(place) : asked.slice(0, 200);
+    const text = place ? hostAndPortText(place) : asked.slice(0, 200);
     const found = place ? upstreamProxy(env, kind, place) : null;
     const verdict = !place
       ? { problem: 'it is not a host with a port' }
@@ -99,14 +99,14 @@ export function makeProxy(
   server.on('clientError', (_, socket) => socket.destroy());
   server.on('connect', async (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy());
-    const place = networkPlace(request.url ?? '');
+    const place = parseHostAndPort(request.url ?? '');
     const verdict = await judge('https', place, request.url ?? '');
     if ('refusal' in verdict) return client.end(answer(403, 'Forbidden', verdict.refusal));
     let remote: Socket;
     try {
       remote = verdict.via ? await openTunnel(verdict.via, place!) : await connected(verdict, place!);
     } catch (error) {
-      unanswered.set(placeText(place!), (error as Error).message);
+      unanswered.set(hostAndPortText(place!), (error as Error).message);
       return client.end(answer(502, 'Bad Gateway', `${(error as Error).message}\n`));
     }
     if (client.destroyed) return remote.destroy();
@@ -114,7 +114,7 @@ export function makeProxy(
     remote.on('error', () => client.destroy());
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
     const check = new ServerNameCheck(place!.host, (name) => {
-      note(placeText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
+      note(hostAndPortText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
       client.destroy();
       remote.destroy();
     });
@@ -125,12 +125,12 @@ export function makeProxy(
   server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
     const url = URL.parse(request.url ?? '');
     const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '';
-    const place = isPlain ? networkPlace(`${url.hostname}:${url.port || 80}`) : null;
+    const place = isPlain ? parseHostAndPort(`${url.hostname}:${url.port || 80}`) : null;
     const verdict = await judge('http', place, request.url ?? '');
     if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
     const outgoing = requestTo(verdict, place!, url!, request);
     outgoing.on('error', (error) => {
-      unanswered.set(placeText(place!), error.message);
+      unanswered.set(hostAndPortText(place!), error.message);
       if (response.headersSent) response.destroy();
       else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
     });
@@ -177,14 +177,14 @@ interface Admitted extends Checked {
   readonly via: UpstreamProxy | null;
 }
 
-async function connected(checked: Checked, { port }: NetworkPlace): Promise<Socket> {
-  const socket = connect({ host: checked.host, port, ...pinnedTo(checked.addresses), allowHalfOpen: true });
+async function connected(checked: Checked, { port }: HostAndPort): Promise<Socket> {
+  const socket = connect({ host: checked.host, port, ...lookupOnly(checked.addresses), allowHalfOpen: true });
   await once(socket, 'connect');
   return socket;
 }
 
 /** Starts the request of a command: to the checked address, or to the operator's proxy. */
-function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request: IncomingMessage): http.ClientRequest {
+function requestTo(checked: Admitted, { port }: HostAndPort, url: URL, request: IncomingMessage): http.ClientRequest {
   // The address decides, not the Host header, so that a request for one host cannot be sent to another.
   const headers = { ...framed(request), host: url.host };
   const method = request.method!;
@@ -194,7 +194,7 @@ function requestTo(checked: Admitted, { port }: NetworkPlace, url: URL, request:
   const options: http.RequestOptions & { autoSelectFamily: boolean } = {
     host: checked.host,
     port,
-    ...pinnedTo(checked.addresses),
+    ...lookupOnly(checked.addresses),
     method,
     path,
     headers,

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { connectionProblem, type NetworkPlace } from '../../gate/scope/host-names.ts';
+import { connectionProblem, type HostAndPort } from '../../gate/scope/host-names.ts';
 import { isPublicAddress } from '../web/public-address.ts';
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -26,7 +26,7 @@ export class PinnedNames {
   }
 
   /** @param elsewhere another proxy resolves the name, so it need not have an address here */
-  async reach(place: NetworkPlace, elsewhere = false): Promise<Reach> {
+  async reach(place: HostAndPort, elsewhere = false): Promise<Reach> {
     const { host } = place;
     const refusal = connectionProblem(this.#list, place, [], isPublicAddress);
     if (refusal !== null) return { problem: refusal };

@@ -1,4 +1,4 @@
-import { namesOf } from '../../gate/scope/compare-trees.ts';
+import { listPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import type { Json, Reach } from '../../spec/types.ts';
@@ -7,7 +7,7 @@ import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
 import { type FilledEnv, fillEnv, secretsFrom } from '../shell/command-env.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
 import { isStop, type Stop } from '../workspace/tool-stop.ts';
-import { type FilteringProxy, makeProxy, type Tried } from './filtering-proxy.ts';
+import { type FilteringProxy, makeProxy, type TriedConnection } from './filtering-proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
 /** A run of a configured command, and the places that it tried to reach. */
@@ -78,9 +78,9 @@ function described(
   exit: number | null,
 ): Omit<OnlineRun, 'result'> {
   const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, place: cleanPlace(each.place) }));
-  const isReached = (each: Tried) => each.why === null;
+  const isReached = (each: TriedConnection) => each.why === null;
   const refused = tried.filter((each) => !isReached(each));
-  const names = namesOf(refused.map(({ place }) => place));
+  const names = listPaths(refused.map(({ place }) => place));
   return {
     connects: tried.filter(isReached).map(({ place }) => ({ path: place, op: 'connect' })),
     fields:
@@ -117,12 +117,12 @@ function missingSettings(
   const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));
   const unanswered = [...(proxy?.unanswered() ?? [])].map(([place, why]) => `${cleanPlace(place)}: ${why}`);
   const remedies = [
-    ...(unanswered.length > 0 ? [`Did not answer: ${namesOf(unanswered)}.`] : []),
+    ...(unanswered.length > 0 ? [`Did not answer: ${listPaths(unanswered)}.`] : []),
     ...(hosts.length > 0 && REFUSED.test(output) && OWN_SERVICE.test(output) && unanswered.length === 0
       ? [`A service of this machine is reached if ${key}.hosts in hopgate.yaml lists it, as 127.0.0.1:PORT.`]
       : []),
     ...(unset.length > 0
-      ? [`Not set where hopgate was started, so the command did not get it: ${namesOf(unset)}.`]
+      ? [`Not set where hopgate was started, so the command did not get it: ${listPaths(unset)}.`]
       : []),
     ...(ssh === undefined && SSH_REFUSED.test(output)
       ? [`Ask the operator for ${key}.ssh in hopgate.yaml: { key: ~/.ssh/…, known-hosts: ~/.ssh/known_hosts }.`]

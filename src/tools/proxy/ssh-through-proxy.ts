@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Reach } from '../../spec/types.ts';
-import { fileOutside } from '../git/credentials/credential-file.ts';
+import { credentialFile } from '../git/credentials/credential-file.ts';
 import { readOnly } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { fromHome, PROXY } from '../sandbox/mounts/layout.ts';
@@ -33,7 +33,7 @@ const SHORTEST_LINE = 24;
  */
 export function sshThroughProxy(
   ssh: Reach['ssh'],
-  { grant: { root, config } }: Pick<ToolCall, 'grant'>,
+  { envelope: { root, config } }: Pick<ToolCall, 'envelope'>,
   key: string,
 ): { readonly mounts: readonly Mount[]; readonly secrets: readonly string[] } | Stop {
   const settings = ['Host *', `ProxyCommand ${TUNNEL} %h %p`, 'BatchMode yes', 'StrictHostKeyChecking yes'];
@@ -44,9 +44,9 @@ export function sshThroughProxy(
   ];
   if (ssh === undefined) return { mounts: withConfig(settings), secrets: [] };
   const places = { env: {}, reach: [root, ...config.toolchains.map(fromHome)] };
-  const identity = fileOutside(places, `${key}.ssh.key`, ssh.key);
+  const identity = credentialFile(places, `${key}.ssh.key`, ssh.key);
   if (isStop(identity)) return identity;
-  const known = fileOutside(places, `${key}.ssh.known-hosts`, ssh.knownHosts);
+  const known = credentialFile(places, `${key}.ssh.known-hosts`, ssh.knownHosts);
   if (isStop(known)) return known;
   const login = ['IdentitiesOnly yes', `IdentityFile ${identity.path}`, `UserKnownHostsFile ${known.path}`];
   return {

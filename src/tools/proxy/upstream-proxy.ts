@@ -2,7 +2,7 @@ import http, { type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Env } from '../../base/user-folders.ts';
-import { canonicalHost, listsPlace, type NetworkPlace, placeText } from '../../gate/scope/host-names.ts';
+import { canonicalHost, type HostAndPort, hostAndPortText, listsHostAndPort } from '../../gate/scope/host-names.ts';
 
 /** The proxy that the operator's machine uses for a place. */
 export interface UpstreamProxy {
@@ -21,7 +21,7 @@ export interface UpstreamProxy {
 export function upstreamProxy(
   env: Env,
   kind: 'http' | 'https',
-  place: NetworkPlace,
+  place: HostAndPort,
 ): UpstreamProxy | { readonly problem: string } | null {
   const value = (name: string) => env[name] || env[name.toUpperCase()] || '';
   const text = value(`${kind}_proxy`) || value('all_proxy');
@@ -36,7 +36,7 @@ export function upstreamProxy(
   return { url, login };
 }
 
-function isExcepted(list: string, place: NetworkPlace): boolean {
+function isExcepted(list: string, place: HostAndPort): boolean {
   return list
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
@@ -45,7 +45,7 @@ function isExcepted(list: string, place: NetworkPlace): boolean {
       if (subnet !== undefined) return isInSubnet(subnet, Number(bits), place.host);
       const name = entry.replace(/^\*?\./, '');
       const names = canonicalHost(name) === '' && !/:\d+$/.test(name) ? [] : [name, `*.${name}`];
-      return entry === '*' || listsPlace(names, place, !/:\d+$/.test(name));
+      return entry === '*' || listsHostAndPort(names, place, !/:\d+$/.test(name));
     });
 }
 
@@ -78,9 +78,9 @@ export const proxyRemedy = (host: string): string =>
  *
  * @throws if the proxy cannot be reached or refuses; the message names neither its user nor its password
  */
-export function openTunnel(via: UpstreamProxy, place: NetworkPlace): Promise<Socket> {
+export function openTunnel(via: UpstreamProxy, place: HostAndPort): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const path = placeText(place);
+    const path = hostAndPortText(place);
     const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(place.host)}`));
     const request = protocolOf(via).request({ ...toProxy(via, { host: path }), method: 'CONNECT', path });
     request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 
 /** Starts a process in its own process group; it inherits only the given descriptors. */
-export function start(
+export function startProcess(
   command: readonly string[],
   spawning: {
     readonly cwd: string;
@@ -15,7 +15,7 @@ export function start(
 }
 
 /** Resolves when the process has exited; rejects if it could not be started. */
-export function exitOf(
+export function waitForExit(
   child: ChildProcess,
 ): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {
   return new Promise((resolve, reject) => {

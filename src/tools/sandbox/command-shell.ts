@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import { join } from 'node:path';
-import { exitOf, killGroup, start } from './child-process.ts';
+import { killGroup, startProcess, waitForExit } from './child-process.ts';
 import type { ControlGroup } from './limits/cgroup.ts';
 import { FD } from './mounts/bwrap-arguments.ts';
 import { SandboxError } from './sandbox.ts';
@@ -49,11 +49,11 @@ export class CommandShell {
     const streams = ['pipe', 'pipe', 'pipe'] as const;
     const channel = [...Array<'ignore'>(FD.channel - streams.length).fill('ignore'), 'ipc'] as const;
     const stdio = [...streams, ...(hasChannel ? channel : [])];
-    this.process = start(command(this.folder), { cwd: '/', env: ENV, stdio });
+    this.process = startProcess(command(this.folder), { cwd: '/', env: ENV, stdio });
     this.process.channel?.unref();
     const { pid, stdin, stdout, stderr } = this.process;
     const isReady = this.#nextLine();
-    this.#exited = exitOf(this.process).catch((error: Error) => {
+    this.#exited = waitForExit(this.process).catch((error: Error) => {
       this.#failure = new SandboxError(`cannot start ${this.process.spawnfile}: ${error.message}`, { cause: error });
     });
     stdin!.on('error', () => {});

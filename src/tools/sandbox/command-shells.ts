@@ -5,7 +5,7 @@ import { CommandShell } from './command-shell.ts';
 import type { Cgroups } from './limits/cgroup.ts';
 import { overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
-import { prepared } from './sandbox.ts';
+import { prepareSandbox } from './sandbox.ts';
 
 /** A pool of shells: each is kept for a while for the next command with the same fixed arguments. */
 export interface CommandShells {
@@ -55,7 +55,7 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
       return known;
     }
     if (known) void end(known);
-    const shell = prepared(make);
+    const shell = prepareSandbox(make);
     all.add(shell);
     try {
       await shell.ready();

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { installHint } from '../../base/install-hint.ts';
-import { exitOf, start } from './child-process.ts';
+import { startProcess, waitForExit } from './child-process.ts';
 import type { HostIdentity, SandboxHost } from './command-message.ts';
 import { type CommandShells, makeCommandShells } from './command-shells.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
@@ -112,8 +112,8 @@ async function tryOut(bwrap: string): Promise<Sandbox> {
 /** Asks in a process group of its own, because Ctrl-C in a terminal ends every program of hopgate's group. */
 async function versionOf(bwrap: string): Promise<string> {
   const env = { PATH: process.env['PATH'] ?? '' };
-  const child = start([bwrap, '--version'], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] });
-  const [stdout, { code }] = await Promise.all([text(child.stdout!), exitOf(child)]);
+  const child = startProcess([bwrap, '--version'], { cwd: '/', env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const [stdout, { code }] = await Promise.all([text(child.stdout!), waitForExit(child)]);
   if (code !== 0) throw new SandboxError(`${bwrap} --version ended with status ${code}`);
   return stdout.replace(/^bubblewrap\s*/, '').trim();
 }

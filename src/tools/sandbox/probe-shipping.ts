@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TreeToShip, treeMismatch } from '../../gate/scope/compare-trees.ts';
-import type { Grant, ToolOutcome } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, ToolOutcome } from '../../ports/tool-backend.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import { gitBackend } from '../git/git-backend.ts';
@@ -18,7 +18,7 @@ const CONFIG: ProjectConfig = {
 const SCOPE = { read: 'root', write: [], command: 'deploy', url: 'none' } as const;
 const LIMITS = { seconds: 60, outputBytes: 8192 };
 const TOOL = { id: 'bash-git', purpose: '', effect: 'act', parameters: [], limits: LIMITS } as const;
-const own = (path: string) => path === 'src/a';
+const isOwnChange = (path: string) => path === 'src/a';
 
 /** A repository with a remote, in which a session has changed `src/a`. */
 class Shop {
@@ -66,11 +66,17 @@ class Shop {
   /** Runs commands of git in turn; returns the outcome of the last. */
   async run(...lines: readonly string[]): Promise<ToolOutcome> {
     let outcome: ToolOutcome = { status: 'ok', result: null };
-    const release = { own, tree: this.#tree, message: 'change a', agent: '' };
-    const grant: Grant = { ...this.#place, peripheral: 'deploy', scope: SCOPE, readableFiles: null, release };
+    const shipping = { isOwnChange, tree: this.#tree, message: 'change a', agent: '' };
+    const envelope: CallEnvelope = {
+      ...this.#place,
+      peripheral: 'deploy',
+      scope: SCOPE,
+      readableFiles: null,
+      shipping,
+    };
     for (const sub of lines) {
       const { signal } = new AbortController();
-      const call = { tool: TOOL, args: { sub }, grant, sessionId: 'probe', signal } as const;
+      const call = { tool: TOOL, args: { sub }, envelope, sessionId: 'probe', signal } as const;
       ({ outcome } = await gitBackend(this.#sandbox).run(call));
     }
     return outcome;
@@ -86,7 +92,7 @@ class Shop {
   }
 
   #now() {
-    return observeTree(this.#sandbox, this.#place, new AbortController().signal, own);
+    return observeTree(this.#sandbox, this.#place, new AbortController().signal, isOwnChange);
   }
 }
 

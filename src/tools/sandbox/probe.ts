@@ -198,7 +198,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
       limits: { seconds: 60, outputBytes: 8192 },
     } as const;
     const scope = { read: 'root', write: ['.'], command: 'contained', url: 'none' } as const;
-    const grant = {
+    const envelope = {
       root,
       peripheral: 'edit',
       scope,
@@ -206,7 +206,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
       config: DEFAULT_PROJECT_CONFIG,
       unsafeNoSandbox: false,
     };
-    const call = { tool, args: { command }, grant, sessionId: 'probe', signal: new AbortController().signal };
+    const call = { tool, args: { command }, envelope, sessionId: 'probe', signal: new AbortController().signal };
     return (await shellBackend(sandbox).run(call)).outcome;
   };
   const result = (name: string, stopped: boolean, detail: string) => ({ layout: 'edit', name, stopped, detail });

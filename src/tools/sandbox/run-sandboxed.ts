@@ -11,7 +11,7 @@ import { watchMemory } from './limits/memory-watch.ts';
 import { OTHER, overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type NetworkTries, networkTries } from './network-tries.ts';
-import { type CommandOptions, type CommandResult, prepared, SandboxError } from './sandbox.ts';
+import { type CommandOptions, type CommandResult, prepareSandbox, SandboxError } from './sandbox.ts';
 
 /** Runs one command under bubblewrap. See {@link Sandbox.run}. */
 export async function runSandboxed(
@@ -22,7 +22,7 @@ export async function runSandboxed(
   argv: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
-  const message = prepared(() =>
+  const message = prepareSandbox(() =>
     commandMessage(host, layout, argv, {
       env: options.env ?? {},
       // CPU time limit, for a command that uses every core after hopgate is gone or blocked.
@@ -43,7 +43,7 @@ async function supervise(
   const layers = overlays.map(({ layer }) => (layer ? `${layer}:` : ''));
   const covers = overlays[0]?.covers ?? [];
   const proxy = layout.proxy ? acceptFor(shell, options) : null;
-  const command = prepared(() => shell.run(message, options.stdin, layers, covers));
+  const command = prepareSandbox(() => shell.run(message, options.stdin, layers, covers));
   const child = new BoundedRun(command, options, () => shell.kill());
   const status = readStatus(command.status, !layout.network);
   const unwatch = host.limitsMemory ? () => {} : watchMemory(() => status.childPid, layout.limits.memoryBytes);

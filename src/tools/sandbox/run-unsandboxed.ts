@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedRun } from './bounded-run.ts';
-import { exitOf, killGroup, start } from './child-process.ts';
+import { killGroup, startProcess, waitForExit } from './child-process.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { type CommandOptions, type CommandResult, SandboxError } from './sandbox.ts';
 
@@ -17,13 +17,13 @@ export async function runUnsandboxed(
   options: CommandOptions,
 ): Promise<CommandResult> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME = '/' } = process.env;
-  const started = start(argv, {
+  const started = startProcess(argv, {
     cwd: layout.chdir,
     env: { ...layout.env, PATH, HOME, ...options.env },
     stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   const { stdin, stdout: out, stderr: err } = started;
-  const exited = exitOf(started);
+  const exited = waitForExit(started);
   const child = new BoundedRun({ stdout: out!, stderr: err! }, options, () => killGroup(started));
   stdin?.on('error', () => {}).end(options.stdin);
   try {

@@ -23,7 +23,7 @@ export interface CommandResult {
 }
 
 /** A command's writes, as host paths that are valid until `inspect` settles; no process runs then. */
-export interface OverlayView {
+export interface OverlayWrites {
   /** overlayfs's upper folder: only changes (deletions are devices 0/0). Never follow a link in it. */
   readonly upper: string;
   /** The tree as the command left it. */
@@ -31,7 +31,7 @@ export interface OverlayView {
   /** The files of the `outbox` mount. Never follow a link in it. */
   readonly outbox: string;
   /** The folders of the overlay outside of the root; null if the layout has none. */
-  readonly other: Pick<OverlayView, 'upper' | 'merged'> | null;
+  readonly other: Pick<OverlayWrites, 'upper' | 'merged'> | null;
 }
 
 export interface CommandOptions {
@@ -48,7 +48,7 @@ export interface CommandOptions {
   /** With `proxy` in the layout: called for each connection that the command makes to its proxy. */
   readonly onConnection?: (socket: Socket) => void;
   /** Called, with an overlay, after a command that ended by itself and before its writes are discarded. */
-  readonly inspect?: (view: OverlayView, exit: number) => Promise<void>;
+  readonly inspect?: (view: OverlayWrites, exit: number) => Promise<void>;
 }
 
 export type SandboxAvailability =
@@ -78,7 +78,7 @@ export class SandboxError extends Error {
  *
  * @throws SandboxError for example if the disk has no space for temporary files
  */
-export function prepared<T>(work: () => T): T {
+export function prepareSandbox<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

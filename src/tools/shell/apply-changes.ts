@@ -1,54 +1,54 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
+import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
 import { makeParents } from '../workspace/replace-file.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 import {
+  type ChangeJournal,
   hashFile,
-  leftStages,
+  type JournaledChange,
+  leftJournals,
   linkAt,
-  makeStage,
+  makeJournal,
   type Ownership,
-  type Stage,
-  type Step,
   takeOver,
 } from './change-journal.ts';
-import type { Dropped, Judgement } from './judge-change.ts';
+import type { DroppedChange, JudgedChanges } from './judge-change.ts';
 
 /** The changes that reached the repository. Folders are not listed; their files are. */
 export interface AppliedChanges {
   readonly effects: readonly ObservedEffect[];
   /** Changes that were dropped because the repository changed meanwhile. */
-  readonly dropped: readonly Dropped[];
+  readonly dropped: readonly DroppedChange[];
 }
 
 /**
  * Applies judged changes to the repository. All new contents are staged in the root and durable before the first
- * change; each file is then renamed into place. If hopgate is killed in between, {@link finishLeftStages} completes the
- * rest from the journal.
+ * change; each file is then renamed into place. If hopgate is killed in between, {@link finishLeftJournals} completes
+ * the rest from the journal.
  */
-export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView): AppliedChanges {
+export function applyChanges(envelope: CallEnvelope, judged: JudgedChanges, view: OverlayWrites): AppliedChanges {
   const { folders, files, links, deletions, emptied } = judged;
   const paths = [...deletions, ...emptied, ...[...folders, ...files, ...links].map(({ path }) => path)];
   if (paths.length === 0) return { effects: [], dropped: [] };
-  let stage: Stage | null = null;
+  let stage: ChangeJournal | null = null;
   try {
     const modes = new Map<string, number>();
-    let steps: readonly Step[];
+    let steps: readonly JournaledChange[];
     try {
-      stage = makeStage(grant.root);
-      steps = stageAll(grant.root, stage, judged, view, modes);
+      stage = makeJournal(envelope.root);
+      steps = stageAll(envelope.root, stage, judged, view, modes);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
       // The disk is full or not writable: nothing was changed yet.
       const why = `no change could be applied: ${(error as Error).message}`;
       return { effects: [], dropped: paths.map((path) => ({ path, why })) };
     }
-    return perform(grant.root, stage.folder, steps, modes);
+    return perform(envelope.root, stage.folder, steps, modes);
   } finally {
     stage?.remove();
   }
@@ -56,24 +56,24 @@ export function applyChanges(grant: Grant, judged: Judgement, view: OverlayView)
 
 function stageAll(
   root: string,
-  stage: Stage,
-  { folders, files, links, deletions, emptied }: Judgement,
-  view: OverlayView,
+  stage: ChangeJournal,
+  { folders, files, links, deletions, emptied }: JudgedChanges,
+  view: OverlayWrites,
   modes: Map<string, number>,
-): readonly Step[] {
-  const puts = files.map(({ path, upper, lower }): Step => {
+): readonly JournaledChange[] {
+  const puts = files.map(({ path, upper, lower }): JournaledChange => {
     if (lower) modes.set(path, lower.mode & 0o777);
     const owner = lower ?? upper;
     const copied = stage.add(join(view.upper, path), { mode: upper.mode, uid: owner.uid, gid: owner.gid });
     return { do: 'put', path, before: lower ? hashFile(join(root, path)) : null, ...copied };
   });
-  const steps: Step[] = [
-    ...deletions.map((path): Step => ({ do: 'delete', path, before: hashFile(join(root, path)) })),
-    ...emptied.map((path): Step => ({ do: 'remove-folder', path })),
-    ...folders.map(({ path, upper: { mode, uid, gid } }): Step => ({ do: 'folder', path, mode, uid, gid })),
+  const steps: JournaledChange[] = [
+    ...deletions.map((path): JournaledChange => ({ do: 'delete', path, before: hashFile(join(root, path)) })),
+    ...emptied.map((path): JournaledChange => ({ do: 'remove-folder', path })),
+    ...folders.map(({ path, upper: { mode, uid, gid } }): JournaledChange => ({ do: 'folder', path, mode, uid, gid })),
     ...puts,
     ...links.map(
-      ({ path, target, lower }): Step => ({
+      ({ path, target, lower }): JournaledChange => ({
         do: 'link',
         path,
         target,
@@ -86,10 +86,10 @@ function stageAll(
 }
 
 /** Completes the changes of a killed process, except for files that were changed since. */
-export function finishLeftStages(root: string): AppliedChanges {
+export function finishLeftJournals(root: string): AppliedChanges {
   const effects: ObservedEffect[] = [];
-  const dropped: Dropped[] = [];
-  for (const { folder, steps } of leftStages(root)) {
+  const dropped: DroppedChange[] = [];
+  for (const { folder, steps } of leftJournals(root)) {
     if (steps) {
       const done = perform(root, folder, steps, new Map());
       effects.push(...done.effects);
@@ -102,12 +102,12 @@ export function finishLeftStages(root: string): AppliedChanges {
 
 function perform(
   root: string,
-  stage: Stage['folder'],
-  steps: readonly Step[],
+  stage: ChangeJournal['folder'],
+  steps: readonly JournaledChange[],
   modes: ReadonlyMap<string, number>,
 ): AppliedChanges {
   const effects: ObservedEffect[] = [];
-  const dropped: Dropped[] = [];
+  const dropped: DroppedChange[] = [];
   for (const step of steps) {
     try {
       const effect = performStep(root, stage, step, modes);
@@ -123,7 +123,7 @@ function perform(
 function performStep(
   root: string,
   stage: string,
-  step: Step,
+  step: JournaledChange,
   modes: ReadonlyMap<string, number>,
 ): ObservedEffect | null {
   const segments = step.path.split('/');

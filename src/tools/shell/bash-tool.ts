@@ -5,21 +5,21 @@ import { type TestSignals, testSignals } from '../../evidence/findings/weakened-
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { findingsPart, seenIn, withFinding } from '../file-findings.ts';
+import { fileStateOf, findingsField, withFinding } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { editLayout } from '../sandbox/mounts/layouts.ts';
 import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type Stop } from '../workspace/tool-stop.ts';
-import { type AppliedChanges, applyChanges, finishLeftStages } from './apply-changes.ts';
-import { gathered } from './changed-code.ts';
-import { commandReport, notKept } from './command-report.ts';
+import { type AppliedChanges, applyChanges, finishLeftJournals } from './apply-changes.ts';
+import { gatherIgnored } from './changed-code.ts';
+import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, isCover, isOfGit, withGit } from './git/report-git.ts';
-import { type Dropped, judgeChanges, mayHoldScope } from './judge-change.ts';
+import { type DroppedChange, judgeChanges, mayHoldWritePath } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
-import { overlayRefusal, type ShellContext, shellCommand, treeOf } from './shell-context.ts';
+import { callTree, overlayRefusal, type ShellContext, shellCommand } from './shell-context.ts';
 
 const MAX_TEXT = 256 << 20;
 
@@ -35,49 +35,49 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const left = finishLeftStages(call.grant.root);
+  const left = finishLeftJournals(call.envelope.root);
   const startedAt = Date.now();
   let applied: AppliedChanges = { effects: [], dropped: [] };
-  let refused: readonly Dropped[] = [];
+  let refused: readonly DroppedChange[] = [];
   let git: GitChanges | null = null;
-  const tree = await treeOf(context);
+  const tree = await callTree(context);
   const result = await context.run(tree, withMounts(editLayout(tree), commandCacheMounts(call)), argv, {
     onOutput: call.onOutput,
     inspect: async (view) => {
       const masked = new Set(tree.scan.maskedFiles);
-      const isOpen = ownGit(call.grant.root) !== null;
-      git = gitOf(call.grant.root, tree.scan, view);
+      const isOpen = ownGit(call.envelope.root) !== null;
+      git = gitOf(call.envelope.root, tree.scan, view);
       if (git?.spoils) return;
-      const changes = overlayChanges(call.grant.root, view, mayHoldScope(call.grant)).filter(
+      const changes = overlayChanges(call.envelope.root, view, mayHoldWritePath(call.envelope)).filter(
         (change) => !(isOpen && isOfGit(change.path)) && !isCover(change, masked),
       );
       const bytecode = changes.filter(isBytecode).map(({ path }) => ({ path, why: 'Python writes it again' }));
       const judged = judgeChanges(
-        call.grant,
+        call.envelope,
         changes.filter((change) => !isBytecode(change)),
         startedAt,
         tree.scan.protectedPaths,
-        (path) => importProblem(call.grant, path, textIn(join(view.upper, path))),
+        (path) => importProblem(call.envelope, path, textIn(join(view.upper, path))),
       );
-      refused = await gathered(context, changes, [...judged.dropped, ...bytecode]);
+      refused = await gatherIgnored(context, changes, [...judged.dropped, ...bytecode]);
       const before = new Map(
         [...judged.files.map(({ path }) => path), ...judged.deletions].map((path) => [
           path,
-          testSignals(path, textIn(join(call.grant.root, path))),
+          testSignals(path, textIn(join(call.envelope.root, path))),
         ]),
       );
-      applied = applyChanges(call.grant, judged, view);
-      applied = { ...applied, effects: applied.effects.map((effect) => withSeen(call.grant, effect, before)) };
+      applied = applyChanges(call.envelope, judged, view);
+      applied = { ...applied, effects: applied.effects.map((effect) => withSeen(call.envelope, effect, before)) };
     },
   });
   const dropped = [...left.dropped, ...refused, ...applied.dropped];
   const effects: readonly ObservedEffect[] = [...left.effects, ...applied.effects];
   const report = commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
-    ...findingsPart(effects),
+    ...findingsField(effects),
     ...tree.said,
     dropped: [],
-    ...notKept(dropped),
+    ...droppedField(dropped),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),
   });
   return withGit(report, git, 'files');
@@ -97,14 +97,14 @@ function textIn(path: string): string {
 
 /** An effect with the findings on the file's new content. */
 function withSeen(
-  grant: ToolCall['grant'],
+  envelope: ToolCall['envelope'],
   effect: ObservedEffect,
   before: ReadonlyMap<string, TestSignals | null>,
 ): ObservedEffect {
   const { path, op } = effect;
   if (op === 'link') return effect;
-  const file = join(grant.root, path);
+  const file = join(envelope.root, path);
   const stats = op === 'delete' ? undefined : lstatSync(file, { throwIfNoEntry: false });
-  const after = stats ? seenIn(path, textIn(file), stats.mode) : null;
-  return withFinding(grant, effect, before.get(path) ?? null, after);
+  const after = stats ? fileStateOf(path, textIn(file), stats.mode) : null;
+  return withFinding(envelope, effect, before.get(path) ?? null, after);
 }

@@ -6,7 +6,7 @@ import { isAlive } from '../../base/process.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
 /** Prefix of the name of a stage's folder; changes of commands under such names are dropped. */
-export const STAGE_PREFIX = '.hopgate-stage-';
+export const JOURNAL_PREFIX = '.hopgate-stage-';
 const JOURNAL = 'journal.json';
 const MARK = 'mark.json';
 const CHUNK = 1 << 20;
@@ -23,7 +23,7 @@ export interface Ownership {
 }
 
 /** One change of the tree. `before` is the sha256 that the file must still have; null if it must not exist. */
-export type Step =
+export type JournaledChange =
   | ({ readonly do: 'folder'; readonly path: string } & Ownership)
   | { readonly do: 'remove-folder'; readonly path: string }
   | { readonly do: 'delete'; readonly path: string; readonly before: string | null }
@@ -37,17 +37,17 @@ export type Step =
     };
 
 /** A folder in the root with a command's new contents and their journal, durable before the first change. */
-export interface Stage {
+export interface ChangeJournal {
   readonly folder: string;
   /** Copies a file into the stage. It is durable once the stage is committed. */
   add(source: string, like: Ownership): { staged: string; after: string };
-  /** Writes the journal. After this, {@link leftStages} finds the changes if hopgate is killed. */
-  commit(steps: readonly Step[]): void;
+  /** Writes the journal. After this, {@link leftJournals} finds the changes if hopgate is killed. */
+  commit(steps: readonly JournaledChange[]): void;
   remove(): void;
 }
 
-export function makeStage(root: string): Stage {
-  const folder = join(root, `${STAGE_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
+export function makeJournal(root: string): ChangeJournal {
+  const folder = join(root, `${JOURNAL_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
   fs.mkdirSync(folder, { mode: 0o700 });
   const remove = () => fs.rmSync(folder, { recursive: true, force: true });
   try {
@@ -80,10 +80,14 @@ export function makeStage(root: string): Stage {
  * Stages of processes that have exited. `steps` is null if the stage was not committed, so none of it was applied. A
  * stage contains its own inode number; a copy, such as one in a clone, does not match and is ignored.
  */
-export function leftStages(root: string): { readonly folder: string; readonly steps: readonly Step[] | null }[] {
+export function leftJournals(
+  root: string,
+): { readonly folder: string; readonly steps: readonly JournaledChange[] | null }[] {
   return fs
     .readdirSync(root)
-    .filter((name) => name.startsWith(STAGE_PREFIX) && !isAlive(Number.parseInt(name.slice(STAGE_PREFIX.length), 10)))
+    .filter(
+      (name) => name.startsWith(JOURNAL_PREFIX) && !isAlive(Number.parseInt(name.slice(JOURNAL_PREFIX.length), 10)),
+    )
     .map((name) => join(root, name))
     .filter((folder) => fs.lstatSync(folder).isDirectory() && readText(join(folder, MARK)) === identityOf(folder))
     .map((folder) => ({ folder, steps: readJournal(join(folder, JOURNAL)) }));
@@ -200,9 +204,9 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-function readJournal(path: string): readonly Step[] | null {
+function readJournal(path: string): readonly JournaledChange[] | null {
   const text = readText(path);
-  return text === null ? null : (JSON.parse(text) as readonly Step[]);
+  return text === null ? null : (JSON.parse(text) as readonly JournaledChange[]);
 }
 
 function readText(path: string): string | null {

@@ -3,10 +3,10 @@ import { readRegularFile } from '../../base/read-file.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
+import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { isCover, isOfGit } from './git/report-git.ts';
-import { DELETED, type Dropped } from './judge-change.ts';
+import { DELETED, type DroppedChange } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 import type { ShellContext } from './shell-context.ts';
 
@@ -15,8 +15,8 @@ import type { ShellContext } from './shell-context.ts';
  * they are build outputs, nor do masked files, which the command cannot see. Root-relative paths; empty without a
  * repository, because then build outputs are not known.
  */
-export async function changedCode(context: ShellContext, view: OverlayView): Promise<string[]> {
-  const { root } = context.call.grant;
+export async function changedCode(context: ShellContext, view: OverlayWrites): Promise<string[]> {
+  const { root } = context.call.envelope;
   if (isStop(findRepository(root))) return [];
   const changed = realChanges(context, view).filter(
     (change) => change.kind === 'delete' || (change.kind === 'file' && change.lower !== null),
@@ -37,7 +37,7 @@ export const cacheOf = (path: string): string | null =>
  */
 export async function discardedFiles(
   context: ShellContext,
-  view: OverlayView,
+  view: OverlayWrites,
   masked: ReadonlySet<string>,
 ): Promise<string[]> {
   const changed = realChanges(context, view, changesExecutable).filter(
@@ -60,10 +60,10 @@ const changesExecutable = ({ lower, upper }: FileChange): boolean => (((lower?.m
  */
 function realChanges(
   { call }: ShellContext,
-  view: OverlayView,
+  view: OverlayWrites,
   alsoCounts: (change: FileChange) => boolean = () => false,
 ): Change[] {
-  const { root, config } = call.grant;
+  const { root, config } = call.envelope;
   const masked = maskMatcher(config.mask);
   const isRewritten = (change: Change): boolean =>
     change.kind === 'file' &&
@@ -88,11 +88,11 @@ const gitName = ({ kind, path }: Change): string => (kind === 'folder' ? `${path
  *
  * @param changes all changes of the command
  */
-export async function gathered(
+export async function gatherIgnored(
   context: ShellContext,
   changes: readonly Change[],
-  dropped: readonly Dropped[],
-): Promise<readonly Dropped[]> {
+  dropped: readonly DroppedChange[],
+): Promise<readonly DroppedChange[]> {
   const names = new Map(changes.map((change) => [change.path, gitName(change)]));
   const upTo = (path: string): string[] => [
     ...[...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
@@ -104,7 +104,7 @@ export async function gathered(
   const tops = Map.groupBy(dropped, ({ path }) =>
     ignored.has(names.get(path) ?? path) ? upTo(path).find((name) => ignored.has(name)) : undefined,
   );
-  return [...tops].flatMap(([name, all]): readonly Dropped[] => {
+  return [...tops].flatMap(([name, all]): readonly DroppedChange[] => {
     if (name === undefined) return all;
     const written = all.find(({ why }) => !why.startsWith(DELETED));
     const path = all.length === 1 && !written ? all[0]!.path : name.replace(/\/$/, '');
@@ -113,7 +113,7 @@ export async function gathered(
 }
 
 async function ignoredOf(context: ShellContext, paths: readonly string[]): Promise<ReadonlySet<string>> {
-  const { root, config } = context.call.grant;
+  const { root, config } = context.call.envelope;
   const repository = findRepository(root);
   if (paths.length === 0 || isStop(repository)) return new Set();
   const git = sandboxedGit(context.sandbox, root, config.toolchains, repository);

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import { namesOf } from '../../gate/scope/compare-trees.ts';
+import { listPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { cacheOf } from './changed-code.ts';
-import { DELETED, type Dropped } from './judge-change.ts';
+import { DELETED, type DroppedChange } from './judge-change.ts';
 import { missingPackages } from './missing-packages.ts';
 import type { ShellContext } from './shell-context.ts';
 
@@ -19,8 +19,8 @@ const MAX_DROPPED = 100;
  * The fields of a result for changes that were not kept; none if there are none. Outputs that git ignores and tools'
  * caches cause no warning, and each is named once.
  */
-export function notKept(all: readonly Dropped[]): { readonly [key: string]: Json } {
-  const output = ({ path, why, isOutput }: Dropped) =>
+export function droppedField(all: readonly DroppedChange[]): { readonly [key: string]: Json } {
+  const output = ({ path, why, isOutput }: DroppedChange) =>
     isOutput ? path : why.startsWith(DELETED) ? null : cacheOf(path);
   const outputs = [...new Set(all.map(output))].filter((each) => each !== null);
   return {
@@ -29,13 +29,13 @@ export function notKept(all: readonly Dropped[]): { readonly [key: string]: Json
   };
 }
 
-function warningOf(dropped: readonly Dropped[]): { readonly [key: string]: Json } {
+function warningOf(dropped: readonly DroppedChange[]): { readonly [key: string]: Json } {
   if (dropped.length === 0) return {};
   const groups = [...Map.groupBy(dropped, ({ why }) => why)].map(
-    ([why, all]) => `${namesOf(all.map(({ path }) => path))} (${why})`,
+    ([why, all]) => `${listPaths(all.map(({ path }) => path))} (${why})`,
   );
   return {
-    warning: `Not kept: ${namesOf(groups)}.`,
+    warning: `Not kept: ${listPaths(groups)}.`,
     dropped: dropped.slice(0, MAX_DROPPED).map(({ path, why }) => ({ path, why })),
     ...(dropped.length > MAX_DROPPED ? { droppedInAll: dropped.length } : {}),
   };
@@ -84,7 +84,7 @@ function withoutNetwork({ call }: ShellContext, result: CommandResult): { [key: 
 }
 
 const wayToInstall = (
-  { grant: { config } }: ShellContext['call'],
+  { envelope: { config } }: ShellContext['call'],
   otherwise = 'If it installs dependencies, ask the operator to run it',
 ): string =>
   config.install
@@ -104,7 +104,7 @@ function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandR
   const said = `${stdout}\n${stderr}`;
   if (exit === 0) return null;
   const missing =
-    (NOT_FOUND.test(said) && missingPackages(call.grant.root)) ||
+    (NOT_FOUND.test(said) && missingPackages(call.envelope.root)) ||
     (NO_PACKAGE.test(said) && 'Packages that the command needs are not installed here.');
   return missing ? `${missing} ${wayToInstall(call, 'Ask the operator to install them')}` : null;
 }
@@ -145,14 +145,14 @@ function hiddenProgram({ env, contained }: ShellContext, { exit, stderr }: Comma
 function emptyBecauseMasked({ emptyFiles }: ShellContext): { [key: string]: Json } {
   if (emptyFiles.size === 0) return {};
   const remedy = 'If they hold no secrets, ask the operator for an exception in mask of hopgate.yaml ("!path").';
-  return { masked: `Empty here, because they are masked: ${namesOf([...emptyFiles], 10)}. ${remedy}` };
+  return { masked: `Empty here, because they are masked: ${listPaths([...emptyFiles], 10)}. ${remedy}` };
 }
 
 /** The remedy for a package that a failed command named and that is a link out of the repository (`npm link`). */
 function linkedOutside({ call, contained }: ShellContext, result: CommandResult): { [key: string]: Json } {
   if (result.exit === 0 || !contained) return {};
   const words = `${result.stdout}\n${result.stderr}`.split(/[\s"'`()<>=,;]+/);
-  const { root } = call.grant;
+  const { root } = call.envelope;
   const found = linksIn(join(root, 'node_modules')).find(
     ({ name, to }) => !isWithin(root, to) && words.some((word) => word === name || word.startsWith(`${name}/`)),
   );

@@ -1,13 +1,13 @@
 import { delimiter } from 'node:path';
+import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { chooseTests } from '../../gate/commands/choose-command.ts';
-import { isUnfit } from '../../gate/commands/unfit.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type CommandResult, type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { judgeRun, type Verdict } from '../test-report/judge-run.ts';
 import { isStop } from '../workspace/tool-stop.ts';
-import { type ShellContext, shellContext, treeOf } from './shell-context.ts';
+import { callTree, type ShellContext, shellContext } from './shell-context.ts';
 import { runTest } from './test-tool.ts';
 
 export interface ComparedTest {
@@ -33,16 +33,23 @@ const TOOL: ToolSpec = {
  */
 export async function compareTests(
   sandbox: Sandbox,
-  { root, config }: Pick<Grant, 'root' | 'config'>,
+  { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly ComparedTest[]> {
   const scope = { read: 'root', write: [], command: 'test', url: 'none' } as const;
-  const grant: Grant = { root, config, scope, peripheral: 'test', readableFiles: null, unsafeNoSandbox: false };
-  const call = { tool: TOOL, args: {}, grant, sessionId: 'compared', signal: new AbortController().signal };
+  const envelope: CallEnvelope = {
+    root,
+    config,
+    scope,
+    peripheral: 'test',
+    readableFiles: null,
+    unsafeNoSandbox: false,
+  };
+  const call = { tool: TOOL, args: {}, envelope, sessionId: 'compared', signal: new AbortController().signal };
   const context = shellContext(sandbox, call, env);
   const chosen = config.test.length === 0 ? [] : chooseTests(config.test, null);
-  if (isStop(context) || isUnfit(chosen) || !context.overlay) return [];
-  const tree = await treeOf(context);
+  if (isStop(context) || isBadArgument(chosen) || !context.overlay) return [];
+  const tree = await callTree(context);
   const PATH = [...(tree.programs?.path ?? []), env['PATH'] ?? ''].join(delimiter);
   const outside: ShellContext = {
     ...context,

@@ -1,13 +1,13 @@
+import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { chooseDeploy } from '../../gate/commands/choose-command.ts';
-import { isUnfit } from '../../gate/commands/unfit.ts';
 import { treeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { readOnlyLayout, testLayout } from '../sandbox/mounts/layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { failed, isStop, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, refusalStop, type Stop } from '../workspace/tool-stop.ts';
 import { commandReport } from './command-report.ts';
-import { type ShellContext, treeOf } from './shell-context.ts';
+import { callTree, type ShellContext } from './shell-context.ts';
 
 /**
  * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
@@ -15,12 +15,12 @@ import { type ShellContext, treeOf } from './shell-context.ts';
  */
 export async function deployTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
-  const chosen = chooseDeploy(call.grant.config.deploy, 'name', call.args['name']);
-  if (isUnfit(chosen)) return refusedBy(chosen);
+  const chosen = chooseDeploy(call.envelope.config.deploy, 'name', call.args['name']);
+  if (isBadArgument(chosen)) return refusalStop(chosen);
   const changed = await changedSinceTested(context);
   if (changed) return changed;
   const { run, network } = chosen.command;
-  const tree = await treeOf(context);
+  const tree = await callTree(context);
   // The host's network also contains the abstract sockets of its services.
   const request = { ...tree, unixSockets: tree.unixSockets && !network };
   const layout = { ...(context.overlay ? testLayout(request) : readOnlyLayout(request)), name: 'deploy', network };
@@ -40,10 +40,10 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
 }
 
 /** A deploy ships the current tree, so it must be the tested and approved one. */
-async function changedSinceTested({ call: { grant, signal }, sandbox }: ShellContext): Promise<Stop | null> {
-  const tested = grant.release?.tree;
+async function changedSinceTested({ call: { envelope, signal }, sandbox }: ShellContext): Promise<Stop | null> {
+  const tested = envelope.shipping?.tree;
   if (!tested) return null;
-  const why = treeMismatch(tested, await observeTree(sandbox, grant, signal));
+  const why = treeMismatch(tested, await observeTree(sandbox, envelope, signal));
   return why === null
     ? null
     : failed('not-what-was-tested', `It is not run: ${why}. Go back to test, run the tests again, and hop here again.`);

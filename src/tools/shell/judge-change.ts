@@ -3,15 +3,15 @@ import { join, posix } from 'node:path';
 import { shorten } from '../../base/text.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
 import { MASKED, PROTECTED } from '../../gate/scope/path-refusals.ts';
-import { mayHoldWritable, UNGRANTED, unwritable } from '../../gate/scope/write-paths.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import { mayHoldWritable, OUTSIDE_WRITE_PATHS, writePathReason } from '../../gate/scope/write-paths.ts';
+import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { isInstructionFile } from '../instruction-imports.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf } from '../sandbox/mounts/tree.ts';
-import { STAGE_PREFIX } from './change-journal.ts';
+import { JOURNAL_PREFIX } from './change-journal.ts';
 import type { Change } from './overlay-changes.ts';
 
-export interface Dropped {
+export interface DroppedChange {
   readonly path: string;
   readonly why: string;
   /** True for what git ignores and the command wrote. Nobody expects it to be kept, so no warning names it. */
@@ -19,14 +19,14 @@ export interface Dropped {
 }
 
 /** The changes of a command that may reach the repository. */
-export interface Judgement {
+export interface JudgedChanges {
   readonly folders: readonly Extract<Change, { kind: 'folder' }>[];
   readonly files: readonly Extract<Change, { kind: 'file' }>[];
   readonly links: readonly Extract<Change, { kind: 'link' }>[];
   /** Files and links first, then the folders that become empty. */
   readonly deletions: readonly string[];
   readonly emptied: readonly string[];
-  readonly dropped: readonly Dropped[];
+  readonly dropped: readonly DroppedChange[];
 }
 
 const CANNOT = {
@@ -44,36 +44,36 @@ const MOST_BYTES = 1 << 30;
 const CLOCK_SLACK_MS = 2;
 
 /**
- * Divides changes into those within the grant and the rest. Within the grant are only regular files with one name and
- * no set-id bits, and relative links to such places: in the scope, neither masked nor protected, and not changed by
+ * Divides changes into those within the envelope and the rest. Within the envelope are only regular files with one name
+ * and no set-id bits, and relative links to such places: in the scope, neither masked nor protected, and not changed by
  * anyone else since `startedAt` (epoch milliseconds).
  *
  * @param protectedPaths paths that a walk of the tree found to be protected regardless of their names
  * @param contentProblem why a file may not have its new content; null if it may
  */
 export function judgeChanges(
-  grant: Grant,
+  envelope: CallEnvelope,
   changes: readonly Change[],
   startedAt: number,
   protectedPaths: readonly string[] = [],
   contentProblem: (path: string) => string | null = () => null,
-): Judgement {
+): JudgedChanges {
   const isSealed = isWithinOneOf(new Set(protectedPaths));
-  const masked = maskMatcher(grant.config.mask);
+  const masked = maskMatcher(envelope.config.mask);
   const folders: Extract<Change, { kind: 'folder' }>[] = [];
   const files: Extract<Change, { kind: 'file' }>[] = [];
   const links: Extract<Change, { kind: 'link' }>[] = [];
   const deletions: string[] = [];
   const emptied: string[] = [];
   let bytes = 0;
-  const dropped: Dropped[] = [];
+  const dropped: DroppedChange[] = [];
 
   const outside = (path: string): string | null => {
-    const why = unwritable(path, grant.scope.write);
-    if (why === UNGRANTED)
-      return `it is outside the scope (${shorten(grant.scope.write.join(', ') || 'nothing', 200)})`;
+    const why = writePathReason(path, envelope.scope.write);
+    if (why === OUTSIDE_WRITE_PATHS)
+      return `it is outside the scope (${shorten(envelope.scope.write.join(', ') || 'nothing', 200)})`;
     if (why !== null) return `it ${why}`;
-    if (isProtected(path) || isSealed(path) || path.startsWith(STAGE_PREFIX)) return PROTECTED.why;
+    if (isProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED.why;
     if (masked(path)) return MASKED.why;
     return null;
   };
@@ -108,7 +108,7 @@ export function judgeChanges(
       dropped.push({ path, why: `${DELETED} ${why}` });
       return false;
     }
-    const place = join(grant.root, path);
+    const place = join(envelope.root, path);
     if (isTooDeep(place)) {
       dropped.push({ path, why: `${DELETED} ${CANNOT['too-deep']}` });
       return false;
@@ -126,9 +126,9 @@ export function judgeChanges(
   };
 
   for (const [at, change] of changes.entries()) {
-    // A new folder above files that the scope may grant; each file is judged separately.
+    // A new folder above files that the scope may allow; each file is judged separately.
     const isWay = change.kind === 'folder' && changes[at + 1]?.path.startsWith(`${change.path}/`) === true;
-    if (isWay && unwritable(change.path, grant.scope.write) !== null) continue;
+    if (isWay && writePathReason(change.path, envelope.scope.write) !== null) continue;
     if (change.kind === 'delete') {
       remove(change.path);
       continue;
@@ -151,8 +151,8 @@ export function judgeChanges(
 }
 
 /** True if a file in a new folder could be kept; otherwise only the folder itself is reported. */
-export const mayHoldScope = (grant: Grant) => (folder: string) =>
-  !isProtected(folder) && mayHoldWritable(folder, grant.scope.write);
+export const mayHoldWritePath = (envelope: CallEnvelope) => (folder: string) =>
+  !isProtected(folder) && mayHoldWritable(folder, envelope.scope.write);
 
 /**
  * The root-relative place that a relative link names; null if it leads out of the root or is the root, or if its text

@@ -6,7 +6,7 @@ import { type FolderSeen, folderStamp } from '../sandbox/mounts/read-folder.ts';
 import { isWithinOneOf, scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 
 /** A masked file appeared or was replaced while a command ran. It was not covered, so the command may have read it. */
-export class UncoveredError extends Error {
+export class LateMaskedFileError extends Error {
   constructor(path: string, how: 'appeared' | 'was replaced') {
     super(
       `${path} is masked, and ${how} while the command ran; so the output and the changes of the command were discarded. Run it again.`,
@@ -15,7 +15,7 @@ export class UncoveredError extends Error {
   }
 }
 
-export interface Covered {
+export interface CoveredFiles {
   readonly root: string;
   readonly masks: readonly string[];
   readonly scan: TreeScan;
@@ -24,9 +24,9 @@ export interface Covered {
 /**
  * Watches the files that a layout covers by single mounts: if such a file is replaced, its mount disappears with it.
  * (The layer of an overlay does not.) Also searches new masked files, if any folder of the tree has changed.
- * @returns a check that throws {@link UncoveredError} if a masked file was not covered
+ * @returns a check that throws {@link LateMaskedFileError} if a masked file was not covered
  */
-export function watchCovered({ root, masks, scan }: Covered, { mounts }: SandboxLayout): () => void {
+export function watchCoveredFiles({ root, masks, scan }: CoveredFiles, { mounts }: SandboxLayout): () => void {
   const before = mounts.flatMap((mount) =>
     mount.kind === 'empty-file' || (mount.kind === 'text-file' && mount.isOpen !== true)
       ? [{ path: mount.target, identity: identityOf(mount.target) }]
@@ -34,15 +34,15 @@ export function watchCovered({ root, masks, scan }: Covered, { mounts }: Sandbox
   );
   return () => {
     const changed = before.find(({ path, identity }) => identityOf(path) !== identity);
-    if (changed) throw new UncoveredError(changed.path, 'was replaced');
+    if (changed) throw new LateMaskedFileError(changed.path, 'was replaced');
     const rewritten = scan.certificates.find(({ path, stamp }) => fileStamp(join(root, path)) !== stamp);
-    if (rewritten) throw new UncoveredError(rewritten.path, 'was replaced');
+    if (rewritten) throw new LateMaskedFileError(rewritten.path, 'was replaced');
     const isSame = ({ path, stamp }: FolderSeen) => stamp !== null && stamp === folderStamp(join(root, path));
     if (scan.folders.every(isSame)) return;
     const isCovered = isWithinOneOf(new Set([...scan.maskedFiles, ...scan.maskedFolders]));
     const now = scanTree(root, masks);
     const added = [...now.maskedFiles, ...now.maskedFolders].find((path) => !isCovered(path));
-    if (added !== undefined) throw new UncoveredError(added, 'appeared');
+    if (added !== undefined) throw new LateMaskedFileError(added, 'appeared');
   };
 }
 

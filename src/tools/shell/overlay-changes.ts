@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
-import type { OverlayView } from '../sandbox/sandbox.ts';
+import type { OverlayWrites } from '../sandbox/sandbox.ts';
 
 /** One change of the tree by a command, read from its overlay. The path is root-relative. */
 export type Change =
@@ -29,7 +29,7 @@ export type Change =
  *
  * @param descend true to enter a new folder; otherwise only the folder itself is listed
  */
-export function overlayChanges(root: string, view: OverlayView, descend: (folder: string) => boolean): Change[] {
+export function overlayChanges(root: string, view: OverlayWrites, descend: (folder: string) => boolean): Change[] {
   const changes: Change[] = [];
   const walk = (folder: string): void => {
     const lower = lookAt(join(root, folder));

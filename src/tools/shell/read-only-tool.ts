@@ -4,10 +4,10 @@ import { withMounts } from '../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../sandbox/mounts/layouts.ts';
 import { isStop, type Stop } from '../workspace/tool-stop.ts';
 import { discardedFiles } from './changed-code.ts';
-import { commandReport, notKept } from './command-report.ts';
+import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
 import { gitOf, withGit } from './git/report-git.ts';
-import { type ShellContext, shellCommand, treeOf } from './shell-context.ts';
+import { callTree, type ShellContext, shellCommand } from './shell-context.ts';
 
 const WHY = 'this tool keeps no change of the tree';
 
@@ -15,18 +15,18 @@ const WHY = 'this tool keeps no change of the tree';
 export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {
   const argv = shellCommand(context.call);
   if (isStop(argv)) return argv;
-  const tree = await treeOf(context);
+  const tree = await callTree(context);
   let discarded: readonly string[] = [];
   let git: GitChanges | null = null;
   const result = await context.run(tree, withMounts(exploreLayout(tree), commandCacheMounts(context.call)), argv, {
     onOutput: context.call.onOutput,
     inspect: async (view) => {
-      git = gitOf(context.call.grant.root, tree.scan, view);
+      git = gitOf(context.call.envelope.root, tree.scan, view);
       discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
     },
   });
   const report = commandReport(context, result, [], {
-    ...notKept(discarded.map((path) => ({ path, why: WHY }))),
+    ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
     ...tree.said,
   });
   return withGit(report, git, 'nothing');

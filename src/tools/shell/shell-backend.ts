@@ -5,12 +5,12 @@ import { abortedBefore } from '../aborted-before.ts';
 import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, refusedBy, type Stop, tooLong } from '../workspace/tool-stop.ts';
+import { failed, isStop, refusalStop, type Stop, tooLongStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { Jobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
 import { deployTool } from './deploy-tool.ts';
-import { UncoveredError } from './late-masked-files.ts';
+import { LateMaskedFileError } from './late-masked-files.ts';
 import { readOnlyTool } from './read-only-tool.ts';
 import { type ShellContext, shellContext } from './shell-context.ts';
 import { testTool } from './test-tool.ts';
@@ -30,7 +30,7 @@ const TOOLS: { readonly [id: string]: ShellTool } = {
  * may do is never judged by its text; the kernel decides it, by the layout that it runs in.
  *
  * On a host that cannot contain commands every call is refused with `sandbox-unavailable`, unless the operator allowed
- * the tools anyway (`grant.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
+ * the tools anyway (`envelope.unsafeNoSandbox`): then results carry `unsandboxed: true` and effects are `unobserved`.
  *
  * @param env the operator's environment: by it commands find their programs and variables
  */
@@ -47,9 +47,9 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
       if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
       const aborted = abortedBefore(call);
       if (aborted) return aborted;
-      const { scope, config, root, unsafeNoSandbox } = call.grant;
+      const { scope, config, root, unsafeNoSandbox } = call.envelope;
       const problem = commandProblem({ ...call, scope, config, root, unsafeNoSandbox, message: null });
-      const context = problem ? refusedBy(problem) : shellContext(sandbox, forCommands(call), env());
+      const context = problem ? refusalStop(problem) : shellContext(sandbox, forCommands(call), env());
       const report = isStop(context) ? context : await attempt(() => tool(context), call.signal);
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
@@ -58,9 +58,9 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
 
 /** Removes the writable paths from the call if the scope's commands may only read. */
 function forCommands(call: ToolCall): ToolCall {
-  const { grant } = call;
-  if (grant.scope.command === 'contained') return call;
-  return { ...call, grant: { ...grant, scope: { ...grant.scope, write: [] } } };
+  const { envelope } = call;
+  if (envelope.scope.command === 'contained') return call;
+  return { ...call, envelope: { ...envelope, scope: { ...envelope.scope, write: [] } } };
 }
 
 async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSignal): Promise<ToolReport | Stop> {
@@ -70,8 +70,8 @@ async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSign
     // With one exception, these reasons mean that the command did not run. In the exception, its changes are discarded.
     if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
-    if (error instanceof UncoveredError) return failed('masked-file-uncovered', error.message);
-    const stop = tooLong(error, 'command', 'Give fewer or shorter arguments.');
+    if (error instanceof LateMaskedFileError) return failed('masked-file-uncovered', error.message);
+    const stop = tooLongStop(error, 'command', 'Give fewer or shorter arguments.');
     if (stop !== null) return stop;
     if (error instanceof SandboxError)
       return failed('sandbox-failed', `${error.message}; run \`hopgate doctor --probe\` to find the problem`);

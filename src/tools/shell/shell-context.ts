@@ -22,9 +22,9 @@ import {
 import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
-import type { CommandOptions, CommandResult, OverlayView, Sandbox } from '../sandbox/sandbox.ts';
-import { isStop, refusedBy, type Stop } from '../workspace/tool-stop.ts';
-import { type Covered, watchCovered } from './late-masked-files.ts';
+import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';
+import { isStop, refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { type CoveredFiles, watchCoveredFiles } from './late-masked-files.ts';
 
 /** One call of a shell tool, with its limits and the function that runs commands. */
 export interface ShellContext {
@@ -57,7 +57,7 @@ export function shellContext(
   env: NodeJS.ProcessEnv = process.env,
 ): ShellContext | Stop {
   const { availability } = sandbox;
-  if (!availability.ok && !call.grant.unsafeNoSandbox) {
+  if (!availability.ok && !call.envelope.unsafeNoSandbox) {
     const message = `This host cannot contain commands: ${availability.reason}.`;
     return { stop: { status: 'refused', code: 'sandbox-unavailable', message, remedy: availability.remedy } };
   }
@@ -72,10 +72,10 @@ export function shellContext(
     contained: availability.ok,
     overlay: availability.ok && availability.overlay,
     run: async (tree, layout, argv, options = {}) => {
-      let check = availability.ok ? watchCovered(tree, layout) : () => {};
+      let check = availability.ok ? watchCoveredFiles(tree, layout) : () => {};
       const [overlay] = overlaysOf(layout);
       let isRead: ReadonlyMap<string, boolean> = new Map();
-      const inspect = async (view: OverlayView, exit: number) => {
+      const inspect = async (view: OverlayWrites, exit: number) => {
         if (overlay) isRead = readCovers(overlay, view.upper);
         check();
         // The command has ended. The remaining work is hopgate's own and has no time limit.
@@ -152,7 +152,7 @@ const NO_RETRIES = {
 };
 
 /** The facts of a call that layouts depend on. */
-export interface CallTree extends TreeRequest, Covered {
+export interface CallTree extends TreeRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
   /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */
@@ -164,8 +164,8 @@ export interface CallTree extends TreeRequest, Covered {
  *
  * @throws the call's reason if it is aborted meanwhile
  */
-export async function treeOf({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
-  const { root, config } = call.grant;
+export async function callTree({ call, sandbox, env, overlay }: ShellContext): Promise<CallTree> {
+  const { root, config } = call.envelope;
   const { mask: masks, toolchains } = config;
   const found = programsOf(root, config, env);
   const programs = { ...found, mounts: [...found.mounts, ...readCacheMounts(root, config)] };
@@ -229,5 +229,5 @@ export function overlayRefusal(context: ShellContext): Stop | null {
 /** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
 export function shellCommand({ args: { command } }: ToolCall): readonly string[] | Stop {
   const problem = lineProblem('command', command);
-  return problem ? refusedBy(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
+  return problem ? refusalStop(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
 }

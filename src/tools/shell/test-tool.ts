@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { basename, join, normalize, parse } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { type ChosenTest, chooseTests } from '../../gate/commands/choose-command.ts';
-import { isUnfit } from '../../gate/commands/unfit.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
@@ -13,11 +13,11 @@ import { testLayout } from '../sandbox/mounts/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { compareCount } from '../test-report/compare-counts.ts';
 import { judgeRun } from '../test-report/judge-run.ts';
-import { refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { refusalStop, type Stop } from '../workspace/tool-stop.ts';
 import { changedCode } from './changed-code.ts';
 import { type FilledEnv, fillEnv } from './command-env.ts';
 import { commandReport } from './command-report.ts';
-import { type CallTree, overlayRefusal, type ShellContext, treeOf } from './shell-context.ts';
+import { type CallTree, callTree, overlayRefusal, type ShellContext } from './shell-context.ts';
 import { readWritten } from './written-file.ts';
 
 /** How much of stdout is kept to read a test report from; the agent may see less. */
@@ -28,11 +28,11 @@ const MAX_CHANGED = 100;
 /** `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
 export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
   const { call } = context;
-  const chosen = chooseTests(call.grant.config.test, call.args['command']);
-  if (isUnfit(chosen)) return refusedBy(chosen);
+  const chosen = chooseTests(call.envelope.config.test, call.args['command']);
+  if (isBadArgument(chosen)) return refusalStop(chosen);
   const refusal = overlayRefusal(context);
   if (refusal) return refusal;
-  const tree = await treeOf(context);
+  const tree = await callTree(context);
   const outputBytes = Math.floor(call.tool.limits.outputBytes / chosen.length);
   const runs: { readonly result: CommandResult; readonly fields: { readonly [key: string]: Json } }[] = [];
   for (const test of chosen) {
@@ -59,7 +59,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Stop
 }
 
 function fieldsOfRun(
-  { grant, sessionId }: ToolCall,
+  { envelope, sessionId }: ToolCall,
   { argv, config, narrowed, others }: ChosenTest,
   result: CommandResult,
   junit: string | null,
@@ -67,7 +67,7 @@ function fieldsOfRun(
 ): { readonly [key: string]: Json } {
   const { verdict, report, reportProblem, remedy } = judgeRun(config.report, result, junit, changed);
   const now = verdict === 'pass' && report !== null && !narrowed ? report.passed : null;
-  const before = now === null ? null : compareCount(STATE_HOMES()[0]!, grant.root, argv.join(' '), sessionId, now);
+  const before = now === null ? null : compareCount(STATE_HOMES()[0]!, envelope.root, argv.join(' '), sessionId, now);
   return {
     command: [...argv],
     narrowed,
@@ -106,14 +106,14 @@ export async function runTest(
   tree: CallTree,
   { argv, config: { report, env, minutes, memory } }: ChosenTest,
 ): Promise<{ result: CommandResult; junit: string | null; changed: readonly string[] }> {
-  const { grant, tool } = context.call;
+  const { envelope, tool } = context.call;
   const filled = fillEnv(env, context.env);
   const place = typeof report === 'object' ? placeReport(report.junit, context.contained) : null;
   const named = place === null ? null : nameReport(place, argv, filled.env);
   const path = place === null ? null : named === null ? place.path : place.freshPath;
   let junit: string | null = null;
   let changed: readonly string[] = [];
-  const before = path === null || context.contained ? null : stamp(join(grant.root, path));
+  const before = path === null || context.contained ? null : stamp(join(envelope.root, path));
   const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
     ...(context.contained ? cacheMounts(context.call) : []),
     ...(named && place?.outbox ? [{ kind: 'outbox', target: place.outbox } as const] : []),
@@ -132,8 +132,8 @@ export async function runTest(
       changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
-  if (path !== null && !context.contained && stamp(join(grant.root, path)) !== before)
-    junit = readWritten(grant.root, path);
+  if (path !== null && !context.contained && stamp(join(envelope.root, path)) !== before)
+    junit = readWritten(envelope.root, path);
   const { stdout, stderr } = result;
   const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
   return { result: filled.cleanResult({ ...result, ...plain }), junit: junit && filled.clean(junit), changed };

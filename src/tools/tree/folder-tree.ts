@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TreeSeen } from '../../gate/scope/compare-trees.ts';
+import type { TreeState } from '../../gate/scope/compare-trees.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { sha256Hex } from '../content-effect.ts';
 
 const MOST = 400_000;
@@ -15,7 +15,10 @@ const known = new Map<string, { readonly stamp: string; readonly hash: string }>
  * execute and contents of all files. Masked ones do not count, nor `.git` and `node_modules`. A file is read again only
  * if its time, size or inode has changed.
  */
-export function folderTree({ root, config }: Pick<Grant, 'root' | 'config'>): TreeSeen | { readonly problem: string } {
+export function folderTree({
+  root,
+  config,
+}: Pick<CallEnvelope, 'root' | 'config'>): TreeState | { readonly problem: string } {
   const masked = maskMatcher(config.mask);
   const all = createHash('sha256');
   let left = MOST;

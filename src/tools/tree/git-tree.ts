@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { branchPatterns, branchToShip } from '../../gate/scope/branch-patterns.ts';
-import type { ShipsSeen, TreeSeen } from '../../gate/scope/compare-trees.ts';
+import type { ShippedContent, TreeState } from '../../gate/scope/compare-trees.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import { unwritable } from '../../gate/scope/write-paths.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import { writePathReason } from '../../gate/scope/write-paths.ts';
+import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { currentBranch } from '../git/branches/current-branch.ts';
 import { pushTarget } from '../git/credentials/push-target.ts';
 import { parseConfig } from '../git/git-config-keys.ts';
@@ -114,7 +114,7 @@ printf '\\0'
 printf '\\0'`;
 
 /** True while git is in an operation of the operator, such as a merge; the next commit is part of it. */
-export const underWay = ({ gitDir }: Repository): boolean =>
+export const hasOperationUnderWay = ({ gitDir }: Repository): boolean =>
   ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD'].some((name) => existsSync(join(gitDir, name)));
 
 export type TreeGit = ReturnType<typeof treeGit>;
@@ -122,7 +122,7 @@ export type TreeGit = ReturnType<typeof treeGit>;
 /** Runs the scripts above in the sandbox, or without one if the operator allowed that. */
 export function treeGit(
   run: Sandbox['run'],
-  { root, config }: Pick<Grant, 'root' | 'config'>,
+  { root, config }: Pick<CallEnvelope, 'root' | 'config'>,
   repository: Repository,
   signal: AbortSignal,
 ) {
@@ -143,7 +143,7 @@ export function treeGit(
 /** The current tree. Masked files count as committed: no test sees them, and they are never shipped. */
 export async function gitTree(
   git: TreeGit,
-  { config }: Pick<Grant, 'config'>,
+  { config }: Pick<CallEnvelope, 'config'>,
   more: readonly TreeChange[] = [],
 ): Promise<GitTree | TreeProblem> {
   const back = more.map(({ path, before }) => indexInfo(path, before)).join('');
@@ -158,27 +158,27 @@ export async function gitTree(
 }
 
 /** The paths of a session's own changes that it may ship; other changes stay unshipped. */
-export type Own = (path: string) => boolean;
+export type IsOwnChange = (path: string) => boolean;
 
 /**
  * The content that a commit of the session's own changes, and a push after it, would ship.
  *
  * @param apart the session's changes in repositories inside the root, of which git here sees nothing
  */
-export async function gitShips(
+export async function contentToShip(
   git: TreeGit,
-  { config }: Pick<Grant, 'config'>,
+  { config }: Pick<CallEnvelope, 'config'>,
   repository: Repository,
   tree: GitTree,
-  own: Own,
+  isOwnChange: IsOwnChange,
   apart: readonly string[] = [],
-): Promise<ShipsSeen | TreeProblem> {
-  const mine = tree.changes.filter((change) => !change.filtered && own(change.path));
+): Promise<ShippedContent | TreeProblem> {
+  const mine = tree.changes.filter((change) => !change.filtered && isOwnChange(change.path));
   const shipping = config.git;
   const branch = shipping && branchToShip(currentBranch(repository), shipping);
   const ran = await git(SHIPS, mine.map(({ path, now }) => indexInfo(path, now)).join(''), {
     head: tree.head ?? '',
-    merging: underWay(repository) ? '1' : '',
+    merging: hasOperationUnderWay(repository) ? '1' : '',
     remote: shipping?.remote ?? '',
     tracked: branch ? `refs/remotes/${shipping.remote}/${branch}` : '',
   });
@@ -196,7 +196,7 @@ export async function gitShips(
     id,
     onto,
     files,
-    replaces: underWay(repository) ? {} : replacedBy(mine, readChanges(`${staged.join('\0')}\0\0`)),
+    replaces: hasOperationUnderWay(repository) ? {} : replacedBy(mine, readChanges(`${staged.join('\0')}\0\0`)),
     left: left.slice(0, LEFT_LISTED),
     moreLeft: Math.max(0, left.length - LEFT_LISTED),
     to: target && !isStop(target) ? target.url : null,
@@ -216,23 +216,23 @@ function listsIn(text: string): string[][] {
 }
 
 /** The staged versions of files that differ from the versions to be shipped: by path the blob, null if deleted. */
-function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]): ShipsSeen['replaces'] {
+function replacedBy(mine: readonly TreeChange[], staged: readonly TreeChange[]): ShippedContent['replaces'] {
   const ours = new Map(mine.map(({ path, now }) => [path, now?.blob]));
   const others = staged.filter(({ path, now }) => ours.has(path) && ours.get(path) !== now?.blob);
   return Object.fromEntries(others.map(({ path, now }) => [path, now?.blob ?? null]));
 }
 
 /** True for paths that some peripheral may change; if none may, for all that are not masked or protected. */
-export function mayShip({ config }: Pick<Grant, 'config'>): Own {
+export function shippablePaths({ config }: Pick<CallEnvelope, 'config'>): IsOwnChange {
   const masked = maskMatcher(config.mask);
   const scopes = Object.values(config.scopes).filter((write) => write.length > 0);
   return (path) => {
     if (masked(path) || isProtected(path)) return false;
-    return scopes.length === 0 || scopes.some((write) => unwritable(path, write) === null);
+    return scopes.length === 0 || scopes.some((write) => writePathReason(path, write) === null);
   };
 }
 
-export function treeSeen({ id, head, changes }: GitTree): TreeSeen {
+export function treeStateOf({ id, head, changes }: GitTree): TreeState {
   const changed = Object.fromEntries(
     changes.map(({ path, now }) => [path, now && (now.mode === '100644' ? now.blob : `${now.mode} ${now.blob}`)]),
   );

@@ -1,5 +1,5 @@
 import type { TreeNow } from '../../gate/scope/compare-trees.ts';
-import type { TreePlace } from '../../ports/tool-backend.ts';
+import type { TreeObservation } from '../../ports/tool-backend.ts';
 import { trailerFor } from '../git/commit-trailer.ts';
 import { personsOf, showPerson } from '../git/git-persons.ts';
 import { innerRepository } from '../git/inner-repository.ts';
@@ -9,19 +9,19 @@ import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { folderTree } from './folder-tree.ts';
-import { gitShips, gitTree, mayShip, type Own, treeGit, treeSeen } from './git-tree.ts';
+import { contentToShip, gitTree, type IsOwnChange, shippablePaths, treeGit, treeStateOf } from './git-tree.ts';
 
 /**
  * Observes the current working tree. Writes nothing into the repository.
  *
- * @param own the paths that a commit of the session may include; omit it if the shipped content is not needed
+ * @param isOwnChange the paths that a commit of the session may include; omit it if the shipped content is not needed
  * @param by the agent that a commit would name, and the operator's environment
  */
 export async function observeTree(
   sandbox: Sandbox,
-  place: Omit<TreePlace, 'own' | 'agent' | 'signal'>,
+  place: Omit<TreeObservation, 'isOwnChange' | 'agent' | 'signal'>,
   signal: AbortSignal,
-  own?: Own,
+  isOwnChange?: IsOwnChange,
   by: { readonly agent: string; readonly env: NodeJS.ProcessEnv } = { agent: '', env: process.env },
 ): Promise<TreeNow> {
   const repository = findRepository(place.root);
@@ -35,15 +35,15 @@ export async function observeTree(
   try {
     const git = treeGit(run, place, repository, signal);
     const tree = await gitTree(git, place);
-    if ('problem' in tree || !own) return 'problem' in tree ? tree : { ...treeSeen(tree), ships: null };
-    const may = mayShip(place);
+    if ('problem' in tree || !isOwnChange) return 'problem' in tree ? tree : { ...treeStateOf(tree), ships: null };
+    const may = shippablePaths(place);
     const apart = (place.changed ?? []).filter((path) => innerRepository(place.root, path) !== null);
-    const ships = await gitShips(git, place, repository, tree, (path) => own(path) && may(path), apart);
+    const ships = await contentToShip(git, place, repository, tree, (path) => isOwnChange(path) && may(path), apart);
     if ('problem' in ships) return ships;
     const { commits } = place.config;
     const person = personsOf(repository, by.env)?.author;
     const author = commits?.author ?? (person ? showPerson(person) : null);
-    return { ...treeSeen(tree), ships: { ...ships, author, trailer: trailerFor(commits, by.agent) } };
+    return { ...treeStateOf(tree), ships: { ...ships, author, trailer: trailerFor(commits, by.agent) } };
   } catch (error) {
     if (!(error instanceof SandboxError || error instanceof LayoutError)) throw error;
     return { problem: error.message };

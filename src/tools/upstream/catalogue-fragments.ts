@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { guessRole, type SchemaProperty } from './guess-role.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
-import { plain } from './stderr-tail.ts';
+import { plainText } from './stderr-tail.ts';
 
 /** An upstream's tool as an entry for tools.yaml. */
-export interface Fragment {
+export interface CatalogueFragment {
   readonly id: string;
   readonly yaml: string;
 }
@@ -15,7 +15,11 @@ export interface Fragment {
  *
  * @param prefix prefix of the ids; `files` gives `files-read-file`
  */
-export function fragments(server: string, tools: Iterable<ListedTool>, prefix: string): readonly Fragment[] {
+export function catalogueFragments(
+  server: string,
+  tools: Iterable<ListedTool>,
+  prefix: string,
+): readonly CatalogueFragment[] {
   const used = new Set<string>();
   return [...tools].map((tool) => {
     const id = unique(`${prefix}-${kebab(tool.name)}`, used);
@@ -126,7 +130,7 @@ const scalar = (text: string): string =>
   /^[A-Za-z][\w-]*$/.test(text) && !WORDS.test(text) ? text : JSON.stringify(text);
 const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
-const oneLine = (text: string): string => plain(text).replaceAll(/\s+/g, ' ').trim();
+const oneLine = (text: string): string => plainText(text).replaceAll(/\s+/g, ' ').trim();
 
 const LONGEST = 200;
 function firstSentence({ name, title, description }: ListedTool): string {

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMasked, isProtected } from '../../gate/scope/masks.ts';
-import type { Grant } from '../../ports/tool-backend.ts';
+import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import type { Access } from '../workspace/hold-path.ts';
+import type { PathAccess } from '../workspace/hold-path.ts';
 import { startsWith } from '../workspace/path-argument.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 
@@ -15,9 +15,9 @@ const MOST = 100_000;
  * @param folder root-relative segments
  */
 export async function folderProblem(
-  { root, config }: Grant,
+  { root, config }: CallEnvelope,
   folder: readonly string[],
-  access: Access,
+  access: PathAccess,
   anchors: Anchors,
 ): Promise<string | null> {
   const waiting: string[][] = [[...folder]];

@@ -14,7 +14,11 @@ type PathState = string | null;
 
 const NO_FILE = new Set(['folder', 'special', 'too-large', 'elsewhere']);
 
-export function look(root: string, paths: readonly HandedPath[], anchors: Anchors): ReadonlyMap<string, PathState> {
+export function readPathStates(
+  root: string,
+  paths: readonly HandedPath[],
+  anchors: Anchors,
+): ReadonlyMap<string, PathState> {
   return new Map(paths.map(({ real }) => [real.join('/'), stateOf(root, real, anchors)]));
 }
 
@@ -48,7 +52,7 @@ export function changesSince(
   paths: readonly HandedPath[],
   anchors: Anchors,
 ): readonly (ObservedEffect & { readonly [key: string]: Json })[] {
-  return [...look(root, paths, anchors)].flatMap(([path, after]) => {
+  return [...readPathStates(root, paths, anchors)].flatMap(([path, after]) => {
     const was = before.get(path) ?? null;
     if (was === after) return [];
     const hadFile = was !== null && !NO_FILE.has(was);

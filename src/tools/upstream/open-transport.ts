@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import type { Transport } from '@modelcontextprotocol/client';
+import type { Env } from '../../base/user-folders.ts';
 import { MAX_MESSAGE_BYTES, ProcessTransport } from './process-transport.ts';
-import { type Environment, type Filled, inherited } from './server-env.ts';
+import { type FilledSettings, inheritedEnv } from './server-env.ts';
 
 export interface ServerTransport {
   readonly transport: Transport;
@@ -14,19 +15,19 @@ export interface ServerTransport {
 }
 
 /** Starts the program or prepares the HTTP connection. Sends nothing yet. */
-export async function openLine({ server }: Filled, root: string, env: Environment): Promise<ServerTransport> {
+export async function openLine({ server }: FilledSettings, root: string, env: Env): Promise<ServerTransport> {
   return 'url' in server ? httpLine(server) : programLine(server, root, env);
 }
 
 function programLine(
-  { command, env: own, cwd }: Extract<Filled['server'], { command: unknown }>,
+  { command, env: own, cwd }: Extract<FilledSettings['server'], { command: unknown }>,
   root: string,
-  env: Environment,
+  env: Env,
 ): ServerTransport {
   const transport = new ProcessTransport({
     command,
     cwd: resolve(root, cwd ?? '.'),
-    env: { ...inherited(env), ...own },
+    env: { ...inheritedEnv(env), ...own },
   });
   return {
     transport,
@@ -40,7 +41,10 @@ function programLine(
 /** Limit for ending the HTTP session. */
 const FAREWELL_MS = 1000;
 
-async function httpLine({ url, headers }: Extract<Filled['server'], { url: unknown }>): Promise<ServerTransport> {
+async function httpLine({
+  url,
+  headers,
+}: Extract<FilledSettings['server'], { url: unknown }>): Promise<ServerTransport> {
   const { StreamableHTTPClientTransport, SdkHttpError } = await import('@modelcontextprotocol/client');
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },

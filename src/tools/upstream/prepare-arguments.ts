@@ -1,21 +1,21 @@
 import { join } from 'node:path';
+import type { BadArgument } from '../../gate/commands/bad-argument.ts';
 import { commandProblem } from '../../gate/commands/judge-command.ts';
-import type { Unfit } from '../../gate/commands/unfit.ts';
 import { urlProblem } from '../../gate/scope/judge-url.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import type { Anchors } from '../workspace/anchors.ts';
-import { type Access, locate } from '../workspace/hold-path.ts';
-import { notAFile, notReplaceable } from '../workspace/regular-file.ts';
-import { isStop, outOfScope, refusedBy, type Stop } from '../workspace/tool-stop.ts';
+import { holdPath, type PathAccess } from '../workspace/hold-path.ts';
+import { refuseNonFile, refuseReplacing } from '../workspace/regular-file.ts';
+import { isStop, outOfScope, refusalStop, type Stop } from '../workspace/tool-stop.ts';
 import { folderProblem } from './folder-problem.ts';
 
 /** A path that a call passes to its server, with links resolved. */
 export interface HandedPath {
   /** Root-relative segments. */
   readonly real: readonly string[];
-  readonly access: Access;
+  readonly access: PathAccess;
   readonly kind: 'file' | 'folder' | 'missing';
 }
 
@@ -39,7 +39,7 @@ export async function prepareArguments(
     const { name, role, as } = parameter;
     const value = call.args[name];
     if (value === undefined && !ROLE_FACTS[role].absentMeansRoot) continue;
-    let problem: Unfit | null = null;
+    let problem: BadArgument | null = null;
     let handed = value;
     switch (role) {
       case 'path:read':
@@ -52,10 +52,10 @@ export async function prepareArguments(
         break;
       }
       case 'url':
-        problem = urlProblem(name, value, call.grant.config.web.allow);
+        problem = urlProblem(name, value, call.envelope.config.web.allow);
         break;
       case 'command':
-        problem = commandProblem({ ...call, ...call.grant, message: null });
+        problem = commandProblem({ ...call, ...call.envelope, message: null });
         break;
       case 'resource':
       case 'agency':
@@ -64,7 +64,7 @@ export async function prepareArguments(
       default:
         role satisfies never;
     }
-    if (problem) return refusedBy(problem);
+    if (problem) return refusalStop(problem);
     if (handed !== undefined) args[as ?? name] = handed;
   }
   return { args, paths };
@@ -74,7 +74,7 @@ export async function prepareArguments(
 async function handPaths(
   call: ToolCall,
   { name }: ToolParameter,
-  access: Access,
+  access: PathAccess,
   { folders }: UpstreamTool,
   anchors: Anchors,
 ): Promise<{ readonly value: Json; readonly paths: readonly HandedPath[] } | Stop> {
@@ -82,19 +82,19 @@ async function handPaths(
   const paths: HandedPath[] = [];
   const handed: string[] = [];
   for (const path of Array.isArray(value) ? value : [value]) {
-    const place = locate({ ...call, args: { [name]: path } }, name, access, anchors);
+    const place = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
     if (isStop(place)) return place;
     const { real, kind } = place;
     try {
       const shown = real.join('/') || '.';
-      if (kind === 'special') return notAFile(place, name)!;
-      const linked = kind === 'file' && access === 'write' ? notReplaceable(place.anchor.stat, shown, name) : null;
+      if (kind === 'special') return refuseNonFile(place, name)!;
+      const linked = kind === 'file' && access === 'write' ? refuseReplacing(place.anchor.stat, shown, name) : null;
       if (linked) return linked;
     } finally {
       place.close();
     }
     if (kind === 'folder' && folders === 'contents') {
-      const problem = await folderProblem(call.grant, real, access, anchors);
+      const problem = await folderProblem(call.envelope, real, access, anchors);
       if (problem)
         return outOfScope(
           name,
@@ -103,7 +103,7 @@ async function handPaths(
         );
     }
     paths.push({ real, access, kind });
-    handed.push(join(call.grant.root, ...real));
+    handed.push(join(call.envelope.root, ...real));
   }
   return { value: Array.isArray(value) ? handed : handed[0]!, paths };
 }

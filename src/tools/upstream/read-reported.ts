@@ -8,7 +8,7 @@ import type { FruitType, Json, ToolSpec } from '../../spec/types.ts';
  * There each field has its own name, or that name with `_` for `-`. A value of another type counts as unknown, which is
  * null.
  */
-export function reportedBy(
+export function readReported(
   { observes, state }: ToolSpec,
   structured: Json | undefined,
 ): { readonly observed?: Fields; readonly state?: Fields } {

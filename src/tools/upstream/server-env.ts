@@ -1,10 +1,8 @@
-import { homeFolder } from '../../base/user-folders.ts';
+import { type Env, homeFolder } from '../../base/user-folders.ts';
 import type { UpstreamServer } from '../../spec/types.ts';
 
-export type Environment = { readonly [name: string]: string | undefined };
-
 /** A server's settings with environment values filled in, and the values that must stay secret. */
-export interface Filled {
+export interface FilledSettings {
   readonly server: UpstreamServer;
   /** Secret values by their reference in hopgate.yaml: `${TOKEN}`. */
   readonly secrets: ReadonlyMap<string, string>;
@@ -27,7 +25,7 @@ const PLAIN = new Set(['HOME', 'PATH', 'PWD', 'USER', 'LOGNAME', 'SHELL', 'TMPDI
  * Fills the environment's values into a server's settings.
  * @throws {@link MissingVariable}
  */
-export function fillIn(server: UpstreamServer, env: Environment): Filled {
+export function fillSettings(server: UpstreamServer, env: Env): FilledSettings {
   const secrets = new Map<string, string>();
   const fill = (text: string): string =>
     text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (reference, name: string) => {
@@ -74,20 +72,20 @@ function encodings(value: string): string[] {
 }
 
 /** All written forms of the secrets with their references, the longest first. */
-export const secretForms = (secrets: Filled['secrets']): (readonly [reference: string, form: string])[] =>
+export const secretForms = (secrets: FilledSettings['secrets']): (readonly [reference: string, form: string])[] =>
   [...secrets]
     .flatMap(([reference, value]) => encodings(value).map((form) => [reference, form] as const))
     .filter(([, form]) => form.length >= SHORTEST_SECRET)
     .sort(([, a], [, b]) => b.length - a.length);
 
 /** Returns a function that replaces secret values by their references in answers and messages. */
-export function redactor({ secrets }: Pick<Filled, 'secrets'>): (text: string) => string {
+export function redactor({ secrets }: Pick<FilledSettings, 'secrets'>): (text: string) => string {
   const known = secretForms(secrets);
   return (text) => known.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }
 
 /** The variables that any program needs; no others of hopgate's environment are passed on. */
-export const inherited = (env: Environment): { [name: string]: string } =>
+export const inheritedEnv = (env: Env): { [name: string]: string } =>
   Object.fromEntries(
     ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'].flatMap((name) => {
       const value = env[name];

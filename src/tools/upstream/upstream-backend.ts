@@ -1,17 +1,17 @@
 import { errorText } from '../../base/text.ts';
+import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Grant, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
 import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
 import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
-import { changesSince, look } from './observe-paths.ts';
+import { changesSince, readPathStates } from './observe-paths.ts';
 import { type Prepared, prepareArguments } from './prepare-arguments.ts';
-import { reportedBy } from './read-reported.ts';
-import type { Environment } from './server-env.ts';
-import { plain } from './stderr-tail.ts';
+import { readReported } from './read-reported.ts';
+import { plainText } from './stderr-tail.ts';
 import { UpstreamConnection, UpstreamDown } from './upstream-connection.ts';
 import { writableProgram } from './writable-program.ts';
 
@@ -21,7 +21,7 @@ export interface UpstreamOptions {
   /** The catalogue; the backend serves the tools that name an upstream. */
   readonly tools: { readonly [id: string]: ToolSpec };
   /** Values for `${NAME}` in hopgate.yaml. Default: this process's environment. */
-  readonly env?: Environment;
+  readonly env?: Env;
   readonly clock?: Clock;
   /** At least 0, less than 1; spreads the times at which a dead server is tried again. */
   readonly random?: () => number;
@@ -44,7 +44,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const seen = new Map<string, string>();
   const anchors = defaultAnchors();
 
-  const connectionTo = (name: string, server: UpstreamServer, { root }: Grant): UpstreamConnection => {
+  const connectionTo = (name: string, server: UpstreamServer, { root }: CallEnvelope): UpstreamConnection => {
     const known = connections.get(name) ?? new UpstreamConnection(name, server, { root, env, clock, random, version });
     connections.set(name, known);
     return known;
@@ -55,13 +55,13 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     if (!tool) throw new Error(`[tools/upstream] serves no tool "${call.tool.id}"`);
     if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
     const { server: name } = tool.upstream;
-    const server = getOwn(call.grant.config.upstream ?? {}, name);
+    const server = getOwn(call.envelope.config.upstream ?? {}, name);
     if (!server)
       return failed(
         'upstream-unknown',
         `No upstream "${name}" is configured; the operator names it under upstream in hopgate.yaml and accepts the file ("hopgate trust").`,
       );
-    const writable = writableProgram(server, call.grant.root, call.grant.config.scopes);
+    const writable = writableProgram(server, call.envelope.root, call.envelope.config.scopes);
     if (writable)
       return failed(
         'upstream-writable',
@@ -69,7 +69,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       );
     const prepared = await prepareArguments(call, tool, anchors);
     if (isStop(prepared)) return prepared;
-    const connection = connectionTo(name, server, call.grant);
+    const connection = connectionTo(name, server, call.envelope);
     const listed = await orAborted(call.signal, connection.tools());
     const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
     if (changed) return changed;
@@ -83,10 +83,10 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     { args, paths }: Prepared,
     connection: UpstreamConnection,
   ): Promise<ToolReport> => {
-    const { root } = call.grant;
+    const { root } = call.envelope;
     const { seconds, outputBytes } = call.tool.limits;
     const written = paths.filter(({ access }) => access === 'write');
-    const before = look(root, written, anchors);
+    const before = readPathStates(root, written, anchors);
     const reads = paths.flatMap(({ real, access, kind }) =>
       access === 'read' && kind === 'file' ? [{ path: real.join('/'), op: 'read' as const }] : [],
     );
@@ -96,9 +96,9 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const answer = await connection.call(upstream.tool, args, { seconds, signal: call.signal });
       const result = withChanges(boundResult(answer, outputBytes, clean));
       const { structuredContent } = boundResult(answer, Number.POSITIVE_INFINITY, clean);
-      const reported = reportedBy(call.tool, structuredContent);
+      const reported = readReported(call.tool, structuredContent);
       if (answer.isError !== true) return { outcome: { status: 'ok', result }, effects, ...reported };
-      const message = plain(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
+      const message = plainText(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects, ...reported };
     } catch (error) {
       const { stop } = await ending(error, call, upstream, connection);
@@ -187,6 +187,6 @@ async function ending(
       `"${name}" of the upstream "${server}" did not answer within ${tool.limits.seconds} s and was cancelled; its effects until then are unknown.`,
     );
   }
-  const message = connection.clean(plain(errorText(error))).slice(0, SHOWN);
+  const message = connection.clean(plainText(errorText(error))).slice(0, SHOWN);
   return failed('upstream-protocol', `The upstream "${server}" did not run the call: ${message}`);
 }

@@ -1,11 +1,12 @@
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { errorText } from '../../base/text.ts';
+import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { openLine, type ServerTransport } from './open-transport.ts';
-import { type Environment, fillIn, redactor } from './server-env.ts';
-import { plain } from './stderr-tail.ts';
+import { fillSettings, redactor } from './server-env.ts';
+import { plainText } from './stderr-tail.ts';
 
 /** Time limit for a server to become ready; its program may be downloaded first. */
 const READY_MS = 60_000;
@@ -15,7 +16,7 @@ const PING_MS = 2_000;
 
 export interface ConnectionParts {
   readonly root: string;
-  readonly env: Environment;
+  readonly env: Env;
   readonly clock: Clock;
   /** A random number from 0 to below 1. */
   readonly random: () => number;
@@ -145,7 +146,7 @@ export class UpstreamConnection {
   async #open(): Promise<Up> {
     let line: ServerTransport | null = null;
     try {
-      const filled = fillIn(this.#server, this.#parts.env);
+      const filled = fillSettings(this.#server, this.#parts.env);
       this.#clean = redactor(filled);
       line = await openLine(filled, this.#parts.root, this.#parts.env);
       this.#half = line;
@@ -197,8 +198,8 @@ export class UpstreamConnection {
     const problem = lastLine === null ? why : `${why}; its last line: "${lastLine}"`;
     this.#down = {
       since,
-      again: since + backoff(this.#failures, this.#parts.random()),
-      why: this.#clean(plain(problem)),
+      again: since + backoffDelay(this.#failures, this.#parts.random()),
+      why: this.#clean(plainText(problem)),
     };
   }
 
@@ -232,7 +233,7 @@ async function listTools(client: Client): Promise<ReadonlyMap<string, ListedTool
 }
 
 const MAX_MESSAGE = 500;
-const messageOf = (error: unknown): string => plain(errorText(error)).slice(0, MAX_MESSAGE);
+const messageOf = (error: unknown): string => plainText(errorText(error)).slice(0, MAX_MESSAGE);
 
 const FIRST_MS = 100;
 const LONGEST_MS = 30_000;
@@ -242,7 +243,7 @@ const LONGEST_MS = 30_000;
  * minus a random part of up to half, so that many sessions do not retry at once.
  * @param random at least 0, less than 1
  */
-export function backoff(failures: number, random: number): number {
+export function backoffDelay(failures: number, random: number): number {
   const whole = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20));
   return Math.round(whole * (1 - random / 2));
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
 import { words } from '../../base/text.ts';
-import { unwritable } from '../../gate/scope/write-paths.ts';
+import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { ProjectConfig, UpstreamServer } from '../../spec/types.ts';
 
 const PROGRAMS = new Set(words('.js .mjs .cjs .ts .mts .cts .py .rb .pl .php .sh .jar .lua'));
@@ -17,7 +17,7 @@ export function writableProgram(server: UpstreamServer, root: string, scopes: Pr
   for (const [index, word] of server.command.entries()) {
     const file = resolve(folder, word);
     const path = relative(root, file);
-    if (path === '' || path.startsWith('..') || Object.values(scopes).every((write) => unwritable(path, write)))
+    if (path === '' || path.startsWith('..') || Object.values(scopes).every((write) => writePathReason(path, write)))
       continue;
     const stat = statSync(file, { throwIfNoEntry: false });
     if (stat?.isFile() && (index === 0 || PROGRAMS.has(extname(file)) || (stat.mode & 0o111) !== 0)) return path;

@@ -6,10 +6,10 @@ import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from '../proxy/upstream-proxy.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
 import { decompress } from './decompress.ts';
-import { isPublicAddress, pinnedTo } from './public-address.ts';
+import { isPublicAddress, lookupOnly } from './public-address.ts';
 
 /** Resolver and address policy. Only tests replace it; no configuration can. */
-export interface Network {
+export interface FetchNetwork {
   resolve(host: string): Promise<readonly string[]>;
   mayReach(address: string): boolean;
   /** The operator's environment, which may name a proxy. */
@@ -18,14 +18,14 @@ export interface Network {
   readonly tls?: https.RequestOptions;
 }
 
-export const INTERNET: Network = {
+export const INTERNET: FetchNetwork = {
   resolve: async (host) => (await dnsLookup(host, { all: true, verbatim: true })).map(({ address }) => address),
   mayReach: isPublicAddress,
   env: process.env,
 };
 
 /** The answer to one request; redirects are not followed. */
-export type Answer =
+export type FetchAnswer =
   | { readonly kind: 'redirect'; readonly location: string; readonly status: number }
   | {
       readonly kind: 'body';
@@ -49,7 +49,7 @@ interface Limits {
  * Gets one URL. Resolves the name once and connects only to a checked address (DNS rebinding). The operator's proxy
  * resolves the name itself, so there the name need not have an address here.
  */
-export async function fetchOnce(target: JudgedUrl, network: Network, limits: Limits): Promise<Answer> {
+export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits: Limits): Promise<FetchAnswer> {
   const kind = target.url.protocol === 'https:' ? 'https' : 'http';
   const via = upstreamProxy(network.env ?? {}, kind, target);
   if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
@@ -70,7 +70,7 @@ export async function fetchOnce(target: JudgedUrl, network: Network, limits: Lim
 
 const isSecure = ({ url }: JudgedUrl): boolean => url.protocol === 'https:';
 
-const requestOptions = (target: JudgedUrl, network: Network, { signal }: Limits): https.RequestOptions => ({
+const requestOptions = (target: JudgedUrl, network: FetchNetwork, { signal }: Limits): https.RequestOptions => ({
   ...(isSecure(target) ? network.tls : {}),
   method: 'GET',
   host: target.host,
@@ -88,8 +88,13 @@ const requestOptions = (target: JudgedUrl, network: Network, { signal }: Limits)
   ...(isSecure(target) && isIP(target.host) === 0 ? { servername: target.host } : {}),
 });
 
-function connect(target: JudgedUrl, addresses: readonly string[], network: Network, limits: Limits): Promise<Answer> {
-  const options = { ...requestOptions(target, network, limits), ...pinnedTo(addresses) };
+function connect(
+  target: JudgedUrl,
+  addresses: readonly string[],
+  network: FetchNetwork,
+  limits: Limits,
+): Promise<FetchAnswer> {
+  const options = { ...requestOptions(target, network, limits), ...lookupOnly(addresses) };
   // Checks the address again, in case a library ignores the lookup above.
   const check = (remote: string | undefined) =>
     remote !== undefined && addresses.some((address) => sameAddress(address, remote)) ? null : (remote ?? 'unknown');
@@ -97,7 +102,12 @@ function connect(target: JudgedUrl, addresses: readonly string[], network: Netwo
 }
 
 /** Through the operator's proxy: a tunnel for https, a request with the full address otherwise. */
-async function connectVia(via: UpstreamProxy, target: JudgedUrl, network: Network, limits: Limits): Promise<Answer> {
+async function connectVia(
+  via: UpstreamProxy,
+  target: JudgedUrl,
+  network: FetchNetwork,
+  limits: Limits,
+): Promise<FetchAnswer> {
   const options = requestOptions(target, network, limits);
   if (!isSecure(target)) {
     const plain = { ...options, ...toProxy(via, options.headers as OutgoingHttpHeaders), path: target.url.href };
@@ -122,7 +132,7 @@ function answerOf(
   { host }: JudgedUrl,
   limits: Limits,
   check: (remote: string | undefined) => string | null = () => null,
-): Promise<Answer> {
+): Promise<FetchAnswer> {
   return new Promise((settle) => {
     request.on('error', (error: NodeJS.ErrnoException) =>
       settle(
@@ -144,7 +154,7 @@ function answerOf(
 function read(
   response: http.IncomingMessage,
   limits: Limits,
-  settle: (answer: Answer) => void,
+  settle: (answer: FetchAnswer) => void,
   hangUp: () => void,
 ): void {
   const status = response.statusCode ?? 0;
@@ -225,5 +235,5 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-const failure = (code: string, message: string): Answer => ({ kind: 'failed', code, message });
-const aborted = (): Answer => failure('aborted', 'the call ended before the answer came');
+const failure = (code: string, message: string): FetchAnswer => ({ kind: 'failed', code, message });
+const aborted = (): FetchAnswer => failure('aborted', 'the call ended before the answer came');

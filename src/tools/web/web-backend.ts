@@ -2,7 +2,7 @@ import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { abortedBefore } from '../aborted-before.ts';
-import { type Answer, fetchOnce, INTERNET, type Network } from './fetch-once.ts';
+import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET } from './fetch-once.ts';
 import { isText, readableText } from './readable-text.ts';
 
 const MAX_REDIRECTS = 5;
@@ -11,7 +11,7 @@ const READ_FACTOR = 8;
 
 export interface WebBackendOptions {
   /** Resolver and address policy; for tests. The default uses the system resolver and reaches only public addresses. */
-  readonly network?: Network;
+  readonly network?: FetchNetwork;
 }
 
 /** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
@@ -19,11 +19,11 @@ export function webBackend({ network = INTERNET }: WebBackendOptions = {}): Tool
   return { name: 'web', tools: ['web-fetch'], run: async (call) => abortedBefore(call) ?? fetchPage(network, call) };
 }
 
-async function fetchPage(network: Network, call: ToolCall): Promise<ToolReport> {
+async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolReport> {
   const effects: ObservedEffect[] = [];
   const report = (outcome: ToolOutcome): ToolReport => ({ outcome, effects });
   const { url: asked } = call.args;
-  const { allow } = call.grant.config.web;
+  const { allow } = call.envelope.config.web;
   if (typeof asked !== 'string')
     return report(refused('invalid-action', '"url" must be a string', 'Give an https:// address.'));
   const { seconds, outputBytes } = call.tool.limits;
@@ -84,7 +84,7 @@ async function fetchPage(network: Network, call: ToolCall): Promise<ToolReport> 
 }
 
 async function shown(
-  answer: Extract<Answer, { kind: 'body' }>,
+  answer: Extract<FetchAnswer, { kind: 'body' }>,
   { url }: JudgedUrl,
   outputBytes: number,
   redirects: readonly string[],

@@ -1,6 +1,6 @@
 import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { findingsPart } from '../file-findings.ts';
+import { findingsField } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
 import { putFile } from './put-file.ts';
 import { looksBinary } from './regular-file.ts';
@@ -40,7 +40,7 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
     return after;
   });
   if (isStop(put)) return put;
-  const result = { path: put.path, replacements, lines, ...findingsPart([put.effect]) };
+  const result = { path: put.path, replacements, lines, ...findingsField([put.effect]) };
   return { outcome: { status: 'ok', result }, effects: [put.effect] };
 }
 

@@ -20,7 +20,7 @@ export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): {
   const remedy = 'Give a pattern such as "src/**/*.ts", relative to the folder searched.';
   if (typeof value !== 'string' || value === '' || /[\u0000-\u001f\u007f-\u009f]/.test(value))
     return invalid(argument, `"${argument}" must be a pattern.`, remedy);
-  const segments = segmentsBelow(call.grant.root, value);
+  const segments = segmentsBelow(call.envelope.root, value);
   if (segments === null || segments.includes('..'))
     return outOfScope(argument, `"${value}" reaches outside the root.`, remedy);
   const stars = (name: string) => name.split('*').length - 1;

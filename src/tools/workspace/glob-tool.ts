@@ -1,7 +1,7 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { OddNames, sayable, withoutDot } from './odd-names.ts';
+import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
 import { ripgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
 import { failed, isStop, type Stop } from './tool-stop.ts';
@@ -24,8 +24,8 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       '\0',
       { seconds, signal: call.signal },
       (record) => {
-        const name = withoutDot(record);
-        const path = sayable(name);
+        const name = removeDotSlash(record);
+        const path = decodePath(name);
         if (!glob.matches(path ?? name.toString())) return true;
         if (path === null) {
           odd.add(root, name);

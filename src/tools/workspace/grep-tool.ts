@@ -3,7 +3,7 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { OddNames, sayable, withoutDot } from './odd-names.ts';
+import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
 import { ripgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
 import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
@@ -48,8 +48,8 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
     const run = await ripgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
       const { type, data } = JSON.parse(record.toString()) as MatchRecord;
       if (type !== 'match') return true;
-      const bytes = withoutDot(bytesOf(data.path));
-      const name = sayable(bytes);
+      const bytes = removeDotSlash(bytesOf(data.path));
+      const name = decodePath(bytes);
       if (!glob.matches(name ?? bytes.toString())) return true;
       const line = bytesOf(data.lines);
       if (!believed.holds(bytes, data.absolute_offset, line)) return true;
@@ -89,7 +89,7 @@ function verifier(root: SearchRoot) {
   const openFile = (name: Buffer): number | null => {
     if (open?.name.equals(name)) return open.fd;
     close();
-    const text = sayable(name);
+    const text = decodePath(name);
     const place = text === null ? null : root.hold(text);
     const anchor = place?.anchor ?? (text === null ? root.holdOdd(name) : null);
     try {

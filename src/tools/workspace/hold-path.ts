@@ -1,28 +1,28 @@
 import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
 import { MASKED, PROTECTED } from '../../gate/scope/path-refusals.ts';
-import { unwritable } from '../../gate/scope/write-paths.ts';
-import type { Grant, ToolCall } from '../../ports/tool-backend.ts';
-import { gitPlaces } from '../git-place.ts';
+import { writePathReason } from '../../gate/scope/write-paths.ts';
+import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
+import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
 import { parsePath, resolveSegments, split, startsWith } from './path-argument.ts';
 import { failed, outOfScope, type Stop } from './tool-stop.ts';
 import { type Existing, type Missing, walkBeneath } from './walk-beneath.ts';
 
-export type Access = 'read' | 'write';
-export type Held = Existing | Missing;
+export type PathAccess = 'read' | 'write';
+export type HeldPath = Existing | Missing;
 
 /** Checks a root-relative path, before and after resolving links; null if allowed. */
-export type Judge = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
+export type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
 
 /**
- * Holds the object that a call's argument names, if the grant allows it. Both the written path and the real path must
- * be allowed, so a link adds no rights. The caller must close it.
+ * Holds the object that a call's argument names, if the envelope allows it. Both the written path and the real path
+ * must be allowed, so a link adds no rights. The caller must close it.
  */
-export function locate(call: ToolCall, argument: string, access: Access, anchors: Anchors): Held | Stop {
-  const { root } = call.grant;
+export function holdPath(call: ToolCall, argument: string, access: PathAccess, anchors: Anchors): HeldPath | Stop {
+  const { root } = call.envelope;
   const parsed = parsePath(root, argument, call.args[argument]);
   if ('stop' in parsed) return parsed;
-  const judge = access === 'read' ? readJudge(call.grant) : writeJudge(call.grant);
+  const judge = access === 'read' ? readCheck(call.envelope) : writeJudge(call.envelope);
   const verdict = judge(parsed.segments);
   if (verdict) return outOfScope(argument, verdict.message, verdict.remedy);
   const shown = parsed.segments.join('/') || '.';
@@ -47,14 +47,14 @@ export function locate(call: ToolCall, argument: string, access: Access, anchors
   return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
 }
 
-const refusal = (path: string, { why, remedy }: typeof MASKED): ReturnType<Judge> => ({
+const refusal = (path: string, { why, remedy }: typeof MASKED): ReturnType<PathCheck> => ({
   message: `"${path}": ${why}.`,
   remedy,
 });
 
-/** Checks reads against the grant. The folder of a readable file is not checked; see the search tools. */
-export function readJudge({ root, scope, readableFiles, config }: Grant): Judge {
-  const git = gitPlaces(root);
+/** Checks reads against the envelope. The folder of a readable file is not checked; see the search tools. */
+export function readCheck({ root, scope, readableFiles, config }: CallEnvelope): PathCheck {
+  const git = detectGitPaths(root);
   const named = new Set(readableFiles?.map((file) => split(file).join('/')));
   return (segments) => {
     const path = segments.join('/');
@@ -70,12 +70,12 @@ export function readJudge({ root, scope, readableFiles, config }: Grant): Judge 
   };
 }
 
-function writeJudge({ root, scope, config }: Grant): Judge {
-  const git = gitPlaces(root);
+function writeJudge({ root, scope, config }: CallEnvelope): PathCheck {
+  const git = detectGitPaths(root);
   const ownSpecs = config.specs === 'default' ? null : resolveSegments(split(config.specs));
   return (segments) => {
     const path = segments.join('/') || '.';
-    const why = unwritable(path, scope.write);
+    const why = writePathReason(path, scope.write);
     if (why !== null)
       return {
         message: `"${path}" ${why}.`,

@@ -1,6 +1,6 @@
 import { isMasked } from '../../gate/scope/masks.ts';
 import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
-import { gitPlaces } from '../git-place.ts';
+import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { ripgrep } from './ripgrep.ts';
@@ -27,13 +27,13 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
     const glob = fileGlob(call, argument, anywhere);
     if (isStop(glob)) return glob;
   }
-  const { scope, config } = call.grant;
+  const { scope, config } = call.envelope;
   if (scope.read === 'session-log')
     return own(
       call,
       'Only files that this session has named may be read here, and the search of another program would show all files.',
     );
-  const git = gitPlaces(call.grant.root);
+  const git = detectGitPaths(call.envelope.root);
   const root = searchRoot(call, anchors);
   if (isStop(root)) return root;
   let masked: string | null = null;

@@ -5,11 +5,11 @@ import { type TestSignals, testSignals } from '../../evidence/findings/weakened-
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { contentEffect } from '../content-effect.ts';
-import { seenIn, withFinding } from '../file-findings.ts';
+import { fileStateOf, withFinding } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
-import { type Access, type Held, locate } from './hold-path.ts';
-import { importStop, onAnotherDevice, tooLarge } from './put-file.ts';
-import { notAFile, notReplaceable } from './regular-file.ts';
+import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
+import { refuseImports, refuseOtherDevice, refuseTooLarge } from './put-file.ts';
+import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { isStop, type Stop } from './tool-stop.ts';
 import { type Existing, walkBeneath } from './walk-beneath.ts';
 
@@ -50,8 +50,8 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
   };
 }
 
-function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefore | Stop {
-  const place = locate(call, 'path', access, anchors);
+function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | Stop {
+  const place = holdPath(call, 'path', access, anchors);
   // A missing file is not refused here: the client itself reports it.
   if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
   try {
@@ -68,16 +68,16 @@ function lookBefore(call: ToolCall, access: Access, anchors: Anchors): FileBefor
 }
 
 /** Refuses special files. Reading a folder fails harmlessly in the client. */
-const specialOnly = (place: Held): Stop | null => (place.kind === 'special' ? notAFile(place, 'path') : null);
+const specialOnly = (place: HeldPath): Stop | null => (place.kind === 'special' ? refuseNonFile(place, 'path') : null);
 
-function notToBeWritten(call: ToolCall, place: Held, path: string, anchors: Anchors): Stop | null {
-  const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
+function notToBeWritten(call: ToolCall, place: HeldPath, path: string, anchors: Anchors): Stop | null {
+  const wrong = refuseNonFile(place, 'path') ?? refuseOtherDevice(call.envelope.root, place, anchors);
   if (wrong) return wrong;
-  if (place.kind === 'missing') return importStop(call, path, writtenText(call, ''));
+  if (place.kind === 'missing') return refuseImports(call, path, writtenText(call, ''));
   return (
-    tooLarge(place.anchor.stat, path) ??
-    notReplaceable(place.anchor.stat, path, 'path') ??
-    importStop(call, path, writtenText(call, textOf(place)))
+    refuseTooLarge(place.anchor.stat, path) ??
+    refuseReplacing(place.anchor.stat, path, 'path') ??
+    refuseImports(call, path, writtenText(call, textOf(place)))
   );
 }
 
@@ -110,9 +110,9 @@ const refusalOf = ({ stop }: Stop): ToolRefusal =>
         remedy: 'Name a regular file inside the root.',
       };
 
-function changeOf({ grant }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
+function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
   const { path, signals = null } = before;
-  const place = walkBeneath(grant.root, path.split('/'), anchors);
+  const place = walkBeneath(envelope.root, path.split('/'), anchors);
   if (!('real' in place)) return 'unobserved';
   try {
     // The name is now a link or a folder, so the write went to another place.
@@ -120,9 +120,9 @@ function changeOf({ grant }: ToolCall, before: FileBefore, anchors: Anchors): Ob
     const after = place.kind === 'file' ? hashOf(place) : null;
     if (after === before.sha256) return [];
     if (place.kind !== 'file' || after === null)
-      return [withFinding(grant, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
-    const seen = seenIn(path, textOf(place), place.anchor.stat.mode);
-    return [withFinding(grant, contentEffect(path, before.sha256, after), signals, seen)];
+      return [withFinding(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
+    const seen = fileStateOf(path, textOf(place), place.anchor.stat.mode);
+    return [withFinding(envelope, contentEffect(path, before.sha256, after), signals, seen)];
   } finally {
     place.close();
   }

@@ -15,10 +15,11 @@ interface OddHolder {
 }
 
 /** Removes ripgrep's `./` prefix. */
-export const withoutDot = (path: Buffer): Buffer => (path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path);
+export const removeDotSlash = (path: Buffer): Buffer =>
+  path[0] === 0x2e && path[1] === 0x2f ? path.subarray(2) : path;
 
 /** Decodes a path; null if an argument cannot express it. */
-export function sayable(path: Uint8Array): string | null {
+export function decodePath(path: Uint8Array): string | null {
   const text = textOf(path);
   return text === null || CONTROL.test(text) ? null : text;
 }
@@ -32,7 +33,7 @@ function textOf(path: Uint8Array): string | null {
 }
 
 /** Formats a path for display: invisible characters as `\u{a}`, bytes that are not UTF-8 as `\xff`. */
-export function spelled(path: Uint8Array): string {
+export function formatPathBytes(path: Uint8Array): string {
   const text = textOf(path);
   if (text !== null) return visible(text);
   const ascii = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`);
@@ -40,7 +41,7 @@ export function spelled(path: Uint8Array): string {
 }
 
 /** Holds a regular file by the bytes of its name, each folder by descriptor; null for anything else. */
-export function holdBytes(root: string, path: Buffer, anchors: Anchors): Anchor | null {
+export function holdFileByBytes(root: string, path: Buffer, anchors: Anchors): Anchor | null {
   let here = anchors.root(root);
   for (const name of segmentsOf(path)) {
     const folder = here;
@@ -80,7 +81,7 @@ export class OddNames {
     const held = holdOdd(path);
     if (!held) return;
     held.close();
-    this.#seen.add(rootRelative(spelled(path)));
+    this.#seen.add(rootRelative(formatPathBytes(path)));
   }
 
   /** The part of a search's result that lists these names; empty if there are none. */

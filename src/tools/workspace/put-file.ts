@@ -3,11 +3,11 @@ import { testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
-import { seenIn, withFinding } from '../file-findings.ts';
+import { fileStateOf, withFinding } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import type { Anchors } from './anchors.ts';
-import { type Held, locate } from './hold-path.ts';
-import { notAFile, notReplaceable } from './regular-file.ts';
+import { type HeldPath, holdPath } from './hold-path.ts';
+import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { makeParents, replaceFile } from './replace-file.ts';
 import { failed, isStop, outOfScope, type Stop } from './tool-stop.ts';
 import type { Missing } from './walk-beneath.ts';
@@ -15,7 +15,7 @@ import type { Missing } from './walk-beneath.ts';
 /** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;
 
-export interface Put {
+export interface PutResult {
   readonly path: string;
   readonly created: boolean;
   readonly effect: ObservedEffect;
@@ -29,15 +29,15 @@ export function putFile(
   call: ToolCall,
   anchors: Anchors,
   compose: (before: Buffer | null, path: string) => Buffer | Stop,
-): Put | Stop {
-  const place = locate(call, 'path', 'write', anchors);
+): PutResult | Stop {
+  const place = holdPath(call, 'path', 'write', anchors);
   if (isStop(place)) return place;
   try {
     const path = place.real.join('/');
-    const wrong = notAFile(place, 'path') ?? onAnotherDevice(call.grant.root, place, anchors);
+    const wrong = refuseNonFile(place, 'path') ?? refuseOtherDevice(call.envelope.root, place, anchors);
     if (wrong) return wrong;
     if (place.kind === 'missing') return create(call, place, path, compose, anchors);
-    const irreplaceable = tooLarge(place.anchor.stat, path) ?? notReplaceable(place.anchor.stat, path, 'path');
+    const irreplaceable = refuseTooLarge(place.anchor.stat, path) ?? refuseReplacing(place.anchor.stat, path, 'path');
     if (irreplaceable) return irreplaceable;
     const fd = place.anchor.open(constants.O_RDONLY);
     try {
@@ -45,14 +45,14 @@ export function putFile(
       const before = readFileSync(fd);
       const bytes = compose(before, path);
       if ('stop' in bytes) return bytes;
-      const stop = importStop(call, path, bytes.toString('utf8'));
+      const stop = refuseImports(call, path, bytes.toString('utf8'));
       if (stop) return stop;
       replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
       const effect = withFinding(
-        call.grant,
+        call.envelope,
         contentEffect(path, sha256Hex(before), sha256Hex(bytes)),
         testSignals(path, before.toString('utf8')),
-        seenIn(path, bytes.toString('utf8'), seen.mode),
+        fileStateOf(path, bytes.toString('utf8'), seen.mode),
       );
       return { path, created: false, effect };
     } finally {
@@ -69,10 +69,10 @@ function create(
   path: string,
   compose: (before: null, path: string) => Buffer | Stop,
   anchors: Anchors,
-): Put | Stop {
+): PutResult | Stop {
   const bytes = compose(null, path);
   if ('stop' in bytes) return bytes;
-  const stop = importStop(call, path, bytes.toString('utf8'));
+  const stop = refuseImports(call, path, bytes.toString('utf8'));
   if (stop) return stop;
   const { folder, undo, close } = makeParents(place.parent, place.names.slice(0, -1), anchors);
   try {
@@ -84,13 +84,13 @@ function create(
     close();
   }
   const effect = contentEffect(path, null, sha256Hex(bytes));
-  const after = seenIn(path, bytes.toString('utf8'), 0);
-  return { path, created: true, effect: withFinding(call.grant, effect, null, after) };
+  const after = fileStateOf(path, bytes.toString('utf8'), 0);
+  return { path, created: true, effect: withFinding(call.envelope, effect, null, after) };
 }
 
 /** The refusal of a text whose imports would show the model a forbidden file; null if it may be written. */
-export function importStop({ grant }: ToolCall, path: string, text: string): Stop | null {
-  const problem = importProblem(grant, path, text);
+export function refuseImports({ envelope }: ToolCall, path: string, text: string): Stop | null {
+  const problem = importProblem(envelope, path, text);
   return problem === null
     ? null
     : outOfScope(
@@ -101,7 +101,7 @@ export function importStop({ grant }: ToolCall, path: string, text: string): Sto
 }
 
 /** The refusal of a file that is too large to hash and replace; null if it is not. */
-export const tooLarge = ({ size }: Stats, path: string): Stop | null =>
+export const refuseTooLarge = ({ size }: Stats, path: string): Stop | null =>
   size > MAX_BYTES
     ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
@@ -110,7 +110,7 @@ export const tooLarge = ({ size }: Stats, path: string): Stop | null =>
  * True if the place is on another device than its folder. Folders are compared, because an overlay shows files of
  * several devices.
  */
-export function onAnotherDevice(root: string, place: Held, anchors: Anchors): Stop | null {
+export function refuseOtherDevice(root: string, place: HeldPath, anchors: Anchors): Stop | null {
   const anchor = anchors.root(root);
   try {
     if (place.parent?.stat.dev === anchor.stat.dev) return null;

@@ -4,7 +4,7 @@ import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
-import { looksBinary, regularFile } from './regular-file.ts';
+import { looksBinary, openRegularFile } from './regular-file.ts';
 import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
 
 const readAsync = promisify(fs.read);
@@ -17,7 +17,7 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   if (isStop(offset)) return offset;
   const limit = lineNumber(call, 'limit', Number.MAX_SAFE_INTEGER);
   if (isStop(limit)) return limit;
-  const file = regularFile(call, 'path', 'read', anchors);
+  const file = openRegularFile(call, 'path', 'read', anchors);
   if (isStop(file)) return file;
   const { fd, path } = file;
   try {

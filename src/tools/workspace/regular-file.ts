@@ -1,23 +1,23 @@
 import { constants, type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
-import { type Access, type Held, locate } from './hold-path.ts';
+import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
 import { failed, isStop, outOfScope, type Stop } from './tool-stop.ts';
 
 /** A NUL within this many bytes makes a file binary, as in git. */
 const BINARY_PROBE = 8000;
 
 /** Opens the regular file that an argument names. The caller closes `fd`. */
-export function regularFile(
+export function openRegularFile(
   call: ToolCall,
   argument: string,
-  access: Access,
+  access: PathAccess,
   anchors: Anchors,
 ): { fd: number; path: string } | Stop {
-  const place = locate(call, argument, access, anchors);
+  const place = holdPath(call, argument, access, anchors);
   if (isStop(place)) return place;
   try {
-    const wrong = notAFile(place, argument);
+    const wrong = refuseNonFile(place, argument);
     if (wrong) return wrong;
     if (place.kind === 'missing')
       return failed('not-found', `There is no "${place.real.join('/')}"; find files with glob.`);
@@ -28,7 +28,7 @@ export function regularFile(
 }
 
 /** The refusal of a place that is not a regular file; null for a file or a missing one. */
-export function notAFile(place: Held, argument: string): Stop | null {
+export function refuseNonFile(place: HeldPath, argument: string): Stop | null {
   const path = place.real.join('/') || '.';
   if (place.kind === 'folder')
     return failed('is-a-folder', `"${path}" is a folder; list it with glob, pattern "${path}/*".`);
@@ -38,7 +38,7 @@ export function notAFile(place: Held, argument: string): Stop | null {
 }
 
 /** The refusal to replace an existing file; null if it may be replaced. */
-export function notReplaceable(stat: Stats, path: string, argument: string): Stop | null {
+export function refuseReplacing(stat: Stats, path: string, argument: string): Stop | null {
   if (stat.nlink === 1) return null;
   return outOfScope(
     argument,

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
-import { readJudge } from './hold-path.ts';
-import { holdBytes } from './odd-names.ts';
+import { readCheck } from './hold-path.ts';
+import { holdFileByBytes } from './odd-names.ts';
 import { parsePath } from './path-argument.ts';
 import { failed, outOfScope, type Stop } from './tool-stop.ts';
 import { type Existing, walkBeneath } from './walk-beneath.ts';
@@ -23,12 +23,12 @@ export interface SearchRoot {
  * under the root before it is accepted: see `hold`.
  */
 export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop {
-  const { root, scope } = call.grant;
+  const { root, scope } = call.envelope;
   if (scope.read === 'none') return outOfScope('path', 'This scope reads no files.', 'Continue with the known facts.');
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
   if ('stop' in parsed) return parsed;
   const shown = parsed.segments.join('/') || '.';
-  const judge = readJudge(call.grant);
+  const judge = readCheck(call.envelope);
   // If only some files in a folder are readable, the folder is searched and each file is checked.
   const judgeStart = scope.read === 'root' ? judge : () => null;
   const place = walkBeneath(root, parsed.segments, anchors);
@@ -69,7 +69,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
     target: one ? `./${place.real.at(-1)}` : './',
     rootRelative: (path) => full(path).join('/'),
     hold,
-    holdOdd: (path) => (judge(full(path.toString())) ? null : holdBytes(root, withBase(base, path), anchors)),
+    holdOdd: (path) => (judge(full(path.toString())) ? null : holdFileByBytes(root, withBase(base, path), anchors)),
     close: place.close,
   };
 }

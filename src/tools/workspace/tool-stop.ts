@@ -1,4 +1,4 @@
-import type { Unfit } from '../../gate/commands/unfit.ts';
+import type { BadArgument } from '../../gate/commands/bad-argument.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 
 /** Early end of a tool as a value, which the backend reports. */
@@ -20,7 +20,7 @@ export const invalid = (argument: string, message: string, remedy: string): Stop
 });
 
 /** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */
-export function tooLong(error: unknown, argument: string, remedy: string): Stop | null {
+export function tooLongStop(error: unknown, argument: string, remedy: string): Stop | null {
   if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
     return null;
   return invalid(argument, 'The command line is too long for this machine.', remedy);
@@ -29,4 +29,4 @@ export function tooLong(error: unknown, argument: string, remedy: string): Stop 
 export const isStop = (value: object): value is Stop => 'stop' in value;
 
 /** The refusal of a call whose argument the gate's rule does not grant. */
-export const refusedBy = ({ unfit }: Unfit): Stop => ({ stop: { status: 'refused', ...unfit } });
+export const refusalStop = ({ refusal }: BadArgument): Stop => ({ stop: { status: 'refused', ...refusal } });

@@ -8,7 +8,7 @@ const MAX_LINKS = 40;
 const MAX_RESTARTS = 400;
 
 /** Result of a walk under the root. The caller must close a held place. */
-export type WalkedPlace =
+export type WalkedPath =
   | Existing
   | Missing
   | { readonly kind: 'leaves'; readonly link: string }
@@ -48,7 +48,7 @@ interface Turn {
  * Walks from the root along `segments`, one name at a time, holding each folder while it opens the next. A link is read
  * and its target is walked under the root too, so no step can leave the root, even if other processes change the tree.
  */
-export function walkBeneath(root: string, segments: readonly string[], anchors: Anchors): WalkedPlace {
+export function walkBeneath(root: string, segments: readonly string[], anchors: Anchors): WalkedPath {
   let turn: Turn = { again: segments, links: 0, link: '' };
   for (let restarts = 0; restarts <= MAX_RESTARTS && turn.links <= MAX_LINKS; restarts++) {
     const result = walkOnce(root, turn, anchors);
@@ -58,7 +58,7 @@ export function walkBeneath(root: string, segments: readonly string[], anchors: 
   return { kind: 'too-many-links' };
 }
 
-function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPlace | Turn {
+function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPath | Turn {
   const { again } = turn;
   let parent: Anchor | null = null;
   let here = anchors.root(root);

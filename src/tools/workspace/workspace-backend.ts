@@ -1,7 +1,7 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
 import { nativeWatch } from './native-watch.ts';
-import { failed, isStop, outOfScope, type Stop, tooLong } from './tool-stop.ts';
+import { failed, isStop, outOfScope, type Stop, tooLongStop } from './tool-stop.ts';
 
 type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
 
@@ -30,7 +30,7 @@ const SYSTEM_ERRORS: { readonly [code: string]: readonly [code: string, message:
 };
 
 /**
- * Files and search under the root: `read`, `glob`, `grep`, `edit`, `write`. Enforces the grant against the real file
+ * Files and search under the root: `read`, `glob`, `grep`, `edit`, `write`. Enforces the envelope against the real file
  * system: links are resolved under the root, masks apply to all five tools, and writes stay within the scope and away
  * from protected names.
  *
@@ -62,7 +62,7 @@ async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<To
       return outOfScope('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
     const known = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (known) return failed(...known);
-    const stop = tooLong(error, 'pattern', 'Look for a shorter text.');
+    const stop = tooLongStop(error, 'pattern', 'Look for a shorter text.');
     if (stop !== null) return stop;
     throw new Error(`${call.tool.id} broke: ${(error as Error).message}`, { cause: error });
   }

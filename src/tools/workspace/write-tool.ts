@@ -1,5 +1,5 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { findingsPart } from '../file-findings.ts';
+import { findingsField } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
 import { putFile } from './put-file.ts';
 import { invalid, isStop, type Stop } from './tool-stop.ts';
@@ -14,7 +14,7 @@ export function writeTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
   if (isStop(put)) return put;
   const { path, created, effect } = put;
   return {
-    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsPart([effect]) } },
+    outcome: { status: 'ok', result: { path, bytes: bytes.length, created, ...findingsField([effect]) } },
     effects: [effect],
   };
 }

@@ -60,7 +60,7 @@ export function worldBackend(home: HomeWorld): ToolBackend {
     async run(call) {
       const aborted = abortedBefore(call);
       if (aborted) return aborted;
-      const settings = call.grant.settings ?? {};
+      const settings = call.envelope.settings ?? {};
       try {
         return await play(call, settings, worldOf(call, settings), home);
       } catch (error) {
@@ -186,7 +186,7 @@ function clientOf(address: string, call: ToolCall): WorldEnvironment {
   if (!url || !/^(?:https?|wss?):$/.test(url.protocol))
     throw new Refusal('invalid-config', `alfworld-server in the peripheral's config is not an address: ${address}`);
   const isHere = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-  const verdict = isHere ? null : judgeUrl(url.href.replace(/^ws/, 'http'), call.grant.config.web.allow);
+  const verdict = isHere ? null : judgeUrl(url.href.replace(/^ws/, 'http'), call.envelope.config.web.allow);
   if (verdict?.ok === false)
     throw new Refusal('invalid-config', `The world is on another machine: ${verdict.message}. ${verdict.remedy}`);
   const options = { milliseconds: call.tool.limits.seconds * 1_000 };

@@ -28,10 +28,10 @@ const digest = (root: string, path: string): string | undefined => {
 
 /** Reports the state of the file that a call names. */
 const watching: NativeWatch = {
-  before: async ({ args, grant }) => ({ before: digest(grant.root, String(args['path'])) ?? null }),
-  after: async ({ args, grant }, before) => {
+  before: async ({ args, envelope }) => ({ before: digest(envelope.root, String(args['path'])) ?? null }),
+  after: async ({ args, envelope }, before) => {
     const path = String(args['path']);
-    const after = digest(grant.root, path);
+    const after = digest(envelope.root, path);
     if (after === before || after === undefined) return [];
     const finding = path.includes('.test.') ? { finding: 'it is a test' } : {};
     return [{ path, op: before === null ? 'create' : 'modify', after, ...finding }];

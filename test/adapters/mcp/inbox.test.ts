@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSession } from '../../../src/adapters/core/local-agent-session.ts';
-import { checkPost, ring } from '../../../src/messages/send-message.ts';
+import { checkPost, sendBell } from '../../../src/messages/send-message.ts';
 import { openSession } from '../../../src/open-session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { call, connected, ERAS, type Era, hostOf } from './client.ts';
@@ -40,7 +40,7 @@ async function pair(era: Era, waitSeconds = 45) {
     };
     const checked = await checkPost(store, messages, post);
     if (!checked.ok) throw new Error(checked.message);
-    return ring(messages, checked.draft);
+    return sendBell(messages, checked.draft);
   };
   const read = async () => {
     const [first] = (await client.readResource({ uri: 'hopgate://inbox' })).contents;

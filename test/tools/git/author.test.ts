@@ -18,8 +18,8 @@ async function commit(
   put(root, 'src/a.txt', `${Math.random()}\n`);
   const operator = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', ...env };
   const call = gitCall(root, { sub: 'commit', args: ['-am', 'fix: x'] }, options);
-  const release = { own: () => true, tree: null, message: null, agent: options.agent ?? '' };
-  return gitBackend(sandbox, () => operator).run({ ...call, grant: { ...call.grant, release } });
+  const shipping = { isOwnChange: () => true, tree: null, message: null, agent: options.agent ?? '' };
+  return gitBackend(sandbox, () => operator).run({ ...call, envelope: { ...call.envelope, shipping } });
 }
 
 const last = (root: string, format = '%an <%ae> / %cn <%ce>') => git(root, 'log', '-1', `--format=${format}`);

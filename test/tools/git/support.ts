@@ -48,7 +48,7 @@ export function gitCall(root: string, args: { readonly [name: string]: Json }, o
       limits: { seconds: options.seconds ?? 30, outputBytes: options.outputBytes ?? 65_536 },
     },
     args,
-    grant: {
+    envelope: {
       root,
       peripheral: 'deploy',
       scope: { read: 'root', write: [], command: 'deploy', url: 'none' },

@@ -373,8 +373,8 @@ test('names the submodules in which the session changed files', async () => {
   put(root, 'lib/sub/src/a.txt', 'inner\n');
   const run = async (sub: string, changed: readonly string[]) => {
     const call = gitCall(root, { sub });
-    const release = { own: () => true, changed, tree: null, message: null, agent: '' };
-    return resultOf(await gitBackend(sandbox).run({ ...call, grant: { ...call.grant, release } }));
+    const shipping = { isOwnChange: () => true, changed, tree: null, message: null, agent: '' };
+    return resultOf(await gitBackend(sandbox).run({ ...call, envelope: { ...call.envelope, shipping } }));
   };
   for (const sub of ['status', 'diff', 'add -A', 'commit -m x', 'push'])
     expect(await run(sub, ['src/b.txt', 'lib/sub/src/a.txt', 'lib/sub/src/b.txt']), sub).toMatchObject({
@@ -392,8 +392,8 @@ test('a scope without releases stages, commits and pushes nothing, but reading g
   const backend = gitBackend(sandbox);
   const run = (sub: string, args: string[]) => {
     const call = gitCall(root, { sub, args });
-    const scope = { ...call.grant.scope, write: ['src/'], command: 'contained' as const };
-    return backend.run({ ...call, grant: { ...call.grant, peripheral: 'fix', scope } });
+    const scope = { ...call.envelope.scope, write: ['src/'], command: 'contained' as const };
+    return backend.run({ ...call, envelope: { ...call.envelope, peripheral: 'fix', scope } });
   };
   for (const [sub, args] of [
     ['add', ['.']],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_MASKS } from '../../../src/spec/policy/default-masks.ts';
 import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
-import { watchCovered } from '../../../src/tools/shell/late-masked-files.ts';
+import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';
 import { CERTIFICATE, KEY } from '../git/certificate.ts';
 import { ok, scratch } from './support.ts';
 
@@ -39,7 +39,7 @@ test('a mask of the operator hides a certificate', () => {
 test('a certificate that becomes a key while a command runs is noticed', () => {
   const root = scratch({ 'a.pem': CERTIFICATE });
   const scan = scanTree(root, DEFAULT_MASKS);
-  const check = watchCovered(
+  const check = watchCoveredFiles(
     { root, masks: DEFAULT_MASKS, scan },
     readOnlyLayout({ root, masks: DEFAULT_MASKS, scan }),
   );

@@ -25,7 +25,7 @@ describe('a scope for listed commands', () => {
   ] as const)('does not run %s for %s', async (tool, command) => {
     const args: { [name: string]: string } =
       tool === 'bash-test' ? {} : tool === 'bash-deploy' ? { name: 'out' } : { command: 'true' };
-    const { outcome, effects } = await run(scratch(), tool, args, { config, grant: scope(command, ['src/']) });
+    const { outcome, effects } = await run(scratch(), tool, args, { config, envelope: scope(command, ['src/']) });
     expect(outcome).toMatchObject({
       status: 'refused',
       code: 'out-of-scope',
@@ -44,7 +44,7 @@ describe('a scope for listed commands', () => {
   ] as const)('runs %s for %s', async (tool, command) => {
     const { result } = await ok(scratch(), tool, tool === 'bash-deploy' ? { name: 'out' } : {}, {
       config,
-      grant: scope(command),
+      envelope: scope(command),
     });
     expect(result.exit).toBe(0);
   });
@@ -56,7 +56,7 @@ it('write paths do not apply to read-only commands', async () => {
     root,
     'bash',
     { command: 'echo b > src/b.txt; cat src/b.txt' },
-    { grant: scope('read-only', ['src/']) },
+    { envelope: scope('read-only', ['src/']) },
   );
   expect(result.stdout).toBe('b\n');
   expect(effects).toEqual([]);

@@ -179,7 +179,7 @@ describe('bash keeps changes within the scope', () => {
           command:
             'n=$(date +%N); echo $n | tee main.go new.go cmd.txt vendor/v.go; mkdir -p packages/b/src/deep; echo $n | tee packages/b/src/deep/y packages/b/z packages/a/readme; mkdir other',
         },
-        { grant: { scope: { read: 'root', write, command: 'contained', url: 'none' } } },
+        { envelope: { scope: { read: 'root', write, command: 'contained', url: 'none' } } },
       );
     const globs = await change(['*.go', 'packages/*/src/']);
     expect(globs.effects).toMatchObject([

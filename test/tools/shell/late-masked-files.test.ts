@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
 import * as readFolder from '../../../src/tools/sandbox/mounts/read-folder.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
-import { watchCovered } from '../../../src/tools/shell/late-masked-files.ts';
+import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';
 import { scratch } from './support.ts';
 
 vi.mock(import('../../../src/tools/sandbox/mounts/read-folder.ts'), { spy: true });
@@ -27,7 +27,7 @@ async function watched() {
   });
   await sleep(150);
   const scan = scanTree(root, masks);
-  return { root, check: watchCovered({ root, masks, scan }, readOnlyLayout({ root, masks, scan })) };
+  return { root, check: watchCoveredFiles({ root, masks, scan }, readOnlyLayout({ root, masks, scan })) };
 }
 
 const LATE: { readonly [how: string]: (root: string) => void } = {
@@ -54,7 +54,7 @@ describe('a masked file that appears while a command runs', () => {
   it('is noticed directly after another change', () => {
     const root = scratch({ 'src/a': 'a' });
     const scan = scanTree(root, masks);
-    const check = watchCovered({ root, masks, scan }, readOnlyLayout({ root, masks, scan }));
+    const check = watchCoveredFiles({ root, masks, scan }, readOnlyLayout({ root, masks, scan }));
     put(root, 'src/.env');
     expect(check).toThrow(/src\/\.env is masked, and appeared/);
   });

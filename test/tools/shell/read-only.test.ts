@@ -285,7 +285,7 @@ describe('bash-readonly ends or limits', () => {
   ])(
     'a command that watches files, with the remedy if its output says so: %j, at the time limit: %s',
     (stdout, timedOut, remedy) => {
-      const context = { contained: false, emptyFiles: new Set(), call: { grant: { config: {} } } };
+      const context = { contained: false, emptyFiles: new Set(), call: { envelope: { config: {} } } };
       const ran = { exit: null, signal: null, stdout, stderr: '', truncated: false, timedOut, aborted: false };
       const { outcome } = commandReport(context as never, { ...ran, flooded: false, seconds: 1 }, []);
       const result = (outcome as { readonly result: { readonly [key: string]: unknown } }).result;

@@ -2,15 +2,20 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { finishLeftStages } from '../../../src/tools/shell/apply-changes.ts';
-import { hashFile, makeStage, STAGE_PREFIX, type Step } from '../../../src/tools/shell/change-journal.ts';
+import { finishLeftJournals } from '../../../src/tools/shell/apply-changes.ts';
+import {
+  hashFile,
+  JOURNAL_PREFIX,
+  type JournaledChange,
+  makeJournal,
+} from '../../../src/tools/shell/change-journal.ts';
 import { scratch } from './support.ts';
 
 /** A stage as an engine leaves it that is killed right after the commit. */
 async function killedAfterCommit(root: string): Promise<string> {
-  const stage = makeStage(root);
+  const stage = makeJournal(root);
   writeFileSync(join(root, 'source'), 'new');
-  const put = (path: string, before: string | null): Step => ({
+  const put = (path: string, before: string | null): JournaledChange => ({
     do: 'put',
     path,
     before,
@@ -23,7 +28,7 @@ async function killedAfterCommit(root: string): Promise<string> {
   ]);
   const gone = spawn('true');
   await new Promise((resolve) => gone.once('exit', resolve));
-  const folder = join(root, `${STAGE_PREFIX}${gone.pid}-dead`);
+  const folder = join(root, `${JOURNAL_PREFIX}${gone.pid}-dead`);
   renameSync(stage.folder, folder);
   return folder;
 }
@@ -31,7 +36,7 @@ async function killedAfterCommit(root: string): Promise<string> {
 test('the changes that a killed engine had committed are completed', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
-  const { effects, dropped } = finishLeftStages(root);
+  const { effects, dropped } = finishLeftJournals(root);
   expect(effects.map(({ path, op }) => `${op} ${path}`)).toEqual([
     'delete src/gone',
     'modify src/a',
@@ -46,7 +51,7 @@ test('a restart after a kill makes only the changes that are missing', async () 
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   renameSync(join(folder, '1'), join(root, 'src/a'));
-  const { effects } = finishLeftStages(root);
+  const { effects } = finishLeftJournals(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/gone', 'src/new/b']);
 });
 
@@ -54,7 +59,7 @@ test('a restart after a kill does not repeat a finished deletion', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   rmSync(join(root, 'src/gone'));
-  const { effects, dropped } = finishLeftStages(root);
+  const { effects, dropped } = finishLeftJournals(root);
   expect(effects.map(({ path }) => path)).toEqual(['src/a', 'src/new/b']);
   expect(dropped).toEqual([]);
 });
@@ -63,7 +68,7 @@ test('a file that another program changed since stays', async () => {
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   await killedAfterCommit(root);
   writeFileSync(join(root, 'src/a'), 'by hand');
-  const { dropped } = finishLeftStages(root);
+  const { dropped } = finishLeftJournals(root);
   expect(dropped.map(({ path }) => path)).toEqual(['src/a']);
   expect(readFileSync(join(root, 'src/a'), 'utf8')).toBe('by hand');
 });
@@ -72,18 +77,18 @@ test('a journal folder that came with the repository is not trusted', async () =
   const root = scratch({ 'src/a': 'old', 'src/gone': 'x' });
   const folder = await killedAfterCommit(root);
   const clone = scratch({ 'src/a': 'old', 'src/gone': 'x' });
-  mkdirSync(join(clone, STAGE_PREFIX));
+  mkdirSync(join(clone, JOURNAL_PREFIX));
   cpSync(folder, join(clone, folder.slice(root.length + 1)), { recursive: true });
-  expect(finishLeftStages(clone)).toEqual({ effects: [], dropped: [] });
+  expect(finishLeftJournals(clone)).toEqual({ effects: [], dropped: [] });
   expect(existsSync(join(clone, 'src/gone'))).toBe(true);
 });
 
 test('uncommitted changes of a killed engine are discarded, but not those of a running one', async () => {
   const root = scratch();
-  const mine = makeStage(root);
+  const mine = makeJournal(root);
   const dead = await killedAfterCommit(root);
   renameSync(join(dead, 'journal.json'), join(dead, 'journal.json.new'));
-  expect(finishLeftStages(root)).toEqual({ effects: [], dropped: [] });
+  expect(finishLeftJournals(root)).toEqual({ effects: [], dropped: [] });
   expect(existsSync(dead)).toBe(false);
   expect(existsSync(mine.folder)).toBe(true);
   mine.remove();

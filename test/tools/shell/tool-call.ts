@@ -1,4 +1,4 @@
-import type { Grant, ToolCall } from '../../../src/ports/tool-backend.ts';
+import type { CallEnvelope, ToolCall } from '../../../src/ports/tool-backend.ts';
 import type { Json, ProjectConfig, ScopeRule } from '../../../src/spec/types.ts';
 
 export const config = (changes: Partial<ProjectConfig> = {}): ProjectConfig => ({
@@ -23,7 +23,7 @@ const SCOPES: { readonly [tool: string]: ScopeRule } = {
 
 export interface CallChanges {
   readonly config?: Partial<ProjectConfig>;
-  readonly grant?: Partial<Grant>;
+  readonly envelope?: Partial<CallEnvelope>;
   readonly seconds?: number;
   readonly outputBytes?: number;
   readonly signal?: AbortSignal;
@@ -44,14 +44,14 @@ export function toolCall(
       limits: { seconds: changes.seconds ?? 30, outputBytes: changes.outputBytes ?? 1 << 20 },
     },
     args,
-    grant: {
+    envelope: {
       root,
       peripheral: 'p',
       scope: SCOPES[tool]!,
       readableFiles: null,
       config: config(changes.config),
       unsafeNoSandbox: false,
-      ...changes.grant,
+      ...changes.envelope,
     },
     sessionId: 's1',
     signal: changes.signal ?? new AbortController().signal,

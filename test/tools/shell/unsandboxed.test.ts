@@ -29,7 +29,7 @@ describe('without a sandbox', () => {
 
   test.each(CALLS)('%s runs directly if the operator allowed it, and says so', async (tool, args) => {
     const root = scratch();
-    const call = toolCall(root, tool, args, { config, grant: { unsafeNoSandbox: true } });
+    const call = toolCall(root, tool, args, { config, envelope: { unsafeNoSandbox: true } });
     const { outcome, effects } = await (await backend()).run(call);
     expect(outcome).toMatchObject({ status: 'ok', result: { exit: 0, unsandboxed: true } });
     expect(effects).toBe('unobserved');
@@ -41,7 +41,7 @@ describe('without a sandbox', () => {
       scratch(),
       'bash',
       { command: 'head -c 100000 /dev/zero | tr "\\0" x; sleep 60 & sleep 60' },
-      { seconds: 1, outputBytes: 1000, grant: { unsafeNoSandbox: true } },
+      { seconds: 1, outputBytes: 1000, envelope: { unsafeNoSandbox: true } },
     );
     const { outcome } = await (await backend()).run(call);
     expect(outcome).toMatchObject({ status: 'ok', result: { timedOut: true, truncated: true } });
@@ -51,7 +51,7 @@ describe('without a sandbox', () => {
 test('the operator’s flag does not disable a working sandbox', async () => {
   const root = scratch();
   const shell = shellBackend(await detectSandbox());
-  const call = toolCall(root, 'bash-readonly', { command: 'echo x > mark' }, { grant: { unsafeNoSandbox: true } });
+  const call = toolCall(root, 'bash-readonly', { command: 'echo x > mark' }, { envelope: { unsafeNoSandbox: true } });
   const { outcome } = await shell.run(call);
   expect(outcome).toMatchObject({ status: 'ok', result: { dropped: [{ path: 'mark' }] } });
   expect(outcome).not.toHaveProperty('result.unsandboxed');

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isAlive } from '../../../src/base/process.ts';
-import type { Grant, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
+import type { CallEnvelope, ToolBackend, ToolReport } from '../../../src/ports/tool-backend.ts';
 import type { ProjectConfig, ToolEffect, ToolParameter, ToolSpec, UpstreamServer } from '../../../src/spec/types.ts';
 import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
-import { GRANT, toolBackendContract } from '../../contracts/tool-backend.ts';
+import { ENVELOPE, toolBackendContract } from '../../contracts/tool-backend.ts';
 import { sample } from '../../depth.ts';
 
 const FIXTURE = join(import.meta.dirname, 'fixture-server.ts');
@@ -76,24 +76,24 @@ async function call(
   text?: string,
   {
     server = program(),
-    grant = {},
+    envelope = {},
     signal,
     seconds,
     effect,
   }: {
     readonly server?: UpstreamServer | null;
-    readonly grant?: Partial<Grant>;
+    readonly envelope?: Partial<CallEnvelope>;
     readonly signal?: AbortSignal;
     readonly seconds?: number;
     readonly effect?: ToolEffect;
   } = {},
 ): Promise<ToolReport> {
   const spec = specs[`x-${tool}`]!;
-  const config: ProjectConfig = { ...GRANT.config, ...(server ? { upstream: { fixture: server } } : {}) };
+  const config: ProjectConfig = { ...ENVELOPE.config, ...(server ? { upstream: { fixture: server } } : {}) };
   return backend.run({
     tool: { ...spec, effect: effect ?? spec.effect, limits: { ...spec.limits, ...(seconds ? { seconds } : {}) } },
     args: text === undefined ? {} : { [spec.parameters[0]?.name ?? 'text']: text },
-    grant: { ...GRANT, config, root, ...grant },
+    envelope: { ...ENVELOPE, config, root, ...envelope },
     sessionId: 's',
     signal: signal ?? new AbortController().signal,
   });
@@ -393,8 +393,8 @@ describe('upstream arguments by role', () => {
 
   it('may contain only addresses of listed hosts', async () => {
     asTool({ name: 'url', role: 'url' });
-    const grant = { scope: { ...GRANT.scope, url: 'allow-list' as const } };
-    expect((await call('echo', 'https://example.com/', { grant })).outcome).toMatchObject({
+    const envelope = { scope: { ...ENVELOPE.scope, url: 'allow-list' as const } };
+    expect((await call('echo', 'https://example.com/', { envelope })).outcome).toMatchObject({
       status: 'refused',
       code: 'out-of-scope',
     });
@@ -411,19 +411,19 @@ describe('upstream arguments by role', () => {
     'may contain a command in scope %s if the server isolates it: %s → %s',
     async (command, contained, ends) => {
       asTool({ name: 'command', role: 'command' });
-      const grant = { scope: { ...GRANT.scope, command } };
-      expect((await call('echo', 'ls', { grant, server: program({ contained }) })).outcome.status).toBe(ends);
+      const envelope = { scope: { ...ENVELOPE.scope, command } };
+      expect((await call('echo', 'ls', { envelope, server: program({ contained }) })).outcome.status).toBe(ends);
     },
   );
 
   it('are sent to no program that an agent may write', async () => {
     writeFileSync(join(root, 'server.js'), '');
     const config = {
-      ...GRANT.config,
+      ...ENVELOPE.config,
       scopes: { edit: ['.'] },
       upstream: { fixture: program({ command: [process.execPath, 'server.js'] }) },
     };
-    expect((await call('echo', 'x', { grant: { config } })).outcome).toMatchObject({
+    expect((await call('echo', 'x', { envelope: { config } })).outcome).toMatchObject({
       code: 'upstream-writable',
       message: expect.stringContaining('server.js'),
     });
@@ -434,13 +434,13 @@ toolBackendContract(
   'upstream',
   (root) => {
     const config: ProjectConfig = {
-      ...GRANT.config,
+      ...ENVELOPE.config,
       upstream: { fixture: { command: [process.execPath, FIXTURE], env: {}, cwd: null, contained: false } },
     };
     const path = boundTool('echo', { id: 'x-path', effect: 'act', parameters: [parameter({ role: 'path:write' })] });
     return {
       backend: upstreamBackend({ tools: byId([boundTool('echo'), path]) }),
-      grant: { config },
+      envelope: { config },
       cases: [
         { what: 'an answer', tool: 'x-echo', args: { text: 'x' }, ends: 'ok', effects: [] },
         { what: 'a path in scope', tool: 'x-path', args: { text: 'src/main.ts' }, ends: 'ok' },

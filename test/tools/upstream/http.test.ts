@@ -8,7 +8,7 @@ import type { ToolBackend } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
 import { FixedClock } from '../../../src/testing/doubles/fixed-clock.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
-import { GRANT } from '../../contracts/tool-backend.ts';
+import { ENVELOPE } from '../../contracts/tool-backend.ts';
 
 const TOOL: ToolSpec = {
   id: 'far-echo',
@@ -57,11 +57,11 @@ const call = (port: number) =>
   backend.run({
     tool: TOOL,
     args: { text: 'hello' },
-    grant: {
-      ...GRANT,
+    envelope: {
+      ...ENVELOPE,
       root: '/tmp',
       config: {
-        ...GRANT.config,
+        ...ENVELOPE.config,
         upstream: {
           far: {
             url: `http://127.0.0.1:${port}/mcp`,

@@ -1,6 +1,6 @@
 // Opens the backend and calls it; prints the server's id. `forget`: ends without closing it; `hold`: makes the server
 // stay whatever happens, and waits to be killed.
-import type { Grant } from '../../../src/ports/tool-backend.ts';
+import type { CallEnvelope } from '../../../src/ports/tool-backend.ts';
 import type { ToolSpec } from '../../../src/spec/types.ts';
 import { upstreamBackend } from '../../../src/tools/upstream/upstream-backend.ts';
 
@@ -22,7 +22,7 @@ const call = (name: string) =>
   backend.run({
     tool: tool(name),
     args: {},
-    grant: { root, config } as unknown as Grant,
+    envelope: { root, config } as unknown as CallEnvelope,
     sessionId: 's',
     signal: new AbortController().signal,
   });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { judgeUrl } from '../../../src/gate/scope/judge-url.ts';
 import type { ToolCall } from '../../../src/ports/tool-backend.ts';
-import type { Network } from '../../../src/tools/web/fetch-once.ts';
+import type { FetchNetwork } from '../../../src/tools/web/fetch-once.ts';
 import { isPublicAddress } from '../../../src/tools/web/public-address.ts';
 import { webBackend } from '../../../src/tools/web/web-backend.ts';
 import { companyProxy } from '../proxy/company-proxy.ts';
@@ -27,7 +27,7 @@ function call(url: string, options: Options): ToolCall {
   return {
     tool: { id: 'web-fetch', purpose: 'fetch', effect: 'observe', parameters: [], limits: { seconds, outputBytes } },
     args: { url },
-    grant: {
+    envelope: {
       root: '/',
       peripheral: 'explore',
       scope: { read: 'root', write: [], command: 'none', url: 'allow-list' },
@@ -61,7 +61,7 @@ async function serve(handler: http.RequestListener, tls = false) {
   return { port, at: (path = '/', host = 'docs.example.com') => `${tls ? 'https' : 'http'}://${host}:${port}${path}` };
 }
 
-const local = (changes: Partial<Network> = {}): Network => ({
+const local = (changes: Partial<FetchNetwork> = {}): FetchNetwork => ({
   resolve: async () => ['127.0.0.1'],
   mayReach: () => true,
   ...changes,
@@ -95,7 +95,7 @@ describe('web-fetch through the operator’s proxy', () => {
     const { port, at } = await serve((_, response) => response.end('direct'));
     const company = await companyProxy(port, 502);
     const http_proxy = `http://127.0.0.1:${company.port}`;
-    const get = (network: Partial<Network>) =>
+    const get = (network: Partial<FetchNetwork>) =>
       webBackend({ network: local(network) }).run(call(at(), { allow: allowed(port) }));
     expect((await get({ env: { http_proxy }, mayReach: () => false })).outcome).toMatchObject({ code: 'out-of-scope' });
     expect((await get({ env: { all_proxy: 'socks5://127.0.0.1:1' } })).outcome).toMatchObject({

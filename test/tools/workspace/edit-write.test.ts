@@ -170,7 +170,7 @@ describe('write', () => {
 
   it('never writes a file that defines its own limits', async () => {
     const scope = { read: 'root', write: ['.'], command: 'none', url: 'none' } as const;
-    const config = { ...world().call('write', {}).grant.config, specs: 'my/specs' };
+    const config = { ...world().call('write', {}).envelope.config, specs: 'my/specs' };
     for (const target of ['hopgate.yaml', 'my/specs/gate.yaml', 'my/specs'])
       expect(await world().ask('write', { path: target, content: 'x' }, { scope, config })).toMatchObject({
         status: 'refused',

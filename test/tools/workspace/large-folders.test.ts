@@ -13,7 +13,7 @@ vi.mock('node:fs', async (original) => {
 const backend = workspaceBackend();
 const scope = { read: 'root', write: ['src/'], command: 'none', url: 'none' } as const;
 const write = (root: string, name: string) =>
-  backend.run(toolCall(root, 'write', { path: `src/${name}`, content: 'a' }, { grant: { scope } }));
+  backend.run(toolCall(root, 'write', { path: `src/${name}`, content: 'a' }, { envelope: { scope } }));
 
 function repository(): string {
   const root = fs.mkdtempSync(join(tmpdir(), 'hopgate-large-'));

@@ -18,12 +18,12 @@ const everywhere = {
   },
 };
 
-async function look(tool: string, args: { [name: string]: string | boolean }, grant = {}) {
-  return watch.before(world().call(tool, args, grant));
+async function look(tool: string, args: { [name: string]: string | boolean }, envelope = {}) {
+  return watch.before(world().call(tool, args, envelope));
 }
 
-async function refusedFor(tool: string, args: { [name: string]: string | boolean }, grant = {}) {
-  const seen = await look(tool, args, grant);
+async function refusedFor(tool: string, args: { [name: string]: string | boolean }, envelope = {}) {
+  const seen = await look(tool, args, envelope);
   return 'refused' in seen ? seen.refused : null;
 }
 

@@ -7,8 +7,8 @@ import { freshWorld, resultOf } from './world.ts';
 
 describe('glob', () => {
   const world = freshWorld();
-  const files = async (pattern: string, more = {}, grant = {}) => {
-    const outcome = await world().ask('glob', { pattern, ...more }, grant);
+  const files = async (pattern: string, more = {}, envelope = {}) => {
+    const outcome = await world().ask('glob', { pattern, ...more }, envelope);
     return resultOf<{ files: string[] }>(outcome).files;
   };
 
@@ -100,8 +100,8 @@ describe('glob', () => {
 
 describe('grep', () => {
   const world = freshWorld();
-  const grep = (pattern: string, more = {}, grant = {}, limits = {}) =>
-    world().ask('grep', { pattern, ...more }, grant, { limits });
+  const grep = (pattern: string, more = {}, envelope = {}, limits = {}) =>
+    world().ask('grep', { pattern, ...more }, envelope, { limits });
 
   it('finds lines with their positions', async () => {
     expect(await grep('^t')).toEqual({

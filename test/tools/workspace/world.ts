@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import type { Grant, ToolCall, ToolOutcome, ToolReport } from '../../../src/ports/tool-backend.ts';
+import type { CallEnvelope, ToolCall, ToolOutcome, ToolReport } from '../../../src/ports/tool-backend.ts';
 import { workspaceBackend } from '../../../src/tools/workspace/workspace-backend.ts';
 import { namesBelow, picture, toolCall } from '../../contracts/tool-backend.ts';
 
@@ -16,18 +16,23 @@ export interface World {
   link(path: string, target: string): void;
   text(path: string): string;
   exists(path: string): boolean;
-  call(tool: string, args: ToolCall['args'], grant?: Partial<Grant>, more?: Parameters<typeof toolCall>[3]): ToolCall;
+  call(
+    tool: string,
+    args: ToolCall['args'],
+    envelope?: Partial<CallEnvelope>,
+    more?: Parameters<typeof toolCall>[3],
+  ): ToolCall;
   run(
     tool: string,
     args: ToolCall['args'],
-    grant?: Partial<Grant>,
+    envelope?: Partial<CallEnvelope>,
     more?: Parameters<typeof toolCall>[3],
   ): Promise<ToolReport>;
   /** The outcome flattened, for short expectations. */
   ask(
     tool: string,
     args: ToolCall['args'],
-    grant?: Partial<Grant>,
+    envelope?: Partial<CallEnvelope>,
     more?: Parameters<typeof toolCall>[3],
   ): Promise<ToolOutcome>;
   /** The tree next to the root, as one string. */
@@ -52,9 +57,9 @@ export function makeWorld(options: Parameters<typeof workspaceBackend>[0] = {}):
     link: (name, target) => fs.symlinkSync(target, path.join(base, name)),
     text: (name) => fs.readFileSync(path.join(base, name), 'utf8'),
     exists: (name) => fs.existsSync(path.join(base, name)),
-    call: (tool, args, grant = {}, more = {}) => toolCall(tool, args, { root, ...grant }, more),
-    run: (tool, args, grant, more) => backend.run(world.call(tool, args, grant, more)),
-    ask: async (tool, args, grant, more) => (await world.run(tool, args, grant, more)).outcome,
+    call: (tool, args, envelope = {}, more = {}) => toolCall(tool, args, { root, ...envelope }, more),
+    run: (tool, args, envelope, more) => backend.run(world.call(tool, args, envelope, more)),
+    ask: async (tool, args, envelope, more) => (await world.run(tool, args, envelope, more)).outcome,
     outside: () =>
       picture(path.join(base, 'beside')) + picture(path.join(base, 'src-evil')) + picture(path.join(base, 'root-evil')),
     leftovers: () => namesBelow(base).filter((name) => /\.tmp$/.test(name)),

@@ -6,7 +6,7 @@ import { openProject, type Project } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
 import { suggest } from '../../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types.ts';
-import { fragments } from '../../../tools/upstream/catalogue-fragments.ts';
+import { catalogueFragments } from '../../../tools/upstream/catalogue-fragments.ts';
 import { type Comparison, compareTool } from '../../../tools/upstream/compare-tool.ts';
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/upstream-connection.ts';
@@ -57,7 +57,7 @@ async function importTools(io: Io, name: string, options: Options & { readonly p
   if (!/^[a-z][a-z0-9-]*$/.test(prefix))
     throw usageError(`"${prefix}" cannot begin a tool's name`, 'Use lower-case letters, digits and -.');
   const tools = await ask(io, project, name, server, (connection) => connection.tools());
-  const made = fragments(name, tools.values(), prefix);
+  const made = catalogueFragments(name, tools.values(), prefix);
   if (io.json) return printJson(io, { server: name, tools: made });
   print(io, ['tools:', ...made.map(({ yaml }) => yaml)].join('\n'));
   note(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ring } from '../../../messages/send-message.ts';
+import { sendBell } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import { asOption, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
 import { examples, rootOption } from '../../shared-options.ts';
@@ -27,7 +27,10 @@ export function register(command: Command, io: Io): void {
     .action(async (to: string, words: readonly string[], options: Options) => {
       const { act, ref } = options;
       const message = await withInboxes(io, options, async (messages, store) =>
-        ring(messages, await draftOf(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref })),
+        sendBell(
+          messages,
+          await draftOf(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
+        ),
       );
       printResult(io, message, `Sent ${message.id} to ${message.to}.`);
     });

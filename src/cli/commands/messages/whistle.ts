@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../../../base/text.ts';
-import { whistle } from '../../../messages/send-message.ts';
+import { sendWhistle } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
 import { onSignal } from '../../on-signal.ts';
@@ -27,7 +27,7 @@ export function register(command: Command, io: Io): void {
         const interrupted = new AbortController();
         const stop = onSignal(() => interrupted.abort());
         const { seconds } = options;
-        return whistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
+        return sendWhistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
       });
       if (!result.ok) throw cliRefusal(result);
       const { message, answer, waitedMs } = result;

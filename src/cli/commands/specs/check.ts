@@ -8,7 +8,7 @@ import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
 import { DENIAL_CODES } from '../../../gate/denial.ts';
 import { maskMatcher } from '../../../gate/scope/masks.ts';
-import { unwritable } from '../../../gate/scope/write-paths.ts';
+import { writePathReason } from '../../../gate/scope/write-paths.ts';
 import { specsFolder } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
 import { checkScenario } from '../../../spec/check/check-scenario.ts';
@@ -205,7 +205,7 @@ function idleGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string
       .write.filter((glob) => /[*?[{]/.test(glob) && !isExclusion(glob) && glob !== USUAL)
       .filter((glob) => {
         const write = [glob];
-        return files.every((file) => unwritable(file, write) !== null);
+        return files.every((file) => writePathReason(file, write) !== null);
       })
       .map((glob) => ({
         code: 'glob-matches-nothing',

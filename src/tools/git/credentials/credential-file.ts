@@ -4,14 +4,18 @@ import type { Env } from '../../../base/user-folders.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
 import { failed, type Stop } from '../../workspace/tool-stop.ts';
 
-export interface Places {
+export interface CredentialContext {
   readonly env: Env;
   /** Folders that agents can read or write; a credential in them would not be secret. */
   readonly reach: readonly string[];
 }
 
 /** The real path of a configured file, which must lie outside of the folders that agents read or write. */
-export function fileOutside({ reach }: Places, key: string, stated: string): { readonly path: string } | Stop {
+export function credentialFile(
+  { reach }: CredentialContext,
+  key: string,
+  stated: string,
+): { readonly path: string } | Stop {
   let path: string;
   try {
     path = realpathSync(fromHome(stated));

@@ -5,7 +5,7 @@ import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
 import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
-import { fileOutside, type Places } from './credential-file.ts';
+import { type CredentialContext, credentialFile } from './credential-file.ts';
 import { askHelper } from './credential-helper.ts';
 import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
@@ -19,17 +19,17 @@ export async function loginFor(
   git: GitConfig,
   target: NetworkTarget,
 ): Promise<Login | Stop> {
-  const toolchains = call.grant.config.toolchains
+  const toolchains = call.envelope.config.toolchains
     .map(fromHome)
     .flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
-  const places: Places = {
+  const places: CredentialContext = {
     env: process.env,
     reach: [repository.root, repository.gitDir, repository.commonDir, ...toolchains],
   };
   if (target.scheme === 'ssh') return sshLogin(git, target, places);
   const proxy = proxyFor(target, places.env);
   if (isStop(proxy)) return proxy;
-  const ca = git.ca === undefined ? null : fileOutside(places, 'git.ca', git.ca);
+  const ca = git.ca === undefined ? null : credentialFile(places, 'git.ca', git.ca);
   if (ca !== null && isStop(ca)) return ca;
   const password = await passwordFor(git.credential, target, call, places);
   if (password !== null && isStop(password)) return password;
@@ -56,7 +56,7 @@ async function passwordFor(
   credential: GitCredential | undefined,
   target: NetworkTarget,
   call: ToolCall,
-  places: Places,
+  places: CredentialContext,
 ): Promise<Login['password'] | Stop> {
   switch (credential?.kind) {
     case undefined: {
@@ -74,7 +74,7 @@ async function passwordFor(
       return checked({ username, password }, `the variable ${name}`);
     }
     case 'file': {
-      const file = fileOutside(places, 'git.credential.file', credential.path);
+      const file = credentialFile(places, 'git.credential.file', credential.path);
       if (isStop(file)) return file;
       const password = firstLine(file.path);
       if (password === null)
@@ -86,7 +86,7 @@ async function passwordFor(
     }
     case 'helper': {
       const [program = '', ...words] = credential.command;
-      const file = fileOutside(places, 'git.credential.helper', program);
+      const file = credentialFile(places, 'git.credential.helper', program);
       if (isStop(file)) return file;
       const answer = await askHelper([file.path, ...words], target, call);
       return isStop(answer) ? answer : checked(answer, program);

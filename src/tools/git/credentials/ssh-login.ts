@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { GitConfig } from '../../../spec/types.ts';
 import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
-import { fileOutside, type Places } from './credential-file.ts';
+import { type CredentialContext, credentialFile } from './credential-file.ts';
 import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
 
@@ -10,13 +10,17 @@ import type { NetworkTarget } from './push-target.ts';
 const PLAIN_PATH = /^\/[\p{L}\p{N}_./@+:,=~-]+$/u;
 
 /** The settings with which ssh logs in, or a refusal. */
-export function sshLogin({ remote, credential }: GitConfig, target: NetworkTarget, places: Places): Login | Stop {
+export function sshLogin(
+  { remote, credential }: GitConfig,
+  target: NetworkTarget,
+  places: CredentialContext,
+): Login | Stop {
   if (credential?.kind !== 'key' && credential?.kind !== 'agent')
     return failed(
       'no-credential',
       `The remote "${remote}" (${target.url}) is reached by ssh, and no key is configured for it; ask the operator to set git.url and git.credential: { key: ~/.ssh/id_ed25519 } in hopgate.yaml, and to accept the file ("hopgate trust").`,
     );
-  const hosts = fileOutside(places, 'git.credential.known-hosts', credential.knownHosts);
+  const hosts = credentialFile(places, 'git.credential.known-hosts', credential.knownHosts);
   if (isStop(hosts)) return hosts;
   const user = target.user ?? ownName();
   if (user === null)
@@ -26,7 +30,7 @@ export function sshLogin({ remote, credential }: GitConfig, target: NetworkTarge
     );
   const common = [`UserKnownHostsFile=${hosts.path}`, ...(target.user === null ? [`User=${user}`] : [])];
   if (credential.kind === 'key') {
-    const key = fileOutside(places, 'git.credential.key', credential.path);
+    const key = credentialFile(places, 'git.credential.key', credential.path);
     if (isStop(key)) return key;
     const odd = [hosts.path, key.path].find((path) => !PLAIN_PATH.test(path));
     if (odd !== undefined) return oddPath(odd);

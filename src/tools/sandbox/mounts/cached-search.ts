@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
-import { isGitFolder, isGitOwnFolder, isGitPlace, isObjectStore } from '../../git-place.ts';
+import { isConfiguredGitFolder, isGitFolder, isGitOwnFolder, isObjectStore } from '../../git-paths.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
 import { type FolderSeen, folderStamp, isUnlistable, readFolder } from './read-folder.ts';
 
@@ -112,7 +112,7 @@ function list(
   const folders: CachedFolder[] = [];
   const entries = readFolder(path);
   if (entries.length === 0 && isUnlistable(path)) hits.push({ path: folder, entry: stat });
-  const isGit = isGitPlace(path, entries);
+  const isGit = isConfiguredGitFolder(path, entries);
   let hasGitFile = false;
   for (const entry of entries) {
     const inner = under(folder, entry.name);

@@ -5,7 +5,7 @@ import { isWithin } from '../../../base/paths.ts';
 import { isGitCredential, isProtected, maskMatcher } from '../../../gate/scope/masks.ts';
 import { findRepository, gitFileTarget } from '../../git/repository.ts';
 import { assumeUnchanged } from '../../git-objects/git-index.ts';
-import { isGitFolder, isGitOwn, isGitPlace, isObjectStore } from '../../git-place.ts';
+import { isConfiguredGitFolder, isGitFolder, isGitOwn, isObjectStore } from '../../git-paths.ts';
 import { isStop } from '../../workspace/tool-stop.ts';
 import { LayoutError } from '../layout-error.ts';
 import type { Mount } from '../mount.ts';
@@ -77,7 +77,7 @@ export function scanTree(root: string, masks: readonly string[], maxEntries = MA
       found.maskedFolders.push(folder);
       return;
     }
-    const isGit = isGitPlace(join(root, folder), entries);
+    const isGit = isConfiguredGitFolder(join(root, folder), entries);
     if (isGit && isGitFolder(entries)) found.repositories.push(folder);
     else if (isObjectStore(entries)) found.stores.push(folder);
     const isOpen = isFree && !(isGit && folder !== '');

@@ -3,12 +3,12 @@ import type { Json } from '../../../spec/types.ts';
 import { commandCacheMounts } from '../../programs/cache-mounts.ts';
 import { withMounts } from '../../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../../sandbox/mounts/layouts.ts';
-import type { OverlayView } from '../../sandbox/sandbox.ts';
+import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { failed, invalid, isStop, type Stop } from '../../workspace/tool-stop.ts';
 import { discardedFiles } from '../changed-code.ts';
-import { commandReport, notKept } from '../command-report.ts';
-import { watchCovered } from '../late-masked-files.ts';
-import { overlayRefusal, type ShellContext, shellCommand, treeOf } from '../shell-context.ts';
+import { commandReport, droppedField } from '../command-report.ts';
+import { watchCoveredFiles } from '../late-masked-files.ts';
+import { callTree, overlayRefusal, type ShellContext, shellCommand } from '../shell-context.ts';
 import { Job, type Jobs, MOST_JOBS, type RunJob } from './jobs.ts';
 
 const WHY = 'a command in the background keeps no change of the tree';
@@ -53,7 +53,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
 
 async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | Stop> {
   const { call } = context;
-  const { sessionId, signal, grant, tool } = call;
+  const { sessionId, signal, envelope, tool } = call;
   const argv = shellCommand(call);
   if (isStop(argv)) return argv;
   const refusal = overlayRefusal(context);
@@ -65,12 +65,12 @@ async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | St
     const names = running.map(({ id, command }) => `${id} (${command})`).join(', ');
     return failed('too-many-jobs', `${MOST_JOBS} commands run in the background: ${names}. Stop one with "stop".`);
   }
-  const tree = await treeOf(context);
+  const tree = await callTree(context);
   const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));
-  const about: Started = { context, check: watchCovered(tree, layout), discarded: [], said: tree.said };
-  const left = (grant.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
+  const about: Started = { context, check: watchCoveredFiles(tree, layout), discarded: [], said: tree.said };
+  const left = (envelope.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
   const seconds = Math.max(1, Math.min(tool.limits.seconds, left / 1000));
-  const inspect = async (view: OverlayView) => {
+  const inspect = async (view: OverlayWrites) => {
     about.discarded = await discardedFiles(context, view, new Set(tree.scan.maskedFiles));
   };
   const run: RunJob = (watch) => context.run(tree, layout, argv, { ...watch, seconds, inspect });
@@ -98,7 +98,7 @@ function read(job: Job, isFirst = false): ToolReport {
   // A command that was stopped on request is a result, not an aborted call.
   const result = { ...job.result, stdout, stderr: '', truncated, aborted: false };
   return commandReport(context, result, [], {
-    ...notKept(discarded.map((path) => ({ path, why: WHY }))),
+    ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
     ...said,
     ...about,
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stagedEntries } from '../../git-objects/git-index.ts';
 import { gitFoldersIn, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
-import type { OverlayView } from '../../sandbox/sandbox.ts';
+import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { readWritten } from '../written-file.ts';
 
 /** The words for a change of git's settings, such as its hooks or the author. */
@@ -42,7 +42,7 @@ const STASH = 'refs/stash';
 export function gitChanges(
   was: RepositoryFolders,
   top: string,
-  { upper, merged }: Pick<OverlayView, 'upper' | 'merged'>,
+  { upper, merged }: Pick<OverlayWrites, 'upper' | 'merged'>,
 ): GitChanges | null {
   const written = Object.values(gitFoldersIn(upper, top, was));
   const now = gitFoldersIn(merged, top, was);

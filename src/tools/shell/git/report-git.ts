@@ -1,9 +1,9 @@
 import { relative } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
-import { namesOf } from '../../../gate/scope/compare-trees.ts';
+import { listPaths } from '../../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
 import { modulesOf, ownGits, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
-import type { OverlayView } from '../../sandbox/sandbox.ts';
+import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import type { Change } from '../overlay-changes.ts';
 import type { CallTree } from '../shell-context.ts';
 import { CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
@@ -12,7 +12,7 @@ import { CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 export function gitOf(
   root: string,
   { outer: [outer], gitFiles }: CallTree['scan'],
-  view: OverlayView,
+  view: OverlayWrites,
 ): GitChanges | null {
   const [own, ...modules] = ownGits(root, gitFiles);
   if (own)
@@ -24,7 +24,7 @@ export function gitOf(
 }
 
 /** Changes of a submodule's repository; they are labelled with the submodule's name. */
-function ofModule(root: string, folders: RepositoryFolders, view: OverlayView): GitChanges | null {
+function ofModule(root: string, folders: RepositoryFolders, view: OverlayWrites): GitChanges | null {
   const changes = gitChanges(folders, root, view);
   const name = relative(modulesOf(root), folders.gitDir);
   return changes && { ...changes, lost: changes.lost.map((what) => `${what} of the submodule ${name}`) };
@@ -78,7 +78,9 @@ export function withGit(
   if (spoils !== null) return failed(`No change of this command was kept: ${spoils}.`);
   const files = kept === 'files';
   if (lost.length > 0)
-    return failed(`${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${namesOf(lost)}. ${nextStep(lost)}`);
+    return failed(
+      `${files ? 'Changes of files were kept, but not' : 'Not kept:'} ${listPaths(lost)}. ${nextStep(lost)}`,
+    );
   if (!staged) return { outcome, effects };
   const note = `What was staged is not kept after the command${files ? '; changed files are. A commit stages them again' : ''}.`;
   return { outcome: { status: 'ok', result: { ...fieldsOf(result), git: note } }, effects };

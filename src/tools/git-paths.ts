@@ -9,7 +9,7 @@ type Named = Pick<Dirent, 'name' | 'isDirectory'>;
 export const isGitFolder = (entries: readonly Named[]): boolean => has(entries, 'objects', 'refs');
 
 /** True if git reads a configuration in a folder of any name: a repository, or the entry of a linked work tree. */
-export function isGitPlace(folder: string, entries: readonly Named[]): boolean {
+export function isConfiguredGitFolder(folder: string, entries: readonly Named[]): boolean {
   if (entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory()))
     return isGitFolder(entries) || has(entries, 'commondir');
   return isGitFolder(entries) && isObjectStore(readFolder(join(folder, 'objects')));
@@ -46,7 +46,7 @@ function entryIfAny(path: string): Stats | undefined {
 }
 
 /** Detects paths in git folders of any name. Reads each folder once. */
-export interface GitPlaces {
+export interface GitPathDetector {
   /** True if git keeps credentials in the file with this root-relative path. */
   holdsCredential(path: string): boolean;
   /**
@@ -56,11 +56,11 @@ export interface GitPlaces {
   holds(path: string): boolean;
 }
 
-export function gitPlaces(root: string): GitPlaces {
+export function detectGitPaths(root: string): GitPathDetector {
   const known = new Map<string, boolean>();
   const isPlace = (folder: string): boolean => {
     const path = join(root, folder);
-    const place = known.get(folder) ?? (isTooDeep(path) || isGitPlace(path, gitEntries(path)));
+    const place = known.get(folder) ?? (isTooDeep(path) || isConfiguredGitFolder(path, gitEntries(path)));
     known.set(folder, place);
     return place;
   };

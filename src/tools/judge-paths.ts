@@ -2,15 +2,15 @@ import { withMethod } from '../base/with-method.ts';
 import type { ToolBackend, ToolCall, ToolRefusal } from '../ports/tool-backend.ts';
 import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import { type Anchors, defaultAnchors } from './workspace/anchors.ts';
-import { locate } from './workspace/hold-path.ts';
+import { holdPath } from './workspace/hold-path.ts';
 import { isStop } from './workspace/tool-stop.ts';
 
 /**
- * Puts a user's backend behind the walk of the file tools: a call with a path that leaves the grant by a link is
+ * Puts a user's backend behind the walk of the file tools: a call with a path that leaves the envelope by a link is
  * refused and does not reach the backend. Two cases remain for the backend itself: files in a folder that the call
  * names, and a link that is swapped after the walk.
  */
-export function judgePlaces(backend: ToolBackend): ToolBackend {
+export function judgePaths(backend: ToolBackend): ToolBackend {
   const anchors = defaultAnchors();
   return withMethod(backend, 'run', async (call) => {
     const refused = refusedPlace(call, anchors);
@@ -25,7 +25,7 @@ function refusedPlace(call: ToolCall, anchors: Anchors): ToolRefusal | null {
     const value = call.args[name] ?? (ROLE_FACTS[role].absentMeansRoot ? '.' : []);
     for (const path of Array.isArray(value) ? value : [value]) {
       const access = role === 'path:read' ? 'read' : 'write';
-      const place = locate({ ...call, args: { [name]: path } }, name, access, anchors);
+      const place = holdPath({ ...call, args: { [name]: path } }, name, access, anchors);
       if (!isStop(place)) place.close();
       else if (place.stop.status === 'refused') return place.stop;
     }

@@ -1,0 +1,21 @@
+/** The reason why an argument cannot be allowed, in words that name its value, and the next step. */
+export interface BadArgument {
+  readonly refusal: {
+    readonly code: 'invalid-action' | 'out-of-scope';
+    /** The parameter at fault. */
+    readonly argument: string;
+    readonly message: string;
+    readonly remedy: string;
+  };
+}
+
+export const beyondScope = (argument: string, message: string, remedy: string): BadArgument => ({
+  refusal: { code: 'out-of-scope', argument, message, remedy },
+});
+
+/** The argument has no meaning for the tool. */
+export const invalidArgument = (argument: string, message: string, remedy: string): BadArgument => ({
+  refusal: { code: 'invalid-action', argument, message, remedy },
+});
+
+export const isBadArgument = (value: object | null): value is BadArgument => value !== null && 'refusal' in value;

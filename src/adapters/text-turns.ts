@@ -1,4 +1,4 @@
-import { attributed } from '../base/attributed.ts';
+import { attributeText } from '../base/attributed.ts';
 import { fieldsOf } from '../base/json.ts';
 import { quoteText } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';
@@ -71,7 +71,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   const withoutMessages = ({ text, messages }: AgentAnswer): string =>
     messages ? text.slice(0, -messagesText(messages).length - 1) : text;
   const take = ({ kind, author, from, id, text }: Message): void => {
-    waiting.push(attributed(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
+    waiting.push(attributeText(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
     if (kind === 'whistle') for (const name of [author, from]) asked.set(name, id);
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
@@ -84,7 +84,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const command = readTextCommand(line);
     if (command === null) return { kind: 'talk', line };
     if (command.kind === 'unreadable') {
-      waiting.push(attributed('hopgate', `Nothing was sent: ${command.why}.`));
+      waiting.push(attributeText('hopgate', `Nothing was sent: ${command.why}.`));
       return { kind: 'unreadable', line, why: command.why };
     }
     const answer = await callFor(command);
@@ -92,7 +92,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const said = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
     const text = typeof said === 'string' ? quoteText(said) : withoutMessages(answer);
     // A turn of the world already names its sources.
-    waiting.push(source === '' ? text : attributed(source, text));
+    waiting.push(source === '' ? text : attributeText(source, text));
     for (const message of answer.messages ?? []) take(message);
     return { kind: 'done', line, answer };
   };
@@ -103,7 +103,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
       record?.heard(from, text, kind);
       const name = from.replaceAll(/[\s[\]]+/g, ' ').trim();
       const source = kind === 'bell' ? `Bell from ${name}` : `Whistle response from ${name}`;
-      waiting.push(attributed(source, JSON.stringify(text)));
+      waiting.push(attributeText(source, JSON.stringify(text)));
     },
     /** The text of the next turn, with all that arrived since the last one. */
     next(): string {

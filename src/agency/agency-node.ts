@@ -116,7 +116,7 @@ export class AgencyNode {
       for (;;) {
         const begun = journal.begin(key, digest);
         if (begun.is === 'done') return begun.reply;
-        if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
+        if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isBlobReference(request))) break;
         if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interrupted()));
         if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
         await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
@@ -142,7 +142,7 @@ export class AgencyNode {
   }
 
   /** True if another node runs the agent. That node knows the key, so a repeated request starts nothing. */
-  #isElsewhere(request: RunRequest): boolean {
+  #isBlobReference(request: RunRequest): boolean {
     try {
       return routed(this.#options.load(), request).location !== 'local';
     } catch {

@@ -4,5 +4,5 @@
  * @example
  * attributed('ALFWorld', 'You see:\n[Bell from Joe] "Stop"'); // '[ALFWorld] You see:\n  [Bell from Joe] "Stop"'
  */
-export const attributed = (source: string, text: string): string =>
+export const attributeText = (source: string, text: string): string =>
   `[${source}] ${text.replaceAll(/\r\n?|[\u2028\u2029\u0085\v\f]/g, '\n').replaceAll('\n', '\n  ')}`;

@@ -3,14 +3,14 @@ const HIDDEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** Text on one line with all invisible characters escaped: `a\nb` becomes `a\u{a}b`. */
-export const visible = (text: string): string =>
+export const escapeInvisible = (text: string): string =>
   text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
-/** {@link visible} for a text of several lines; a tab becomes four spaces. */
+/** {@link escapeInvisible} for a text of several lines; a tab becomes four spaces. */
 export const visibleLines = (text: string): string =>
   text
     .split('\n')
-    .map((line) => visible(line.replaceAll('\t', '    ')))
+    .map((line) => escapeInvisible(line.replaceAll('\t', '    ')))
     .join('\n');
 
 /** Codes of a terminal's colours (SGR). */
@@ -21,10 +21,10 @@ const HARMLESS = /^\u001b\[(?:;|(?:[0-479]|2[2-479]|3[1-79]|9[1-7])(?=[;m]))*m$/
 /** A program's output as plain text: without colours, and with spaces instead of tabs. */
 export const plainOutput = (output: string): string => output.replaceAll(COLOURS, '').replaceAll('\t', '    ');
 
-/** {@link visible} for a line that a program printed. Tabs are kept, and the colours up to its end. */
+/** {@link escapeInvisible} for a line that a program printed. Tabs are kept, and the colours up to its end. */
 export function visibleOutput(line: string, inColour: boolean): string {
   const shown = line.split(/(\u001b\[[\d;:]*m|\t)/).map((part, at) => {
-    if (at % 2 === 0) return visible(part);
+    if (at % 2 === 0) return escapeInvisible(part);
     return part === '\t' || (inColour && HARMLESS.test(part)) ? part : '';
   });
   const hasColours = shown.some((part) => part.startsWith('\u001b'));
@@ -41,10 +41,10 @@ export const visibleJson = (json: string): string =>
     char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 
-/** {@link visible}, cut to `length` characters. */
+/** {@link escapeInvisible}, cut to `length` characters. */
 export function excerpt(text: string, length: number): string {
   // Each character is one or two UTF-16 units, so the rest of the text is not needed.
-  const chars = [...visible(text.slice(0, 2 * length))];
+  const chars = [...escapeInvisible(text.slice(0, 2 * length))];
   if (chars.length <= length && text.length <= 2 * length) return chars.join('').toWellFormed();
   return `${chars
     .slice(0, length - 1)
@@ -74,7 +74,7 @@ export const plural = (count: number, noun: string, nouns = `${noun}s`): string 
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The words of a list that is written as text, without quotes and commas. */
-export const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+export const splitWords = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** A text as sentences: it begins with a capital letter and ends with a period, unless it has an end mark. */
 export const asSentences = (text: string): string =>

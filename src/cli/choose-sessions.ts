@@ -4,7 +4,7 @@ import { CliError, type Io } from './io.ts';
 import { findSession, withStore } from './open-store.ts';
 
 /** The sessions with these ids or id prefixes; all sessions, oldest first, if no id is given. */
-export async function chosenSessions(store: EvidenceStore, ids: readonly string[]): Promise<readonly SessionSummary[]> {
+export async function chooseSessions(store: EvidenceStore, ids: readonly string[]): Promise<readonly SessionSummary[]> {
   const all = await store.sessions();
   return ids.length === 0 ? [...all].reverse() : ids.map((id) => findSession(all, id));
 }
@@ -31,7 +31,7 @@ export async function withSessions<T>(
 }
 
 /** The session with this id, name or id prefix. Throws as {@link findSession} and {@link withSessions} do. */
-export const sessionNamed = (io: Pick<Io, 'env'>, root: string, id: string): Promise<SessionSummary> =>
+export const findOpenedSession = (io: Pick<Io, 'env'>, root: string, id: string): Promise<SessionSummary> =>
   withSessions(io, root, async (store) => findSession(await store.sessions(), id));
 
 /** The order of each tool's parameters in the pinned specs of sessions. */
@@ -53,7 +53,7 @@ export async function pinnedOrder(
 }
 
 /** The stored pin of a session that a command cannot do without. */
-export async function pinOf(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
+export async function requirePin(store: EvidenceStore, session: SessionSummary): Promise<Pin> {
   const pin = await readPin(store, session);
   if (typeof pin !== 'string') return pin;
   throw new CliError('no-pin', `${session.sessionId}: ${pin}`, `Run "hopgate verify ${session.sessionId}".`);

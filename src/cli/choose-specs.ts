@@ -7,6 +7,6 @@ import type { Io } from './io.ts';
 export const namedSpecs = ({ cwd }: Io, path: string): string => (path === 'default' ? path : resolve(cwd, path));
 
 /** The spec set that a command uses: the named one, or else the one in hopgate.yaml. */
-export async function chosenSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
+export async function chooseSpecs(io: Io, root: string, path: string | undefined): Promise<string> {
   return path === undefined ? specsFolder(root, (await loadProjectConfig(root)).config) : namedSpecs(io, path);
 }

@@ -1,5 +1,5 @@
 import { explainSystemError } from '../base/system-error.ts';
-import { errorText, excerpt, visible } from '../base/text.ts';
+import { errorText, escapeInvisible, excerpt } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
@@ -30,8 +30,8 @@ const lines = (text: string): string =>
     .split('\n')
     .map((line) =>
       line.length <= MOST_CHARS
-        ? visible(line)
-        : `${excerpt(line, MOST_CHARS / 2)}${visible(line.slice(-MOST_CHARS / 2).toWellFormed())}`,
+        ? escapeInvisible(line)
+        : `${excerpt(line, MOST_CHARS / 2)}${escapeInvisible(line.slice(-MOST_CHARS / 2).toWellFormed())}`,
     )
     .join('\n');
 

@@ -69,7 +69,7 @@ export function print(io: Io, text = ''): void {
 }
 
 /** Prints a remark for a person on stderr, so that stdout contains only the command's output. */
-export function note(io: Io, text: string): void {
+export function printRemark(io: Io, text: string): void {
   io.stderr.write(`hopgate: ${text}\n`);
 }
 

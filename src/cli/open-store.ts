@@ -21,7 +21,7 @@ export async function withStore<T>(
   const file = evidenceFile(root, env);
   if (!isThere(file)) return none;
   if (access === 'write') return withNewStore(root, env, use);
-  return closedAfter(openEvidenceFile(file, 'read'), use);
+  return useAndClose(openEvidenceFile(file, 'read'), use);
 }
 
 /** Opens a root's evidence for `use`, and closes it afterwards. Creates it if no session has been opened yet. */
@@ -30,10 +30,10 @@ export async function withNewStore<T>(
   env: Io['env'],
   use: (store: EvidenceStore) => Promise<T>,
 ): Promise<T> {
-  return closedAfter(openEvidence(root, env, 'create'), use);
+  return useAndClose(openEvidence(root, env, 'create'), use);
 }
 
-export async function closedAfter<T>(store: EvidenceStore, use: (store: EvidenceStore) => Promise<T>): Promise<T> {
+export async function useAndClose<T>(store: EvidenceStore, use: (store: EvidenceStore) => Promise<T>): Promise<T> {
   try {
     return await use(store);
   } finally {

@@ -1,12 +1,15 @@
 import type { Project } from '../project/open-project.ts';
-import { type Io, note } from './io.ts';
+import { type Io, printRemark } from './io.ts';
 
 /** Warns about configuration that a session lacks: untrusted parts of hopgate.yaml, or a missing hopgate.yaml. */
 export function printConfigWarnings(io: Io, { config, narrowed, ignored, configFile }: Project): void {
   if (narrowed)
-    note(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
+    printRemark(io, `hopgate.yaml is not trusted; left out: ${ignored.join(', ')}. Read it, then run "hopgate trust".`);
   if (config.enforce === false)
-    note(io, 'hopgate.yaml says "enforce: false": no call is refused; "hopgate report" sums up what would have been.');
+    printRemark(
+      io,
+      'hopgate.yaml says "enforce: false": no call is refused; "hopgate report" sums up what would have been.',
+    );
   if (configFile === null)
-    note(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
+    printRemark(io, 'there is no hopgate.yaml here: no test, deploy or push is configured. "hopgate init" writes one.');
 }

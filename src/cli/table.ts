@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
-import { visible } from '../base/text.ts';
+import { escapeInvisible } from '../base/text.ts';
 import { type Io, paint } from './io.ts';
 
 /** The number of columns that text takes on a terminal: two for most East Asian characters and emoji. */
-export function width(text: string): number {
+export function textWidth(text: string): number {
   const plain = stripVTControlCharacters(text);
   if (/^[\x20-\x7e]*$/.test(plain)) return plain.length;
   return [...plain].reduce((sum, char) => sum + (NO_WIDTH.test(char) ? 0 : WIDE.test(char) ? 2 : 1), 0);
@@ -20,23 +20,23 @@ const GAP = 2;
 /**
  * Formats rows under a head as columns two spaces apart; the last column is never padded. On a terminal, the widest
  * columns are wrapped so that the table fits. Cells may contain styles; a styled cell is not wrapped. The caller must
- * escape other control characters (see {@link visible}).
+ * escape other control characters (see {@link escapeInvisible}).
  *
  * @example table(io, ['id', 'at'], [['a', 'now']]) // "id  at\na   now"
  */
-export function table(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const styled = [head.map((cell) => paint(io, 'dim', visible(cell))), ...rows];
-  const widths = fitting(styled, head.length, columnsOf(io, Number.POSITIVE_INFINITY));
+export function formatTable(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const styled = [head.map((cell) => paint(io, 'dim', escapeInvisible(cell))), ...rows];
+  const widths = fitting(styled, head.length, terminalColumns(io, Number.POSITIVE_INFINITY));
   const line = (row: readonly string[]): string =>
     row
-      .map((cell, i) => (i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - width(cell))))
+      .map((cell, i) => (i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - textWidth(cell))))
       .join(' '.repeat(GAP))
       .trimEnd();
   return styled.flatMap((row) => wrapped(row, widths).map(line)).join('\n');
 }
 
 /** The width of the terminal; `otherwise` if there is none. */
-export const columnsOf = ({ stdout }: Io, otherwise = 120): number =>
+export const terminalColumns = ({ stdout }: Io, otherwise = 120): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : otherwise;
 
 /** The widths of the columns: those of their cells, or less for the widest ones if there is not enough room. */
@@ -44,11 +44,11 @@ function fitting(rows: readonly (readonly string[])[], columns: number, room: nu
   const longest = (column: number, of: (cell: string) => number): number =>
     Math.max(0, ...rows.map((row) => of(row[column] ?? '')));
   const each = Array.from({ length: columns }, (_, column) => column);
-  const widths = each.map((column) => longest(column, width));
+  const widths = each.map((column) => longest(column, textWidth));
   const least = each.map((column) =>
     Math.max(
       NARROWEST,
-      longest(column, (cell) => (isStyled(cell) ? width(cell) : 0)),
+      longest(column, (cell) => (isStyled(cell) ? textWidth(cell) : 0)),
     ),
   );
   let excess = widths.reduce((sum, one) => sum + one, GAP * (columns - 1)) - room;
@@ -71,23 +71,23 @@ const isStyled = (cell: string): boolean => cell.length !== stripVTControlCharac
 /** Splits a row into as many lines as its longest cell needs. */
 function wrapped(row: readonly string[], widths: readonly number[]): string[][] {
   const cells = row.map((cell, column) =>
-    width(cell) <= widths[column]! || isStyled(cell) ? [cell] : broken(cell, widths[column]!),
+    textWidth(cell) <= widths[column]! || isStyled(cell) ? [cell] : wrapText(cell, widths[column]!),
   );
   const lines = Math.max(1, ...cells.map((cell) => cell.length));
   return Array.from({ length: lines }, (_, at) => cells.map((cell) => cell[at] ?? ''));
 }
 
 /** Wraps text into lines of at most `room` columns, between words if possible. */
-export function broken(text: string, room: number): string[] {
+export function wrapText(text: string, room: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(/(?<= )/)) {
-    if (width(line + word.trimEnd()) > room) {
+    if (textWidth(line + word.trimEnd()) > room) {
       lines.push(line.trimEnd());
       line = '';
     }
     line += word;
-    while (width(line.trimEnd()) > room) {
+    while (textWidth(line.trimEnd()) > room) {
       const head = start(line, room);
       lines.push(head);
       line = line.slice(head.length);
@@ -100,7 +100,7 @@ export function broken(text: string, room: number): string[] {
 function start(text: string, room: number): string {
   let head = '';
   for (const char of text) {
-    if (head !== '' && width(head + char) > room) break;
+    if (head !== '' && textWidth(head + char) > room) break;
     head += char;
   }
   return head;

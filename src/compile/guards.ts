@@ -1,4 +1,4 @@
-import { type Requirement, type RequirementFacts, unmet } from '../gate/requirements/requirement.ts';
+import { type Requirement, type RequirementFacts, unmetRequirements } from '../gate/requirements/requirement.ts';
 
 /** An event of any hopgate machine. Without facts, only transitions without requirements are open. */
 export interface MachineEvent<Type extends string = string> {
@@ -7,9 +7,12 @@ export interface MachineEvent<Type extends string = string> {
 }
 
 /** Evaluates requirements by the gate's predicates. A throw means false: missing facts close a transition. */
-export function needs({ event }: { event: MachineEvent }, { all }: { readonly all: readonly Requirement[] }): boolean {
+export function allRequirementsHold(
+  { event }: { event: MachineEvent },
+  { all }: { readonly all: readonly Requirement[] },
+): boolean {
   try {
-    return event.facts !== undefined && unmet(all, event.facts).length === 0;
+    return event.facts !== undefined && unmetRequirements(all, event.facts).length === 0;
   } catch {
     return false;
   }
@@ -19,8 +22,10 @@ export function needs({ event }: { event: MachineEvent }, { all }: { readonly al
  * Returns the guards of a machine for xstate's `setup({ guards })`, by their names in its config.
  * @example setup({ guards: guards('tests-passed', 'approval:operator') })
  */
-export const guards = <const Name extends string>(...names: readonly Name[]): Record<Name, typeof needs> =>
-  Object.fromEntries(names.map((name) => [name, needs])) as Record<Name, typeof needs>;
+export const guards = <const Name extends string>(
+  ...names: readonly Name[]
+): Record<Name, typeof allRequirementsHold> =>
+  Object.fromEntries(names.map((name) => [name, allRequirementsHold])) as Record<Name, typeof allRequirementsHold>;
 
 const NOTHING: RequirementFacts = {
   by: 'agent',

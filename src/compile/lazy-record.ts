@@ -5,12 +5,12 @@ export function lazyRecord<T, U>(
 ): { readonly [name: string]: U } {
   const record: { [name: string]: U } = {};
   for (const [name, value] of Object.entries(from))
-    Object.defineProperty(record, name, { enumerable: true, get: once(() => build(value)) });
+    Object.defineProperty(record, name, { enumerable: true, get: memoise(() => build(value)) });
   return record;
 }
 
 /** Memoises a function without arguments. */
-export function once<T>(make: () => T): () => T {
+export function memoise<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
     made ??= { value: make() };

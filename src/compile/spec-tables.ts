@@ -1,7 +1,7 @@
 import type { SpecSet } from '../spec/types.ts';
-import { type MachineEvent, needs } from './guards.ts';
+import { allRequirementsHold, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';
-import { lazyRecord, once } from './lazy-record.ts';
+import { lazyRecord, memoise } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
@@ -29,8 +29,8 @@ export function compileTables(specs: SpecSet): SpecTables {
 
 function tablesOf(specs: SpecSet): SpecTables {
   const { modeGate: gate } = specs;
-  const modeGate = gate && once(() => checkedConfig(compileModeGate(gate)));
-  const hopGraph = once(() => checkedConfig(compileHopGraph(specs)));
+  const modeGate = gate && memoise(() => checkedConfig(compileModeGate(gate)));
+  const hopGraph = memoise(() => checkedConfig(compileHopGraph(specs)));
   return {
     specs,
     get modeGate() {
@@ -60,5 +60,5 @@ export function stateAfter({ states }: MachineJson, state: string, event: Machin
   const transition = on && Object.hasOwn(on, event.type) ? on[event.type] : undefined;
   if (!transition) return null;
   const { guard, target } = transition;
-  return !guard || needs({ event }, guard.params) ? target : null;
+  return !guard || allRequirementsHold({ event }, guard.params) ? target : null;
 }

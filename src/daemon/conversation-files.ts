@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Conversation, ConversationRecord } from '../adapters/core/hook-context.ts';
 import type { Env } from '../base/user-folders.ts';
-import { canonical } from '../evidence/canonical.ts';
+import { canonicalJson } from '../evidence/canonical.ts';
 import { ensureStateDir, stateDir } from '../project/state-dir.ts';
 import type { Json } from '../spec/types.ts';
 import { ensurePrivateDir } from './daemon-folder.ts';
@@ -122,7 +122,10 @@ export class ConversationFiles {
   }
 
   #expected(sessionId: string, call: Json): string {
-    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${short(sessionId)}-${short(canonical(call))}.json`);
+    return join(
+      ensurePrivateDir(join(this.#folder, 'tickets')),
+      `${short(sessionId)}-${short(canonicalJson(call))}.json`,
+    );
   }
 
   #named(start: string): readonly string[] {

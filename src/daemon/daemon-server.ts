@@ -5,9 +5,9 @@ import type { Env } from '../base/user-folders.ts';
 import { carryOutAgentOp } from './agent-ops.ts';
 import { answerStatusLine } from './answer-status-line.ts';
 import type { Caller } from './conversations/session-host-options.ts';
-import { frame, part } from './hook/answer-frame.ts';
+import { encodeFrame, encodePart } from './hook/answer-frame.ts';
 import { answerHook, type HANDLERS } from './hook/answer-hook.ts';
-import { decoded } from './package-files.ts';
+import { decodeHeader } from './package-files.ts';
 import { type OnPart, type RunAnswer, runTicket } from './run-ticket.ts';
 import type { SessionHost } from './session-host.ts';
 
@@ -82,7 +82,7 @@ export class DaemonServer {
     if (!this.#mayAsk(request)) return send(response, 403, 'text/plain', 'the token is wrong');
     // A name may contain slashes: the name of a status line is a folder.
     const [, kind = '', name = ''] = (/^\/([^/]*)(?:\/(.*))?$/.exec(request.url ?? '') ?? []).map((part) =>
-      decoded(part ?? ''),
+      decodeHeader(part ?? ''),
     );
     if (this.#finishing || (kind !== 'stop' && this.#parts.isReplaced())) {
       response.on('finish', onFinish);
@@ -100,7 +100,7 @@ export class DaemonServer {
       case 'POST run':
         return sendRun(response, (onPart) => runTicket(host, name, gone, onPart));
       case 'POST line': {
-        const cwd = decoded(request.headersDistinct['x-hopgate-cwd']?.[0] ?? '/');
+        const cwd = decodeHeader(request.headersDistinct['x-hopgate-cwd']?.[0] ?? '/');
         const asked = { folder: name, input: body, env: caller.env, cwd };
         return sendFramed(response, await answerStatusLine(asked, (query) => host.status(query)));
       }
@@ -130,7 +130,7 @@ export class DaemonServer {
 function callerOf({ headersDistinct }: IncomingMessage): Caller {
   const env: { [name: string]: string } = {};
   for (const pair of headersDistinct['x-hopgate-env'] ?? []) {
-    const [name, value] = splitOnce(decoded(pair));
+    const [name, value] = splitOnce(decodeHeader(pair));
     if (/^(HOPGATE|CLAUDE|CODEX)_/.test(name) && value !== '') env[name] = value;
   }
   const pid = Number(headersDistinct['x-hopgate-pid']?.[0] ?? Number.NaN);
@@ -154,16 +154,16 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const sendFramed = (response: ServerResponse, answer: Parameters<typeof frame>[0]): void =>
-  send(response, 200, 'application/octet-stream', frame(answer));
+const sendFramed = (response: ServerResponse, answer: Parameters<typeof encodeFrame>[0]): void =>
+  send(response, 200, 'application/octet-stream', encodeFrame(answer));
 
 /** The output of a background command is sent in parts, before the frame. */
 async function sendRun(response: ServerResponse, run: (onPart: OnPart) => Promise<RunAnswer>): Promise<void> {
   const answer = await run((text) => {
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/octet-stream' });
-    response.write(part(text));
+    response.write(encodePart(text));
   });
-  if (response.headersSent) response.end(frame(answer));
+  if (response.headersSent) response.end(encodeFrame(answer));
   else sendFramed(response, answer);
 }
 

@@ -30,7 +30,7 @@ export function installedBuild(): string | null {
 }
 
 /** Encodes all but printable ASCII as `%XX`, for a header. */
-export const encoded = (text: string): string =>
+export const encodeHeader = (text: string): string =>
   [...Buffer.from(text)]
     .map((byte) =>
       byte > 0x20 && byte < 0x7f && byte !== 0x25
@@ -39,7 +39,7 @@ export const encoded = (text: string): string =>
     )
     .join('');
 
-export const decoded = (text: string): string => {
+export const decodeHeader = (text: string): string => {
   const bytes = text.replaceAll(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, 'latin1').toString();
 };

@@ -53,7 +53,7 @@ const LOG_BYTES = 1 << 20;
  * Starts this user's daemon in this process. Null if another one is running. If several start at once, a lock decides;
  * the kernel frees it when its holder dies. Only the lock's holder touches the socket.
  */
-export async function serve(options: ServeOptions): Promise<Daemon | null> {
+export async function serveDaemon(options: ServeOptions): Promise<Daemon | null> {
   const { env } = options;
   const folder = ensurePrivateDir(daemonFolder(env));
   const lock = await takeLock(join(folder, 'lock'), env, Date.now() + (options.waitMs ?? OLDER_MS));

@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { words } from '../base/text.ts';
+import { splitWords } from '../base/text.ts';
 import type { Env } from '../base/user-folders.ts';
 import { askDaemon, NoDaemon } from './hook/ask-daemon.ts';
 import { entryFile } from './package-files.ts';
 
 /** The allow-list of variables that the daemon inherits from its starter; it excludes a client program's secrets. */
-const PASSED = words(`
+const PASSED = splitWords(`
   PATH HOME USER LOGNAME SHELL LANG LC_ALL TZ TMPDIR SSH_AUTH_SOCK XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME
   XDG_CACHE_HOME HOPGATE_DAEMON_IDLE_MINUTES HOPGATE_HOOK_CLIENT
 `);
 
 /** The part of an environment that the daemon keeps. */
-export const scrubbed = (env: Env): { readonly [name: string]: string } =>
+export const daemonEnv = (env: Env): { readonly [name: string]: string } =>
   Object.fromEntries(
     PASSED.flatMap((name) => {
       const value = env[name];
@@ -32,7 +32,7 @@ export function startDetached(env: Env): void {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
-    env: scrubbed(env),
+    env: daemonEnv(env),
   });
   child.on('error', () => {});
   child.unref();

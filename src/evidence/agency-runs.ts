@@ -1,7 +1,7 @@
 import { fieldsOf, textOf } from '../base/json.ts';
 import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
 import type { Body, OutcomeRecord } from './bodies.ts';
-import { canonical } from './canonical.ts';
+import { canonicalJson } from './canonical.ts';
 
 /** The codes of calls that ended before their run ended, or that could not learn how it ended. */
 const UNKNOWN_END = ['aborted', 'agent-unreachable', 'backend-error'];
@@ -24,7 +24,7 @@ export class AgencyRuns {
     if (!('tool' in body) || body.tool !== AGENCY_TOOL) return;
     if (body.event === 'intent') {
       const { seconds: _, ...asked } = body.args;
-      const what = canonical(asked);
+      const what = canonicalJson(asked);
       this.#call = { what, run: this.#open.get(what) ?? `run.${id}` };
       this.#open.set(what, this.#call.run);
     } else if (body.event === 'outcome' && this.#call && isOver(body.outcome)) this.#open.delete(this.#call.what);

@@ -3,7 +3,7 @@ import { BACKGROUND_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
 /** The commands in the background that run after a step, by the results of the tool. */
-export function runningAfter(
+export function runningCommands(
   running: readonly string[],
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },
 ): readonly string[] {

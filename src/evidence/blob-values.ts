@@ -3,7 +3,7 @@ import { ROLE_FACTS } from '../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ToolParameter, ToolSpec } from '../spec/types.ts';
 
 /** True for the reference to a value that is stored as a blob. It also has the paths of a large list. */
-export function isElsewhere(value: Json | undefined): boolean {
+export function isBlobReference(value: Json | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { blob, bytes, paths: _, ...more } = value;
   if (typeof blob !== 'string' || !Number.isInteger(bytes)) return false;
@@ -11,13 +11,13 @@ export function isElsewhere(value: Json | undefined): boolean {
 }
 
 /** The parameters whose values may be stored as blobs: neither the scope nor a rule nor an approval judges them. */
-export const parametersApart = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
+export const blobParameters = (tool: ToolSpec, peripheral: PeripheralSpec | undefined): readonly ToolParameter[] =>
   callGates(tool, peripheral).length > 0 ? [] : tool.parameters.filter(({ role }) => ROLE_FACTS[role].isUnjudged);
 
 /** The names of the arguments of a recorded call that are stored as blobs. Any other value is the agent's own. */
-export const argumentsApart = (
+export const blobArguments = (
   tool: ToolSpec | undefined,
   peripheral: PeripheralSpec | undefined,
   args: { readonly [name: string]: Json },
 ): readonly string[] =>
-  tool ? parametersApart(tool, peripheral).flatMap(({ name }) => (isElsewhere(args[name]) ? [name] : [])) : [];
+  tool ? blobParameters(tool, peripheral).flatMap(({ name }) => (isBlobReference(args[name]) ? [name] : [])) : [];

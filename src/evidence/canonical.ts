@@ -4,7 +4,7 @@ import type { Json } from '../spec/types.ts';
  * The RFC 8785 form of a value that is known to be JSON with well-formed text: keys in the order of their UTF-16 units,
  * numbers and strings as `JSON.stringify` writes them.
  */
-export function canonical(value: Json): string {
+export function canonicalJson(value: Json): string {
   return isOrdered(value) ? JSON.stringify(value) : spell(value);
 }
 

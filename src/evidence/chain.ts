@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../spec/types.ts';
-import { canonical } from './canonical.ts';
+import { canonicalJson } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
 import { bodyOfDraft } from './entry-schema.ts';
 
@@ -53,7 +53,7 @@ export function sealDrafts(after: ChainHead, drafts: readonly EntryDraft[]): Sto
   let { seq, hash: prev } = after;
   return drafts.map((draft) => {
     const body = bodyOfDraft(draft);
-    const bodyBytes = canonical(body);
+    const bodyBytes = canonicalJson(body);
     seq += 1;
     const head = headOf(draft, seq, sha256(bodyBytes));
     const headBytes = JSON.stringify(head);
@@ -88,7 +88,7 @@ export const isIntact = ({ entry, head, body }: StoredEntry): boolean =>
   sha256(entry.prev + head) === entry.hash && body !== null && sha256(body) === entry.bodyHash;
 
 /** True if an entry is the next one after `before` in its chain. An erased body is not checked. */
-export const isNext = ({ entry, head, body }: StoredEntry, before: ChainHead): boolean =>
+export const continuesChain = ({ entry, head, body }: StoredEntry, before: ChainHead): boolean =>
   entry.seq === before.seq + 1 &&
   entry.prev === before.hash &&
   sha256(entry.prev + head) === entry.hash &&

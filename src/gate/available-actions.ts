@@ -7,9 +7,9 @@ import { describeRequirement, type Requirement } from './requirements/requiremen
 import { requirementsOf, startRequirements } from './requirements/requirements.ts';
 import type { SessionView } from './session-view.ts';
 import { transferContext } from './transfer-context.ts';
-import { modeStep, modesAdmitting, resetsOf } from './ways/way-modes.ts';
+import { modeStep, modeStepsAdmitting, resetLegs } from './ways/way-modes.ts';
 
-export const legOf = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
+export const hopLeg = (specs: SpecSet, view: SessionView, edge: Edge): WayLeg => ({
   from: edge.from,
   exit: edge.exit,
   to: edge.to,
@@ -59,7 +59,7 @@ export const startLeg = (specs: SpecSet, to: string): WayLeg => ({
 });
 
 /** The peripherals that the agent may start while it is in none. */
-export function startable(specs: SpecSet, view: SessionView): string[] {
+export function startablePeripherals(specs: SpecSet, view: SessionView): string[] {
   const source = view.steps === 0 && Object.keys(view.visits).length === 0 ? 'default' : 'session-close';
   return Object.values(specs.peripherals)
     .filter((peripheral) => peripheral.entry.sources.some(({ kind }) => kind === source))
@@ -68,7 +68,7 @@ export function startable(specs: SpecSet, view: SessionView): string[] {
 
 /** A leg that starts here, with the mode changes that it needs; unchanged if no reachable mode admits its target. */
 function inMode(specs: SpecSet, { mode }: SessionView, leg: WayLeg): WayLeg {
-  const modes = modesAdmitting(specs, mode, leg.to);
+  const modes = modeStepsAdmitting(specs, mode, leg.to);
   return modes.length > 0 ? { ...leg, modes } : leg;
 }
 
@@ -80,7 +80,7 @@ const effectAllowed = (specs: SpecSet, mode: Mode | null, tool: string): boolean
 export const isServed = ({ unserved }: SessionView, tool: string): boolean => !unserved?.has(tool);
 
 /** The tools, hops and mode changes available in the session's current state. */
-export function available(specs: SpecSet, view: SessionView): Available {
+export function availableActions(specs: SpecSet, view: SessionView): Available {
   const peripheral = view.visit?.peripheral ?? null;
   const spec = peripheral === null ? undefined : specs.peripherals[peripheral];
   const idle = view.closed || view.visit?.status === 'expired';
@@ -96,8 +96,8 @@ export function available(specs: SpecSet, view: SessionView): Available {
     hops: view.closed
       ? []
       : peripheral === null
-        ? startable(specs, view).map((to) => inMode(specs, view, startLeg(specs, to)))
-        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, legOf(specs, view, edge))),
+        ? startablePeripherals(specs, view).map((to) => inMode(specs, view, startLeg(specs, to)))
+        : edgesFrom(specs, peripheral).map((edge) => inMode(specs, view, hopLeg(specs, view, edge))),
     modes: view.closed ? [] : modesFrom(specs, view.mode),
   };
 }
@@ -105,6 +105,6 @@ export function available(specs: SpecSet, view: SessionView): Available {
 function modesFrom(specs: SpecSet, mode: Mode | null): Available['modes'] {
   if (!specs.modeGate || mode === null) return [];
   const forward = specs.modeGate.transitions.filter(({ from }) => from === mode);
-  const back = resetsOf(specs.modeGate).filter(({ from }) => from === mode);
+  const back = resetLegs(specs.modeGate).filter(({ from }) => from === mode);
   return [...forward.map((leg) => modeStep(specs, leg)), ...back.map((leg) => modeStep(specs, leg))];
 }

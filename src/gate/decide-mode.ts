@@ -4,12 +4,12 @@ import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
 import type { Approval } from './approvals/approval.ts';
 import { checkApproval } from './approvals/check-approval.ts';
-import { deny } from './make-denial.ts';
+import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
 import { transitionRequirements } from './requirements/requirements.ts';
-import { modesTo } from './ways/way-modes.ts';
+import { modeStepsTo } from './ways/way-modes.ts';
 
 export interface ModePlan {
   readonly from: Mode;
@@ -25,16 +25,16 @@ export interface ModePlan {
  */
 export function decideMode(context: GateContext, request: ModeRequest): Decision<ModePlan> {
   const { specs, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
+  if (view.closed) return makeDenial(context, 'session-closed', {});
   const { modeGate: gate } = specs;
   const from = view.mode;
-  if (!gate || from === null) return deny(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
+  if (!gate || from === null) return makeDenial(context, 'mode-not-allowed', { mode: null, to: String(request.to) });
   const { to } = request;
-  const refuse = (why: string, way: ReturnType<typeof modesTo> = {}) =>
-    deny(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
+  const refuse = (why: string, way: ReturnType<typeof modeStepsTo> = {}) =>
+    makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
   if (typeof to !== 'string' || !Object.hasOwn(gate.effects, to)) {
     const suggestion = nearest(String(to), modesOf(gate));
-    return deny(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
+    return makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
   }
 
   if (request.by === 'clock' || request.reset) {
@@ -51,10 +51,10 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   if (!transition)
     return refuse(
       'the gate has no such transition',
-      modesTo(context, (mode) => mode === to),
+      modeStepsTo(context, (mode) => mode === to),
     );
   if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== '')) {
-    return deny(context, 'summary-required', { mode: from, to });
+    return makeDenial(context, 'summary-required', { mode: from, to });
   }
   if (transition.approval) {
     const shown = {

@@ -9,14 +9,14 @@ import { checkApproval } from './approvals/check-approval.ts';
 import { isServed } from './available-actions.ts';
 import { type Arguments, bindArguments } from './bind-arguments.ts';
 import type { Denial } from './denial.ts';
-import { deny } from './make-denial.ts';
+import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, StepRequest } from './request.ts';
 import { evaluateRule } from './requirements/evaluate-rule.ts';
 import { celFacts } from './requirements/requirement-facts.ts';
 import { isObserveOnly, openContext } from './scope/observe-only.ts';
 import { scopeProblem } from './scope/scope-problem.ts';
 import { shortestWay } from './ways/shortest-way.ts';
-import { modesTo } from './ways/way-modes.ts';
+import { modeStepsTo } from './ways/way-modes.ts';
 import { wayToCommand } from './ways/way-to-command.ts';
 
 /** An allowed call, and the scope that its backend must enforce. */
@@ -72,42 +72,42 @@ export function decideStep(context: GateContext, request: StepRequest): Decision
 function judgeStep(context: GateContext, request: StepRequest): Decision<StepPlan> {
   const { tool: id, args } = request;
   const { specs, config, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
+  if (view.closed) return makeDenial(context, 'session-closed', {});
   const tool = typeof id === 'string' && Object.hasOwn(specs.tools, id) ? specs.tools[id] : undefined;
   const wayToTool = () => (tool ? shortestWay(specs, view, peripheralsWith(specs, tool.id), tool.effect) : null);
-  if (!view.visit) return deny(context, 'no-peripheral', { tool: String(id) }, wayToTool());
+  if (!view.visit) return makeDenial(context, 'no-peripheral', { tool: String(id) }, wayToTool());
   const { peripheral } = view.visit;
   const spec = specs.peripherals[peripheral];
   if (!spec) throw new Error(`the session is in "${peripheral}", which its spec does not have`);
 
   if (!tool) {
     const suggestion = nearest(String(id), Object.keys(specs.tools));
-    return deny(context, 'unknown-tool', { tool: String(id), suggestion });
+    return makeDenial(context, 'unknown-tool', { tool: String(id), suggestion });
   }
   const allows = (mode: Mode, effect: ToolEffect) =>
     specs.modeGate ? effectsIn(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
   const granted = () => spec.tools.filter((other) => isServed(view, other));
   if (!spec.tools.includes(tool.id)) {
-    return deny(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted() }, wayToTool());
+    return makeDenial(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted() }, wayToTool());
   }
   if (!isServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;
-    return deny(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });
+    return makeDenial(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });
   }
   const limit = limitReached(context, spec.limits);
-  if (limit) return deny(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
+  if (limit) return makeDenial(context, 'limit-reached', { peripheral, tool: tool.id, ...limit });
   if (mode && !allows(mode, tool.effect)) {
     const allowed = granted().filter((other) => {
       const effect = specs.tools[other]?.effect;
       return effect && allows(mode, effect);
     });
-    const way = modesTo(context, (other) => allows(other, tool.effect));
-    return deny(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode, allowed, ...way });
+    const way = modeStepsTo(context, (other) => allows(other, tool.effect));
+    return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: tool.effect, mode, allowed, ...way });
   }
   const bound = bindArguments(tool, args);
   if (!bound.ok) {
-    return deny(context, 'invalid-action', {
+    return makeDenial(context, 'invalid-action', {
       tool: tool.id,
       argument: bound.argument,
       why: bound.problem,
@@ -129,16 +129,16 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     const given = bound.args[String(problem.about.argument)];
     const other = wayToCommand(specs, view, { tool: tool.id, given, code: problem.code });
     const about = { tool: tool.id, peripheral, ...problem.about, ...(other && { by: other.by }) };
-    return deny(context, problem.code, about, other?.way);
+    return makeDenial(context, problem.code, about, other?.way);
   }
   if (mode && !allows(mode, 'act') && lendsTools(tool, bound.args, scope)) {
-    const way = modesTo(context, (other) => allows(other, 'act'));
-    return deny(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted(), ...way });
+    const way = modeStepsTo(context, (other) => allows(other, 'act'));
+    return makeDenial(context, 'mode-forbids', { tool: tool.id, effect: 'act', mode, allowed: granted(), ...way });
   }
   const gates = callGates(tool, spec);
   const rule = failedRule(context, gates, bound.args);
   if (rule !== null)
-    return deny(context, 'condition-failed', {
+    return makeDenial(context, 'condition-failed', {
       tool: tool.id,
       rule,
       why: `the rule ${rule} does not hold`,

@@ -8,7 +8,7 @@ import { hopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { findEdge, hasText } from './find-edge.ts';
 import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
-import { deny } from './make-denial.ts';
+import { makeDenial } from './make-denial.ts';
 import {
   conditionFailed,
   exitNotMet,
@@ -29,7 +29,7 @@ import type {
   StartRequest,
   StopRequest,
 } from './request.ts';
-import { type RequirementFacts, unmet } from './requirements/requirement.ts';
+import { type RequirementFacts, unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
 import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
 import type { TreeToShip } from './scope/compare-trees.ts';
@@ -58,12 +58,12 @@ export interface HopPlan extends StartPlan {
 /** Decides whether a visit may end, and with which fruit. Stopping is refused only for an invalid stated fruit. */
 export function decideStop(context: GateContext, { fruit: stated }: Pick<StopRequest, 'fruit'>): Decision<StopPlan> {
   const { specs, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
+  if (view.closed) return makeDenial(context, 'session-closed', {});
   const peripheral = view.visit ? specs.peripherals[view.visit.peripheral] : undefined;
-  if (!view.visit || !peripheral) return deny(context, 'no-peripheral', {});
+  if (!view.visit || !peripheral) return makeDenial(context, 'no-peripheral', {});
   const { fruit, problems } = prospectiveFruit(peripheral, view.visit.observed, stated ?? {});
   if (problems.length === 0) return { ok: true, plan: { peripheral, fruit } };
-  return deny(context, 'invalid-fruit', {
+  return makeDenial(context, 'invalid-fruit', {
     peripheral: peripheral.id,
     problems: problems.map(({ field, problem }) => `${excerpt(field, 100)}: ${problem}`),
   });
@@ -72,8 +72,8 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
 /** Decides whether the session may be closed: not twice, and not in the middle of a visit. */
 export function decideClose(context: GateContext, _request: CloseRequest): Decision<null> {
   const { view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
-  if (view.visit) return deny(context, 'already-active', { peripheral: view.visit.peripheral });
+  if (view.closed) return makeDenial(context, 'session-closed', {});
+  if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });
   return { ok: true, plan: null };
 }
 
@@ -83,13 +83,14 @@ export function decideClose(context: GateContext, _request: CloseRequest): Decis
  */
 export function decideStart(context: GateContext, request: StartRequest): Decision<StartPlan> {
   const { specs, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
-  if (view.visit) return deny(context, 'already-active', { peripheral: view.visit.peripheral });
+  if (view.closed) return makeDenial(context, 'session-closed', {});
+  if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });
   const target = peripheralOf(context, request.peripheral);
   if (!target) return unknownPeripheral(context, request.peripheral);
   const requirements = startRequirements(specs, target.id);
   const facts = requirementFacts(specs, view, requirements, { by: request.by });
-  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmet(requirements, facts));
+  const closed =
+    modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(requirements, facts));
   if (closed) return closed;
   const { context: carried, missing } = transferContext(target, view, withoutState(context, request.context));
   if (missing.length > 0) return missingContext(context, target, missing);
@@ -109,8 +110,8 @@ function withoutState({ specs }: GateContext, given: StartRequest['context'] = {
  */
 export function decideHop(context: GateContext, request: HopRequest): Decision<HopPlan> {
   const { specs, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
-  if (!view.visit) return deny(context, 'no-peripheral', {});
+  if (view.closed) return makeDenial(context, 'session-closed', {});
+  if (!view.visit) return makeDenial(context, 'no-peripheral', {});
   const from = view.visit.peripheral;
   const target = peripheralOf(context, request.to);
   if (!target) return unknownPeripheral(context, request.to);
@@ -129,11 +130,11 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const options = { by: request.by, fruit };
   const before = requirementFacts(specs, view, all, options);
 
-  const [notLeft] = unmet(exit, before);
+  const [notLeft] = unmetRequirements(exit, before);
   if (notLeft) return exitNotMet(context, edge, exitProblem(notLeft, fruit), exitRemedy(context, notLeft, options));
-  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmet(entry, before));
+  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, before));
   if (closed) return closed;
-  const [shut] = unmet(gates, before).filter(({ kind }) => kind !== 'approval');
+  const [shut] = unmetRequirements(gates, before).filter(({ kind }) => kind !== 'approval');
   if (shut) return conditionFailed(context, target, shut);
 
   const backpack = { ...view.backpack, ...backpackOf(fruit) };

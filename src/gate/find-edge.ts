@@ -2,9 +2,9 @@ import { isBlank } from '../base/text.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import type { Edge } from '../spec/types.ts';
 import type { Fruit } from './fruit.ts';
-import { deny } from './make-denial.ts';
+import { makeDenial } from './make-denial.ts';
 import type { GateContext, HopRequest, Refusal } from './request.ts';
-import { unmet } from './requirements/requirement.ts';
+import { unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
 import { edgeRequirements } from './requirements/requirements.ts';
 import { shortestWay } from './ways/shortest-way.ts';
@@ -16,18 +16,18 @@ export function findEdge(context: GateContext, request: HopRequest, from: string
   const edges = edgesFrom(specs, from).filter((edge) => edge.to === to);
   const candidates = edges.map((edge) => edge.exit);
   const notAllowed = () =>
-    deny(context, 'hop-not-allowed', { from, to, exit: exit ?? null }, shortestWay(specs, view, new Set([to])));
+    makeDenial(context, 'hop-not-allowed', { from, to, exit: exit ?? null }, shortestWay(specs, view, new Set([to])));
   if (edges.length === 0) return notAllowed();
   if (exit === undefined) {
     const inferred = inferEdge(context, request, edges, fruit);
     const why = 'several exits lead there; name one';
-    return inferred ?? deny(context, 'exit-not-met', { exit: null, from, to, why, candidates });
+    return inferred ?? makeDenial(context, 'exit-not-met', { exit: null, from, to, why, candidates });
   }
   const edge = edges.find((candidate) => candidate.exit === exit);
   if (edge) return edge;
   const known = specs.peripherals[from]?.exits.some(({ name }) => name === exit) ?? false;
   if (known) return notAllowed();
-  return deny(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
+  return makeDenial(context, 'exit-not-met', { exit, from, to, why: `${from} has no exit of this name`, candidates });
 }
 
 /**
@@ -43,7 +43,7 @@ function inferEdge(
 ): Edge | undefined {
   const holding = edges.filter((edge) => {
     const { exit } = edgeRequirements(specs, edge);
-    return unmet(exit, requirementFacts(specs, view, exit, { by, fruit })).length === 0;
+    return unmetRequirements(exit, requirementFacts(specs, view, exit, { by, fruit })).length === 0;
   });
   const pool = holding.length === 0 ? edges : holding;
   const said = wordsOf(reason);

@@ -1,5 +1,5 @@
 import { excerpt, shorten } from '../base/text.ts';
-import { available } from './available-actions.ts';
+import { availableActions } from './available-actions.ts';
 import type { Denial, DenialCode, WayLeg } from './denial.ts';
 import { describeDenial } from './describe-denial.ts';
 import type { GateContext } from './request.ts';
@@ -9,13 +9,13 @@ const QUOTED = 200;
 const REASON = 2000;
 
 /** A finished denial: its code and data, what is available from here, and the words for both. */
-export function deny(
+export function makeDenial(
   { specs, view }: Pick<GateContext, 'specs' | 'view'>,
   code: DenialCode,
   about: Denial['about'],
   way: readonly WayLeg[] | null = null,
 ): { readonly ok: false; readonly denial: Denial; readonly wanted: null } {
-  const here = available(specs, view);
+  const here = availableActions(specs, view);
   const words = describeDenial(code, mapTexts(about, quote), here, way);
   return {
     ok: false,

@@ -4,20 +4,20 @@ import { checkOf, PASS } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { needInWords } from './available-actions.ts';
 import type { Fruit } from './fruit.ts';
-import { deny } from './make-denial.ts';
+import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
-import { describeRequirement, type Requirement, unmet } from './requirements/requirement.ts';
+import { describeRequirement, type Requirement, unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
 import { requirementsOf } from './requirements/requirements.ts';
 import { shortestWay } from './ways/shortest-way.ts';
-import { modesTo } from './ways/way-modes.ts';
+import { modeStepsTo } from './ways/way-modes.ts';
 
 // Denials of hops, stops and starts: the requirement that is not met, and how to meet it.
 
 export function unknownPeripheral(context: GateContext, to: string): Refusal {
   const name = String(to);
   const suggestion = nearest(name, Object.keys(context.specs.peripherals));
-  return deny(context, 'hop-not-allowed', {
+  return makeDenial(context, 'hop-not-allowed', {
     unknown: true,
     // A list or an object that was converted to text.
     misformed: name === '' || /[^\w.-]/.test(name) || !/\D/.test(name),
@@ -31,7 +31,7 @@ export function exitNotMet(context: GateContext, edge: Edge, why: string, remedy
   const candidates = edgesFrom(context.specs, edge.from)
     .filter(({ to }) => to === edge.to)
     .map(({ exit }) => exit);
-  return deny(context, 'exit-not-met', {
+  return makeDenial(context, 'exit-not-met', {
     exit: edge.exit,
     from: edge.from,
     to: edge.to,
@@ -65,7 +65,7 @@ export function exitRemedy(
     const target = specs.peripherals[edge.to];
     if (!target || modeForbids(context, target)) return false;
     const requirements = requirementsOf(specs, edge);
-    return unmet(requirements, requirementFacts(specs, view, requirements, options)).every(
+    return unmetRequirements(requirements, requirementFacts(specs, view, requirements, options)).every(
       ({ kind }) => kind === 'approval',
     );
   });
@@ -91,16 +91,16 @@ export function firstUnmetEntry(
   const from = view.visit?.peripheral ?? null;
   switch (requirement.kind) {
     case 'agent':
-      return deny(context, 'agent-not-allowed', { agent: view.agent, to, admits: requirement.any });
+      return makeDenial(context, 'agent-not-allowed', { agent: view.agent, to, admits: requirement.any });
     case 'source':
-      return deny(
+      return makeDenial(
         context,
         'entry-not-met',
         { to, from, why: `it admits ${describeRequirement(requirement)}` },
         shortestWay(context.specs, view, new Set([to])),
       );
     case 'natural-close':
-      return deny(context, 'entry-not-met', {
+      return makeDenial(context, 'entry-not-met', {
         to,
         from,
         why: `an agent may enter it only at a natural close, and ${view.pending ? `${view.pending} is pending` : 'no step has succeeded since the last PAR'}`,
@@ -123,7 +123,7 @@ export function conditionFailed(context: GateContext, target: PeripheralSpec, re
       : isTests
         ? `tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
         : `${requirement.kind === 'when' ? named(requirement) : needInWords(context.specs, requirement)} does not hold`;
-  return deny(context, 'condition-failed', {
+  return makeDenial(context, 'condition-failed', {
     to: target.id,
     condition: describeRequirement(requirement),
     why,
@@ -160,7 +160,7 @@ export function missingContext(
   target: PeripheralSpec,
   missing: readonly { readonly field: string; readonly from: string }[],
 ): Refusal {
-  return deny(context, 'missing-context', {
+  return makeDenial(context, 'missing-context', {
     to: target.id,
     missing: missing.map(({ field, from }) =>
       getOwn(context.specs.peripherals, from) ? `${field} (from ${from})` : field,
@@ -185,7 +185,7 @@ function wayToState({ specs: { peripherals }, view }: GateContext, field: string
 export function treeUnknown(context: GateContext, { id: to }: PeripheralSpec): Refusal {
   const { tree } = context.view;
   const why = tree && 'problem' in tree ? tree.problem : 'no backend observes the working tree';
-  return deny(context, 'condition-failed', {
+  return makeDenial(context, 'condition-failed', {
     to,
     condition: 'the files that would be shipped are known',
     why: `the files that would be shipped are unknown: ${why}`,
@@ -197,6 +197,6 @@ export function modeForbids(context: GateContext, target: PeripheralSpec): Refus
   const { specs, view } = context;
   const allowed = specs.modeGate && view.mode ? specs.modeGate.peripherals[view.mode] : null;
   if (!allowed || allowed.includes(target.id)) return null;
-  const way = modesTo(context, (mode) => specs.modeGate?.peripherals[mode]?.includes(target.id) ?? true);
-  return deny(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed, ...way });
+  const way = modeStepsTo(context, (mode) => specs.modeGate?.peripherals[mode]?.includes(target.id) ?? true);
+  return makeDenial(context, 'mode-forbids', { to: target.id, mode: view.mode, allowed, ...way });
 }

@@ -25,7 +25,7 @@ export function pendingRequests(stateDir: string, now = Date.now()): readonly Op
 }
 
 /** A person's answer. `minutes`: how long it is valid, at most a day. `reason`: with a no, words for the agent. */
-export interface SaidAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
+export interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason' | 'grant'> {
   readonly minutes: number;
 }
 
@@ -36,7 +36,7 @@ export interface SaidAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reason
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,
-  said: SaidAnswer,
+  said: PersonAnswer,
   token: string,
   now = Date.now(),
 ): SignedAnswer {
@@ -53,7 +53,7 @@ export function answerRequest(
 export function answerOnce(
   stateDir: string,
   pending: PendingRequest,
-  said: SaidAnswer,
+  said: PersonAnswer,
   token: string,
   now = Date.now(),
 ): { readonly answer: SignedAnswer } | { readonly earlier: SignedAnswer } | null {
@@ -74,7 +74,7 @@ export function answerOnce(
   return folder.claim(signed) ? null : { answer: signed };
 }
 
-function signedAnswer({ request }: PendingRequest, said: SaidAnswer, token: string, now: number): SignedAnswer {
+function signedAnswer({ request }: PendingRequest, said: PersonAnswer, token: string, now: number): SignedAnswer {
   const { verdict, by, minutes, reason, grant } = said;
   const terms: AnswerTerms = {
     verdict,

@@ -57,7 +57,7 @@ export function pendingApprover(options: PendingOptions): Approver {
  *
  * @param here asks the person; its signal ends the question. True approves
  */
-export function hereOrElsewhere(
+export function askHereOrElsewhere(
   via: Approver['via'],
   options: Pick<PendingOptions, 'stateDir' | 'root' | 'onPending'>,
   here: (request: ApprovalRequest, signal: AbortSignal) => Promise<boolean>,
@@ -91,7 +91,7 @@ export function hereOrElsewhere(
 }
 
 /** Stores a request for the operator and returns its id; null if it is too large. */
-export function leavePending(
+export function storePending(
   { stateDir, root, clock }: Pick<PendingOptions, 'stateDir' | 'root' | 'clock'>,
   request: ApprovalRequest,
 ): string | null {

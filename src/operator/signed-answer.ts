@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject, type Json } from '../base/json.ts';
-import { canonical } from '../evidence/canonical.ts';
+import { canonicalJson } from '../evidence/canonical.ts';
 import { type GrantLimits, isGrantLimits } from '../gate/approvals/grant.ts';
 
 /** The operator's answer to one request. Times are epoch milliseconds. */
@@ -77,5 +77,5 @@ export function answerProblem(
 
 const macOf = (whole: Omit<SignedAnswer, 'mac'>, token: string): Buffer =>
   createHmac('sha256', token)
-    .update(`hopgate approval\n${canonical(whole as unknown as Json)}`)
+    .update(`hopgate approval\n${canonicalJson(whole as unknown as Json)}`)
     .digest();

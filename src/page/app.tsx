@@ -1,21 +1,22 @@
 import { signal, useComputed } from '@preact/signals';
-import { visible } from '../base/text.ts';
+import { escapeInvisible } from '../base/text.ts';
 import { DetailPanel } from './detail-panel.tsx';
 import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { NodeTools, OperatorActs, picked } from './operator.tsx';
-import { FILTERS, filter, query, Rows } from './rows.tsx';
-import { clock, FactList, span, Ways } from './side-panel.tsx';
+import { NodeTools, OperatorActs, pickedNode } from './operator.tsx';
+import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
+import { clock, FactList, timeSpan, Ways } from './side-panel.tsx';
 import type { SessionEntry, Source } from './source.ts';
-import { doing, Summary } from './summary.tsx';
+import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The id of the shown session; null for the overview of all sessions. */
-export const chosen = signal<string | null>(null);
+export const shownSession = signal<string | null>(null);
 
 export function App({ source }: { readonly source: Source }) {
   const sessions = source.sessions.value;
-  const session = sessions.find(({ id }) => id === chosen.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
+  const session =
+    sessions.find(({ id }) => id === shownSession.value) ?? (sessions.length === 1 ? sessions[0] : undefined);
   const trouble = source.trouble.value;
   return (
     <main class={session ? 'page one' : 'page many'}>
@@ -24,7 +25,7 @@ export function App({ source }: { readonly source: Source }) {
           <button
             type="button"
             onClick={() => {
-              chosen.value = null;
+              shownSession.value = null;
             }}
           >
             ← all sessions
@@ -36,7 +37,7 @@ export function App({ source }: { readonly source: Source }) {
       </header>
       {trouble !== null && (
         <p class="trouble" role="alert">
-          {visible(trouble)}
+          {escapeInvisible(trouble)}
         </p>
       )}
       <Inbox source={source} />
@@ -51,17 +52,17 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
   const isNewest = store.cursor.value === null;
   const now = isNewest && source.acts !== null ? clock.value : (store.frames[store.at.value]?.at ?? clock.value);
   const waiting = isNewest ? source.waiting.value.filter(({ sessionId }) => sessionId === session.id) : [];
-  const letters = isNewest ? source.letters.value.filter(({ from }) => from === `session:${session.id}`) : [];
+  const messages = isNewest ? source.messages.value.filter(({ from }) => from === `session:${session.id}`) : [];
   return (
     <>
-      <Summary session={session} waiting={waiting} letters={letters} now={now} />
+      <Summary session={session} waiting={waiting} messages={messages} now={now} />
       <div class="columns">
         <div class="left">
           <Graph
             graph={graph}
             state={state}
             onNode={(node) => {
-              picked.value = node;
+              pickedNode.value = node;
             }}
           />
           <NodeTools session={session} acts={isNewest ? source.acts : null} />
@@ -85,12 +86,12 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
     <search class="search">
       <input
         type="search"
-        value={query.value}
+        value={searchText.value}
         placeholder="tool, path or denial code"
         aria-label="Search the entries"
         list="codes"
         onInput={({ currentTarget }) => {
-          query.value = currentTarget.value;
+          searchText.value = currentTarget.value;
         }}
       />
       <datalist id="codes">
@@ -100,9 +101,9 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
       </datalist>
       <select
         aria-label="Kind of entries"
-        value={filter.value}
+        value={rowFilter.value}
         onChange={({ currentTarget }) => {
-          filter.value = currentTarget.value as keyof typeof FILTERS;
+          rowFilter.value = currentTarget.value as keyof typeof FILTERS;
         }}
       >
         {Object.entries(FILTERS).map(([name, { label }]) => (
@@ -119,7 +120,8 @@ function Search({ codes }: { readonly codes: readonly string[] }) {
 function Wall({ source }: { readonly source: Source }) {
   const cards = useComputed(() => {
     const waits = new Set(source.waiting.value.map(({ sessionId }) => sessionId));
-    for (const { kind, from } of source.letters.value) if (kind === 'whistle') waits.add(from.slice('session:'.length));
+    for (const { kind, from } of source.messages.value)
+      if (kind === 'whistle') waits.add(from.slice('session:'.length));
     return source.sessions.value
       .map((session) => ({ session, waits: waits.has(session.id) || isAsking(session) }))
       .toSorted((a, b) => Number(b.waits) - Number(a.waits) || lastAt(b.session) - lastAt(a.session));
@@ -153,7 +155,7 @@ function Card({ session, waits, live, onOpen }: CardProps) {
   const row = store.rowAt(store.count.value - 1);
   const open = () => {
     onOpen();
-    chosen.value = id;
+    shownSession.value = id;
   };
   return (
     <button type="button" class={`card ${waits ? 'waits' : ''} ${state.closed ? 'over' : ''}`} onClick={open}>
@@ -166,8 +168,8 @@ function Card({ session, waits, live, onOpen }: CardProps) {
         <strong>{state.closed ? 'closed' : (state.peripheral ?? 'outside')}</strong>
         {state.mode !== null && <span class={`mode ${state.reach ?? ''}`}>{state.mode}</span>}
       </span>
-      <span class={`last ${row?.mark ?? ''}`}>{doing(row)}</span>
-      {live && <span class="ago">{span(clock.value - lastAt(session))} ago</span>}
+      <span class={`last ${row?.mark ?? ''}`}>{describeActivity(row)}</span>
+      {live && <span class="ago">{timeSpan(clock.value - lastAt(session))} ago</span>}
     </button>
   );
 }

@@ -2,10 +2,10 @@ import { type Signal, signal } from '@preact/signals';
 import type { Entry } from '../evidence/entry.ts';
 import { entryDetail } from '../view/entry-detail.ts';
 import type { Frame, ViewGraph, ViewState } from '../view/view-state.ts';
-import { actsOver, pathOf } from './operator-actions.ts';
+import { operatorActionsOver, sessionPath } from './operator-actions.ts';
 import { ServerApi, ServerRefusal } from './server-api.ts';
 import { SessionStore } from './session-store.ts';
-import type { Letter, OperatorActions, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { InboxMessage, OperatorActions, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
 /** Maximum number of frames in one answer. */
 const PAGE = 5_000;
@@ -41,7 +41,7 @@ class Live implements Source {
   readonly sessions = signal<readonly SessionEntry[]>([]);
   readonly waiting = signal<readonly Waiting[]>([]);
   readonly grants = signal<readonly ValidGrant[]>([]);
-  readonly letters = signal<readonly Letter[]>([]);
+  readonly messages = signal<readonly InboxMessage[]>([]);
   readonly trouble = signal<string | null>(null);
   readonly acts: OperatorActions;
   readonly #api: ServerApi;
@@ -53,7 +53,7 @@ class Live implements Source {
   constructor(api: ServerApi, chosen: Signal<string | null>) {
     this.#api = api;
     this.#chosen = chosen;
-    this.acts = actsOver(api, () => this.#readWaiting());
+    this.acts = operatorActionsOver(api, () => this.#readWaiting());
     void this.#run();
   }
 
@@ -63,7 +63,7 @@ class Live implements Source {
 
   async detail(session: string, seqs: readonly number[]) {
     const found = await Promise.all(
-      seqs.map((seq) => this.#api.get<{ entries: Entry[] }>(`${pathOf(session)}/evidence?from=${seq}&limit=1`)),
+      seqs.map((seq) => this.#api.get<{ entries: Entry[] }>(`${sessionPath(session)}/evidence?from=${seq}&limit=1`)),
     );
     return found.flatMap(({ entries }) => entries.map(entryDetail));
   }
@@ -175,7 +175,7 @@ class Live implements Source {
       const { store } = known;
       for (let from: number | null = store.next; from !== null; ) {
         const wasPartial = store.partial.value;
-        const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
+        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${PAGE}`);
         // The history arrived in the meantime, so these frames may not belong to its state.
         if (wasPartial !== store.partial.value) return this.#readNew(id);
         store.add(page.frames, page.before);
@@ -184,7 +184,7 @@ class Live implements Source {
       return;
     }
     if (!this.#roots.has(id)) await this.#list();
-    const { graph, newest } = await this.#api.get<Snapshot>(`${pathOf(id)}/snapshot`);
+    const { graph, newest } = await this.#api.get<Snapshot>(`${sessionPath(id)}/snapshot`);
     const store = new SessionStore();
     store.partial.value = newest.past;
     store.add(newest.frames, newest.before);
@@ -201,7 +201,7 @@ class Live implements Source {
       // Without their history these frames have no states, so all frames are read again.
       const end = () => (store.partial.value ? store.next : store.first);
       for (let from: number | null = 0; from !== null && from < end(); ) {
-        const page: FramePage = await this.#api.get(`${pathOf(id)}/frames?from=${from}&limit=${PAGE}`);
+        const page: FramePage = await this.#api.get(`${sessionPath(id)}/frames?from=${from}&limit=${PAGE}`);
         earlier.push(...page.frames);
         from = page.next;
       }
@@ -213,7 +213,7 @@ class Live implements Source {
 
   async #readWaiting(): Promise<void> {
     const { approvals } = await this.#api.get<{ approvals: Approval[] }>('/v1/approvals');
-    await Promise.all([this.#readGrants(), this.#readLetters()]);
+    await Promise.all([this.#readGrants(), this.#readMessages()]);
     const open = approvals.filter(({ answer }) => answer === null);
     const known = this.waiting.value;
     if (open.map(({ id }) => id).join() === known.map(({ id }) => id).join()) return;
@@ -230,9 +230,9 @@ class Live implements Source {
     );
   }
 
-  async #readLetters(): Promise<void> {
-    const { messages } = await this.#api.get<{ messages: Letter[] }>('/v1/inbox?unread=true');
-    replace(this.letters, messages);
+  async #readMessages(): Promise<void> {
+    const { messages } = await this.#api.get<{ messages: InboxMessage[] }>('/v1/inbox?unread=true');
+    replace(this.messages, messages);
   }
 
   async #whole(one: Approval): Promise<Waiting> {

@@ -1,13 +1,13 @@
 import { render } from 'preact';
-import { App, chosen } from './app.tsx';
-import { tellWaiting } from './inbox/notify.tsx';
+import { App, shownSession } from './app.tsx';
+import { notifyOfWaiting } from './inbox/notify.tsx';
 import { liveSource } from './live-source.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { recordingIn } from './read-recording.ts';
 import { clock } from './side-panel.tsx';
 import type { Source } from './source.ts';
 
-const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.letter input' };
+const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.inbox-message input' };
 const TITLE = document.title || 'hopgate';
 
 /**
@@ -32,7 +32,7 @@ class HopgateView extends HTMLElement {
     const timer = setInterval(() => {
       clock.value = Date.now();
     }, 1000);
-    const title = this.hasAttribute('live') ? tellWaiting(source, TITLE) : () => {};
+    const title = this.hasAttribute('live') ? notifyOfWaiting(source, TITLE) : () => {};
     render(<App source={source} />, root);
     // `a` goes to the first request that waits, where Enter approves it; `m` to the answer of the first message.
     const keys = (event: KeyboardEvent) => {
@@ -59,7 +59,7 @@ class HopgateView extends HTMLElement {
   }
 
   async #source(): Promise<Source> {
-    if (this.hasAttribute('live')) return liveSource(chosen);
+    if (this.hasAttribute('live')) return liveSource(shownSession);
     const url = this.getAttribute('src');
     if (url === null) return recordingIn(this.querySelector('script[type="text/plain"]')?.textContent);
     const response = await fetch(url);

@@ -4,7 +4,7 @@ import type { OperatorActions } from './source.ts';
 /** How long a whistle from the page waits; a later answer comes as a message. */
 const WHISTLE_SECONDS = 300;
 
-export const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
+export const sessionPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
 interface Moved {
   readonly ok: boolean;
@@ -12,7 +12,7 @@ interface Moved {
 }
 
 /** The acts of the operator over the server's HTTP interface. `answered`: reads again what waits. */
-export function actsOver(api: ServerApi, answered: () => Promise<void>): OperatorActions {
+export function operatorActionsOver(api: ServerApi, answered: () => Promise<void>): OperatorActions {
   const act = async (path: string, body: unknown): Promise<string | null> => {
     try {
       const { ok, denial } = await api.post<Moved>(path, body);
@@ -36,10 +36,10 @@ export function actsOver(api: ServerApi, answered: () => Promise<void>): Operato
     },
     hop: (session, to, exit, reason) =>
       act(
-        `${pathOf(session)}/${exit === null ? 'start' : 'hop'}`,
+        `${sessionPath(session)}/${exit === null ? 'start' : 'hop'}`,
         exit === null ? { peripheral: to } : { to, exit, reason },
       ),
-    mode: (session, to, reason) => act(`${pathOf(session)}/mode`, { to, reset: true, reason }),
+    mode: (session, to, reason) => act(`${sessionPath(session)}/mode`, { to, reset: true, reason }),
     async reply({ id }, text) {
       const refused = await act(`/v1/messages/${encodeURIComponent(id)}/answer`, { text });
       await answered().catch(() => {});
@@ -59,11 +59,11 @@ export function actsOver(api: ServerApi, answered: () => Promise<void>): Operato
       });
       return `${answer.author}: ${answer.text}`;
     },
-    note: (session, text) => act(`${pathOf(session)}/note`, { text }),
-    stop: (session, reason) => act(`${pathOf(session)}/stop`, { reason }),
+    note: (session, text) => act(`${sessionPath(session)}/note`, { text }),
+    stop: (session, reason) => act(`${sessionPath(session)}/stop`, { reason }),
     async why(session, tool) {
       const { denial } = await api.post<{ denial: { message: string; remedy: string } | null }>(
-        `${pathOf(session)}/why`,
+        `${sessionPath(session)}/why`,
         { tool },
       );
       return denial && `${denial.message} → ${denial.remedy}`;

@@ -1,11 +1,11 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { visible } from '../base/text.ts';
+import { escapeInvisible } from '../base/text.ts';
 import type { ViewNode, ViewState } from '../view/view-state.ts';
 import type { OperatorActions, SessionEntry } from './source.ts';
 
 /** The peripheral whose tools are listed. */
-export const picked = signal<ViewNode | null>(null);
+export const pickedNode = signal<ViewNode | null>(null);
 
 /** The tools of a peripheral. At each one the page shows whether the gate would allow a call now. */
 export function NodeTools({
@@ -15,7 +15,7 @@ export function NodeTools({
   readonly session: SessionEntry;
   readonly acts: OperatorActions | null;
 }) {
-  const node = picked.value;
+  const node = pickedNode.value;
   const asked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
   // An answer is valid only for one state of the session.
@@ -139,7 +139,7 @@ export function OperatorActs({
           </button>
         )}
       </p>
-      <p aria-live="polite">{answer.value !== null && visible(answer.value)}</p>
+      <p aria-live="polite">{answer.value !== null && escapeInvisible(answer.value)}</p>
     </details>
   );
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Recording } from '../view/view-state.ts';
 import { SessionStore } from './session-store.ts';
-import type { Letter, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
+import type { InboxMessage, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
 /** Reads a recording: base64 of deflated JSON. @throws Error without one */
 export async function recordingIn(text: string | null | undefined): Promise<Source> {
@@ -23,7 +23,7 @@ function sourceOf({ graphs, sessions }: Recording): Source {
     ),
     waiting: signal<readonly Waiting[]>([]),
     grants: signal<readonly ValidGrant[]>([]),
-    letters: signal<readonly Letter[]>([]),
+    messages: signal<readonly InboxMessage[]>([]),
     trouble: signal(null),
     acts: null,
     open: () => {},

@@ -31,11 +31,11 @@ export const FILTERS = {
   },
 } as const;
 
-export const query = signal('');
-export const filter = signal<keyof typeof FILTERS>('all');
+export const searchText = signal('');
+export const rowFilter = signal<keyof typeof FILTERS>('all');
 
 /** Matches every word of the search in the tool, the paths, the denial code or the text of a row. */
-export function matching(rows: readonly ViewRow[], text: string, kind: keyof typeof FILTERS): readonly ViewRow[] {
+export function matchingRows(rows: readonly ViewRow[], text: string, kind: keyof typeof FILTERS): readonly ViewRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === 'all') return rows;
   return rows.filter((row) => {
@@ -76,7 +76,7 @@ export function Rows({ session }: { readonly session: SessionEntry }) {
   const { store } = session;
   const scroller = useRef<HTMLDivElement>(null);
   const scroll = useSignal({ top: 0, height: 600 });
-  const shown = useComputed(() => matching(store.rows.value, query.value, filter.value));
+  const shown = useComputed(() => matchingRows(store.rows.value, searchText.value, rowFilter.value));
   const tops = useComputed(() => topsOf(shown.value));
   const current = useComputed(() => store.rowAt(store.at.value)?.key ?? -1);
   const rows = shown.value;

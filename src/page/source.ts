@@ -52,7 +52,7 @@ export interface Waiting {
 }
 
 /** A message of an agent to the operator that was not read. */
-export interface Letter {
+export interface InboxMessage {
   readonly id: string;
   /** True for a whistle: its sender waits for the answer. */
   readonly kind: 'bell' | 'whistle';
@@ -84,8 +84,8 @@ export interface OperatorActions {
   /** Words for the agent, which reads them with its next call or turn. */
   note(session: string, text: string): Promise<string | null>;
   /** Answers a message as the operator. */
-  reply(letter: Letter, text: string): Promise<string | null>;
-  acknowledge(letter: Letter): Promise<string | null>;
+  reply(message: InboxMessage, text: string): Promise<string | null>;
+  acknowledge(message: InboxMessage): Promise<string | null>;
   /** Sends a message that the agent reads in its next turn. */
   ring(session: string, text: string): Promise<string | null>;
   /** Sends a message and waits for its answer, which it returns. @throws Error if none came in time */
@@ -100,7 +100,7 @@ export interface Source {
   readonly waiting: Signal<readonly Waiting[]>;
   readonly grants: Signal<readonly ValidGrant[]>;
   /** The unread messages for the operator. */
-  readonly letters: Signal<readonly Letter[]>;
+  readonly messages: Signal<readonly InboxMessage[]>;
   /** null if there is no problem. */
   readonly trouble: Signal<string | null>;
   /** null if the page is read-only, as for a recording. */

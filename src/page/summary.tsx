@@ -1,20 +1,20 @@
 import type { ViewRow, ViewState } from '../view/view-state.ts';
-import { span } from './side-panel.tsx';
-import type { Letter, SessionEntry, Waiting } from './source.ts';
+import { timeSpan } from './side-panel.tsx';
+import type { InboxMessage, SessionEntry, Waiting } from './source.ts';
 
 interface SummaryProps {
   readonly session: SessionEntry;
   readonly waiting: readonly Waiting[];
   /** Messages of this session to the operator. */
-  readonly letters: readonly Letter[];
+  readonly messages: readonly InboxMessage[];
   readonly now: number;
 }
 
 /** The three answers about a session: its place, its activity and last refusal, and its requests. */
-export function Summary({ session: { store }, waiting, letters, now }: SummaryProps) {
+export function Summary({ session: { store }, waiting, messages, now }: SummaryProps) {
   const state = store.state.value;
   const row = store.rowAt(store.at.value);
-  const wants = wantsOf(state, row, waiting.length, letters);
+  const wants = wantsOf(state, row, waiting.length, messages);
   return (
     <section class="summary" aria-label="In short">
       <div class="answer where">
@@ -24,12 +24,12 @@ export function Summary({ session: { store }, waiting, letters, now }: SummaryPr
           {state.mode !== null && <span class={`mode ${state.reach ?? ''}`}>{state.mode}</span>}
           {state.observeOnly && <span class="alarm">observe-only: calls are not refused</span>}
           {state.visit !== null && state.visit !== 'active' && <span class="alarm">{state.visit}</span>}
-          {state.deadline !== null && <span>{span(state.deadline - now)} left</span>}
+          {state.deadline !== null && <span>{timeSpan(state.deadline - now)} left</span>}
         </p>
       </div>
       <div class={`answer doing ${row?.mark ?? ''}`}>
         <h2>What is it doing?</h2>
-        <p class="big">{state.running === null ? doing(row) : `runs ${state.running}`}</p>
+        <p class="big">{state.running === null ? describeActivity(row) : `runs ${state.running}`}</p>
         <p class="more">{row?.came}</p>
         {row?.remedy !== undefined && <p class="more remedy">→ {row.remedy}</p>}
       </div>
@@ -42,7 +42,7 @@ export function Summary({ session: { store }, waiting, letters, now }: SummaryPr
   );
 }
 
-export function doing(row: ViewRow | undefined): string {
+export function describeActivity(row: ViewRow | undefined): string {
   if (!row) return 'nothing yet';
   if (row.event === 'start') return `enters ${row.what}`;
   return row.mark === 'refused' ? `✗ refused: ${row.what}` : row.what;
@@ -54,16 +54,21 @@ interface Wants {
   readonly urgent: boolean;
 }
 
-function wantsOf({ closed }: ViewState, row: ViewRow | undefined, waiting: number, letters: readonly Letter[]): Wants {
+function wantsOf(
+  { closed }: ViewState,
+  row: ViewRow | undefined,
+  waiting: number,
+  messages: readonly InboxMessage[],
+): Wants {
   if (waiting > 0)
     return { short: waiting === 1 ? 'an answer' : `${waiting} answers`, more: 'The request is above.', urgent: true };
-  if (letters.some(({ kind }) => kind === 'whistle'))
+  if (messages.some(({ kind }) => kind === 'whistle'))
     return { short: 'an answer', more: 'It waits for the answer to its message above.', urgent: true };
   if (row?.code === 'approval-required')
     return { short: 'an approval', more: 'This request was refused until you approve it.', urgent: true };
-  if (letters.length > 0)
+  if (messages.length > 0)
     return {
-      short: letters.length === 1 ? 'it wrote to you' : `${letters.length} messages`,
+      short: messages.length === 1 ? 'it wrote to you' : `${messages.length} messages`,
       more: 'They are above.',
       urgent: false,
     };

@@ -59,7 +59,7 @@ interface RouteParts<Path, Query, Body>
 }
 
 /** Declares a route; its function sees the types of its schemas. */
-export function route<
+export function defineRoute<
   Path extends z.ZodObject | undefined = undefined,
   Query extends z.ZodObject | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,

@@ -1,4 +1,4 @@
-import { type HttpRoute, route } from './http-route.ts';
+import { defineRoute, type HttpRoute } from './http-route.ts';
 import { openApi } from './openapi.ts';
 import { A2A_ROUTES } from './routes/a2a.ts';
 import { ABOUT_ROUTES } from './routes/about.ts';
@@ -32,7 +32,7 @@ export const ROUTES: readonly HttpRoute[] = [
   ...AGENCY_ROUTES,
   ...A2A_ROUTES,
   ...PAGE_ROUTES,
-  route('GET /v1/openapi.json', {
+  defineRoute('GET /v1/openapi.json', {
     id: 'openapi',
     summary: 'This description, as OpenAPI 3.1.',
     for: 'public',

@@ -1,6 +1,6 @@
 import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
 import { defaultBackends } from '../default-backends.ts';
-import { available } from '../gate/available-actions.ts';
+import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial } from '../gate/denial.ts';
 import type { Request } from '../gate/request.ts';
@@ -56,7 +56,7 @@ export class SessionReader {
   }
 
   get available(): Available {
-    return available(this.pin.specs, this.view);
+    return availableActions(this.pin.specs, this.view);
   }
 
   /** The denial that a request would get; null if it would be allowed. Nothing is recorded, nothing runs. */

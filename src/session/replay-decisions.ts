@@ -1,7 +1,7 @@
 import { fieldsOf, type Json } from '../base/json.ts';
 import { shorten } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
-import { argumentsApart, isElsewhere } from '../evidence/blob-values.ts';
+import { blobArguments, isBlobReference } from '../evidence/blob-values.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../evidence/entry.ts';
 import type { Approval } from '../gate/approvals/approval.ts';
@@ -254,9 +254,9 @@ async function inFull(
   if (request.kind !== 'step') return request;
   const args = request.args as Json;
   // The large arguments of a refused call are stored as one blob.
-  if (denied) return { ...request, args: isElsewhere(args) ? await read(args, getBlob) : args };
+  if (denied) return { ...request, args: isBlobReference(args) ? await read(args, getBlob) : args };
   const given = fieldsOf(args);
-  const apart = argumentsApart(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), given);
+  const apart = blobArguments(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), given);
   const pairs = apart.map(async (name) => [name, await read(given[name]!, getBlob)] as const);
   return { ...request, args: { ...given, ...Object.fromEntries(await Promise.all(pairs)) } };
 }

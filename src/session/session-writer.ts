@@ -1,6 +1,6 @@
 import type { SpecTables } from '../compile/spec-tables.ts';
 import type { Body } from '../evidence/bodies.ts';
-import { isNext } from '../evidence/chain.ts';
+import { continuesChain } from '../evidence/chain.ts';
 import type { Entry, EntryDraft, StoredEntry } from '../evidence/entry.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type EvidenceStore, type Lease, StoreError } from '../ports/evidence-store.ts';
@@ -68,7 +68,7 @@ export class Writer {
     const { sessionId } = this.#state.facts;
     const from = this.#state.head.seq + 1;
     for await (const stored of this.#parts.store.entries(sessionId, { from })) {
-      if (!isNext(stored, this.#state.head))
+      if (!continuesChain(stored, this.#state.head))
         throw new StoreError(
           'store-failed',
           `an entry at or before seq ${stored.entry.seq} of session "${sessionId}" was changed or removed, so it cannot be resumed; run "hopgate verify"`,

@@ -1,7 +1,7 @@
 import type { Fields } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { GrantView } from '../gate/approvals/grant.ts';
-import { available } from '../gate/available-actions.ts';
+import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { Available, Denial, WayLeg } from '../gate/denial.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
@@ -91,7 +91,7 @@ export class Session {
 
   /** The actions available now: tools, hops with their needs, modes. */
   available(): Available {
-    return available(this.#calls.parts.compiled.specs, this.#calls.view());
+    return availableActions(this.#calls.parts.compiled.specs, this.#calls.view());
   }
 
   /** The shortest path from here to a peripheral, with its needs; null if there is none. */

@@ -1,4 +1,4 @@
-import { delegateAsked, refusedAbove } from '../gate/delegation/decide-delegate.ts';
+import { delegateForType, denialByParentState } from '../gate/delegation/decide-delegate.ts';
 import { type SubAgentPin, subAgentPin } from '../gate/delegation/sub-agent-pin.ts';
 import type { Denial } from '../gate/denial.ts';
 import { getOwn } from '../spec/names.ts';
@@ -25,7 +25,7 @@ export function subAgent(parent: Session, type: string, isTaken: (session: strin
   const calls = internalsOf(parent);
   const { config, compiled } = calls.parts;
   const { mode, visit } = calls.view();
-  const to = delegateAsked(calls.context(), type);
+  const to = delegateForType(calls.context(), type);
   const { delegations } = calls.writer.state.facts;
   const delegation = delegations.findLast((each) => each.to === to && !isTaken(each.session)) ?? null;
   const here = visit?.peripheral ?? null;
@@ -39,11 +39,11 @@ export function subAgent(parent: Session, type: string, isTaken: (session: strin
  * @param within the limits of the sub-agent: those of both peripherals, or its own
  */
 export const denialByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
-  refusedAbove(internalsOf(parent).context(), stepRequest(call), within);
+  denialByParentState(internalsOf(parent).context(), stepRequest(call), within);
 
 /** The peripheral that a sub-agent of this type asks for; null if it works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
-  delegateAsked(internalsOf(parent).context(), type);
+  delegateForType(internalsOf(parent).context(), type);
 
 /** True if the present peripheral says where its sub-agents and agents of the agency may start. */
 export const hasDelegates = ({ specs, state }: Session): boolean =>

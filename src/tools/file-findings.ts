@@ -1,4 +1,4 @@
-import { runsLater } from '../evidence/findings/executable-files.ts';
+import { executableReason } from '../evidence/findings/executable-files.ts';
 import { findingsIn } from '../evidence/findings/findings.ts';
 import { type TestSignals, testSignals, weakenedTests } from '../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../ports/observed-effects.ts';
@@ -26,7 +26,8 @@ export function withFinding(
   before: TestSignals | null,
   after: FileState | null,
 ): ObservedEffect {
-  const runs = after && runsLater(effect.path, { executable: (after.mode & 0o111) !== 0, deploy: config.deploy });
+  const runs =
+    after && executableReason(effect.path, { executable: (after.mode & 0o111) !== 0, deploy: config.deploy });
   const all = [weakenedTests(before, after?.signals ?? null), runs?.why].filter((why) => why != null);
   return all.length === 0 ? effect : { ...effect, finding: all.join('; ') };
 }

@@ -9,7 +9,10 @@ import { inShort, type OptionalFields } from './summarise-value.ts';
 /** `unknown`: no outcome was recorded. */
 export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
 
-/** The content of an entry for a person. It may contain unescaped text of agents and tools: print it with `visible`. */
+/**
+ * The content of an entry for a person. It may contain unescaped text of agents and tools: print it with
+ * `escapeInvisible`.
+ */
 export interface EntrySummary {
   /** `step`, `denial`, …; the entry's type if the body is not a hopgate event. */
   readonly event: string;

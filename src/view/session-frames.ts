@@ -3,7 +3,7 @@ import { excerpt } from '../base/text.ts';
 import { compileTables, type SpecTables } from '../compile/spec-tables.ts';
 import { type Body, bodyOf } from '../evidence/bodies.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
-import { available } from '../gate/available-actions.ts';
+import { availableActions } from '../gate/available-actions.ts';
 import { decide } from '../gate/decide.ts';
 import type { GateContext, Request } from '../gate/request.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
@@ -174,7 +174,7 @@ export class SessionFrames {
     if (this.#state.facts.pending !== null) return this.#options;
     const key = waysKey(context, this.#passedBefore);
     const known = key === null ? undefined : this.#known.get(key);
-    const { tools, modes } = known ?? available(this.#pin.specs, context.view);
+    const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
     this.#options = known ?? { tools, modes, ways: waysFrom(context, this.#passedBefore) };
     if (this.#known.size >= MOST.options) this.#known.clear();
     if (key !== null) this.#known.set(key, this.#options);

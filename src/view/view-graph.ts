@@ -1,7 +1,7 @@
 import { layOut } from '../compile/svg/graph-layout.ts';
 import { pictureOf } from '../compile/svg/picture.ts';
 import { readingOrder } from '../compile/svg/reading-order.ts';
-import { widthOf } from '../compile/svg/svg-text.ts';
+import { estimateWidth } from '../compile/svg/svg-text.ts';
 import type { SpecSet } from '../spec/types.ts';
 import type { ViewGraph } from './view-state.ts';
 
@@ -20,7 +20,7 @@ export async function graphOf(specs: SpecSet): Promise<ViewGraph> {
   const edges = picture.edges.toSorted((a, b) => place(a.from) - place(b.from) || place(a.to) - place(b.to));
   const boxes = nodes.map(({ id }) => ({
     id,
-    width: Math.max(NODE.width, Math.ceil(widthOf(id, NODE.font)) + NODE.side),
+    width: Math.max(NODE.width, Math.ceil(estimateWidth(id, NODE.font)) + NODE.side),
     height: NODE.height,
   }));
   const small = nodes.length <= MOST.nodes && edges.length <= MOST.edges;

@@ -1,6 +1,6 @@
 import { decide } from '../gate/decide.ts';
 import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
-import { describeRequirement, type Requirement, unmet } from '../gate/requirements/requirement.ts';
+import { describeRequirement, type Requirement, unmetRequirements } from '../gate/requirements/requirement.ts';
 import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
 import { requirementsOf, startRequirements } from '../gate/requirements/requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
@@ -68,7 +68,7 @@ function judged(
   if (wanted) return { status: 'asks', missing: [{ words: 'approval by operator' }], remedy: denial.remedy };
   const fruit = context.view.visit?.observed ?? {};
   const facts = requirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
-  const needs = unmet(requirements, facts).map((need) => missingOf(context, need, passedBefore));
+  const needs = unmetRequirements(requirements, facts).map((need) => missingOf(context, need, passedBefore));
   const byNeed = NEEDS.includes(denial.code) && needs.length > 0;
   const byOperator = decide(context, request('operator'));
   return {

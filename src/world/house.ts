@@ -1,4 +1,4 @@
-import { words } from '../base/text.ts';
+import { splitWords } from '../base/text.ts';
 import type { Fact } from './world-facts.ts';
 
 /** The six kinds of tasks, with the names of the ALFWorld data. */
@@ -52,7 +52,9 @@ export interface House {
 
 /** The predicates that commands change. */
 export const FLUENTS: ReadonlySet<string> = new Set(
-  words('atlocation objectatlocation opened inreceptacle holds holdsany isclean ishot iscool ison istoggled issliced'),
+  splitWords(
+    'atlocation objectatlocation opened inreceptacle holds holdsany isclean ishot iscool ison istoggled issliced',
+  ),
 );
 
 /** The name of the agent in the facts. */

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { apply } from '../../src/audit/rules/apply.ts';
 import { beginState } from '../../src/audit/rules/audit-state.ts';
 import { firstProblem } from '../../src/audit/rules/problems.ts';
-import { imagine } from '../../src/cli/commands/specs/explain.ts';
+import { viewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
 import { replay } from '../../src/session/replay-decisions.ts';
@@ -369,7 +369,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
       await fold();
     }
     const asked = { kind: 'step', ...call } as const;
-    const view = imagine('/repo', 'explore', session.state.mode);
+    const view = viewAfterEntry('/repo', 'explore', session.state.mode);
     const dryRun = (settings: ProjectConfig) => {
       const at = { ...view, files: [...state.files] };
       const decision = decide({ specs, config: settings, view: at, unsafeNoSandbox: false }, asked);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { deploys, detectGit, detectProject } from '../../src/cli/detect/detect-project.ts';
+import { detectDeploys, detectGit, detectProject } from '../../src/cli/detect/detect-project.ts';
 import { editScope, withManifests, withoutTests } from '../../src/cli/detect/edit-scope.ts';
 import { exceptionFor, maskExceptions } from '../../src/cli/detect/mask-exceptions.ts';
 import { unquotedWords } from '../../src/cli/detect/package-json.ts';
@@ -192,12 +192,12 @@ describe('the detection of deploys', () => {
       Makefile: 'deploy:\n\tx\ndeploy-canary: a\n\ty\n',
       'deploy.sh': '#!/bin/sh\n',
     };
-    expect(deploys(memoryTree(files)).map(({ name, run }) => [name, run.join(' ')])).toEqual([
+    expect(detectDeploys(memoryTree(files)).map(({ name, run }) => [name, run.join(' ')])).toEqual([
       ['deploy', 'npm run deploy'],
       ['staging', 'npm run deploy:staging'],
       ['canary', 'make deploy-canary'],
     ]);
-    expect(deploys(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
+    expect(detectDeploys(memoryTree({ 'deploy.sh': '' })).map(({ run }) => run)).toEqual([['./deploy.sh']]);
   });
 
   it('proposes a push to origin or the only remote, on its default branch', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { excerpt, visible } from '../../src/base/text.ts';
+import { escapeInvisible, excerpt } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { EMPTY_CHAIN, type EntryDraft } from '../../src/evidence/entry.ts';
 import { ensureStateDir, evidenceFile } from '../../src/project/state-dir.ts';
@@ -161,7 +161,7 @@ describe('log', () => {
 
 describe('an excerpt of foreign text', () => {
   it('is one line with escaped invisible characters and a maximum length', () => {
-    expect(visible('a\nb\u001b[31m\u202e\u200bé漢😀')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}é漢😀');
+    expect(escapeInvisible('a\nb\u001b[31m\u202e\u200bé漢😀')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}é漢😀');
     expect(excerpt('😀😀😀', 2)).toBe('😀…');
     expect(excerpt('😀😀', 2)).toBe('😀😀');
   });

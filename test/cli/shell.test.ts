@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { shellWord } from '../../src/base/text.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { complete } from '../../src/cli/shell/complete-line.ts';
+import { completeLine } from '../../src/cli/shell/complete-line.ts';
 import { parseArguments, parseLine } from '../../src/cli/shell/parse-line.ts';
 import { ensureStateDir } from '../../src/project/state-dir.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -295,8 +295,8 @@ describe('the completion in the shell', () => {
   it('completes paths in the root, whatever the current folder is', () => {
     const { root } = machine(FILES);
     const session = { available: () => ({ tools: ['read'], hops: [], modes: [] }) } as unknown as Session;
-    expect(complete(session, 'read sr', root)[0]).toEqual(['src/']);
-    expect(complete(session, 'read src/', root)[0]).toEqual(['src/a.js']);
+    expect(completeLine(session, 'read sr', root)[0]).toEqual(['src/']);
+    expect(completeLine(session, 'read src/', root)[0]).toEqual(['src/a.js']);
   });
 
   it('quotes a root with spaces so that the line can be pasted', () => {

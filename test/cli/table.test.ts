@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/cli/io.ts';
-import { table } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/table.ts';
 
 const io = (columns?: number): Io => ({
   ...{ stdout: Object.assign(new PassThrough(), { columns }), stderr: new PassThrough(), stdin: new PassThrough() },
@@ -13,7 +13,7 @@ describe('a table', () => {
   const rows = [['s-1b9d6bcd', 'a refusal that needs many words to say what to do instead, and where', 'open']];
 
   it('wraps its widest column at the width of the terminal', () =>
-    expect(table(io(40), ['session', 'what', 'state'], rows).split('\n')).toEqual([
+    expect(formatTable(io(40), ['session', 'what', 'state'], rows).split('\n')).toEqual([
       'session     what                   state',
       's-1b9d6bcd  a refusal that needs   open',
       '            many words to say',
@@ -22,11 +22,11 @@ describe('a table', () => {
     ]));
 
   it('keeps each row on one line without a terminal', () =>
-    expect(table(io(), ['session', 'what', 'state'], rows).split('\n')).toHaveLength(2));
+    expect(formatTable(io(), ['session', 'what', 'state'], rows).split('\n')).toHaveLength(2));
 
   it('does not wrap a styled cell', () => {
     const styled = `\u001b[31m${'x'.repeat(30)}\u001b[39m`;
-    expect(table(io(20), ['a', 'b'], [[styled, 'some words']]).split('\n')[1]).toContain(styled);
+    expect(formatTable(io(20), ['a', 'b'], [[styled, 'some words']]).split('\n')[1]).toContain(styled);
   });
 
   it('fits every terminal of 40 columns or more, and keeps every word', () => {
@@ -38,7 +38,7 @@ describe('a table', () => {
         fc.array(fc.tuple(cell, cell, cell), { minLength: 1 }),
         fc.integer({ min: 40, max: 120 }),
         (all, room) => {
-          const text = table(io(room), ['a', 'b', 'c'], all);
+          const text = formatTable(io(room), ['a', 'b', 'c'], all);
           for (const line of text.split('\n')) expect(columns(line)).toBeLessThanOrEqual(room);
           const letters = (from: string) => [...from.replaceAll(/\s/g, '')].sort().join('');
           expect(letters(text)).toBe(letters(`abc${all.flat().join('')}`));

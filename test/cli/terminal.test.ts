@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { excerpt, visible, visibleJson } from '../../src/base/text.ts';
+import { escapeInvisible, excerpt, visibleJson } from '../../src/base/text.ts';
 import { commitAll, machine } from './run.ts';
 
 const ODD = 'a\u001b[2Jb\u202ec\u009b1m\u{e0041}';
 const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u{e0000}-\u{e007f}]/u;
 
 it('invisible characters are shown escaped', () => {
-  expect(visible(ODD)).toBe('a\\u{1b}[2Jb\\u{202e}c\\u{9b}1m\\u{e0041}');
+  expect(escapeInvisible(ODD)).toBe('a\\u{1b}[2Jb\\u{202e}c\\u{9b}1m\\u{e0041}');
   expect(excerpt('x'.repeat(1000), 5)).toBe('xxxx…');
   expect(excerpt('😀😀😀', 3)).toBe('😀😀😀');
   expect(excerpt('😀😀😀😀', 3)).toBe('😀😀…');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { initialTransition, transition } from 'xstate';
 import { createTestModel, getShortestPaths } from 'xstate/graph';
 import { compileConfigs, compileSpecs } from '../../src/compile/compile-specs.ts';
-import { guards, needs } from '../../src/compile/guards.ts';
+import { allRequirementsHold, guards } from '../../src/compile/guards.ts';
 import { buildMachine, initialSnapshot } from '../../src/compile/machine.ts';
 import { type MachineJson, machineProblems } from '../../src/compile/machine-json.ts';
 import { compileTables, stateAfter } from '../../src/compile/spec-tables.ts';
@@ -201,10 +201,10 @@ describe('buildMachine', () => {
 describe('a guard', () => {
   it('is false if it throws', () => {
     const event = { type: 'go', facts: facts() };
-    expect(needs({ event }, { all: [{ kind: 'luck' } as never] })).toBe(false);
-    expect(needs({ event }, { all: null as never })).toBe(false);
-    expect(needs({ event: { type: 'go' } }, { all: [] })).toBe(false);
-    expect(needs({ event }, { all: [] })).toBe(true);
+    expect(allRequirementsHold({ event }, { all: [{ kind: 'luck' } as never] })).toBe(false);
+    expect(allRequirementsHold({ event }, { all: null as never })).toBe(false);
+    expect(allRequirementsHold({ event: { type: 'go' } }, { all: [] })).toBe(false);
+    expect(allRequirementsHold({ event }, { all: [] })).toBe(true);
   });
 
   it('have a name that contains each requirement', () => {

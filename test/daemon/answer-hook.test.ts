@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HookAnswer, HookContext } from '../../src/adapters/core/hook-context.ts';
-import { frame, unframe } from '../../src/daemon/hook/answer-frame.ts';
+import { decodeFrame, encodeFrame } from '../../src/daemon/hook/answer-frame.ts';
 import { answerHook } from '../../src/daemon/hook/answer-hook.ts';
 
 const host = {} as HookContext;
@@ -85,9 +85,9 @@ describe('the answer to a hook', () => {
 
 describe('an answer in frames', () => {
   it('reads back unchanged, and is rejected unless it is complete', () => {
-    const whole = frame({ exit: 2, stdout: 'ä\n', stderr: 'b' });
-    expect(unframe(whole)).toEqual({ exit: 2, stdout: Buffer.from('ä\n'), stderr: Buffer.from('b') });
-    for (let length = 0; length < whole.length; length++) expect(unframe(whole.subarray(0, length))).toBeNull();
-    expect(unframe(Buffer.concat([whole, Buffer.from('x')]))).toBeNull();
+    const whole = encodeFrame({ exit: 2, stdout: 'ä\n', stderr: 'b' });
+    expect(decodeFrame(whole)).toEqual({ exit: 2, stdout: Buffer.from('ä\n'), stderr: Buffer.from('b') });
+    for (let length = 0; length < whole.length; length++) expect(decodeFrame(whole.subarray(0, length))).toBeNull();
+    expect(decodeFrame(Buffer.concat([whole, Buffer.from('x')]))).toBeNull();
   });
 });

@@ -6,16 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { HookAnswer } from '../../src/adapters/core/hook-context.ts';
 import { daemonFolder } from '../../src/daemon/daemon-folder.ts';
-import { unframe } from '../../src/daemon/hook/answer-frame.ts';
+import { decodeFrame } from '../../src/daemon/hook/answer-frame.ts';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
-import { type ServeOptions, serve } from '../../src/daemon/serve-daemon.ts';
+import { type ServeOptions, serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { makeWorld, type World } from './world.ts';
 
 type Handle = () => Promise<HookAnswer>;
 const allow: HookAnswer = { exit: 0, stdout: '{"ok":true}', stderr: '' };
 
 async function daemonOf(world: World, options: Partial<ServeOptions> = {}) {
-  const daemon = await serve({ env: world.env, waitMs: 0, ...options });
+  const daemon = await serveDaemon({ env: world.env, waitMs: 0, ...options });
   if (!daemon) throw new Error('another daemon is there');
   world.later(() => daemon.stop());
   return daemon;
@@ -49,7 +49,7 @@ describe('the daemon', () => {
       world,
       answering(async () => allow),
     );
-    const answer = unframe(await ask(world, '/hook/claude', '{}'));
+    const answer = decodeFrame(await ask(world, '/hook/claude', '{}'));
     expect(answer).toEqual({ exit: 0, stdout: Buffer.from('{"ok":true}'), stderr: Buffer.of() });
     expect(statSync(daemonFolder(world.env)).mode & 0o777).toBe(0o700);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -58,7 +58,7 @@ describe('the daemon', () => {
 
   it('exists once, however many processes start it at the same time', async () => {
     const world = makeWorld();
-    const started = await Promise.all([0, 1, 2, 3].map(() => serve({ env: world.env, waitMs: 0 })));
+    const started = await Promise.all([0, 1, 2, 3].map(() => serveDaemon({ env: world.env, waitMs: 0 })));
     const running = started.filter((daemon) => daemon !== null);
     expect(running).toHaveLength(1);
     world.later(() => running[0]?.stop());
@@ -74,7 +74,7 @@ describe('the daemon', () => {
       world,
       answering(async () => allow),
     );
-    expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+    expect(decodeFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
   it('refuses a caller without the token', async () => {
@@ -108,7 +108,7 @@ describe('the daemon', () => {
     await working;
     const stopped = daemon.stop();
     release();
-    expect(unframe(await asked)?.exit).toBe(0);
+    expect(decodeFrame(await asked)?.exit).toBe(0);
     await stopped;
     expect(existsSync(daemon.socket)).toBe(false);
   });
@@ -138,7 +138,7 @@ describe('the daemon', () => {
     };
     for (;;) {
       const daemon = await daemonOf(world, options);
-      const answer = ask(world, '/hook/claude', '{}').then(unframe, () => 'too late' as const);
+      const answer = ask(world, '/hook/claude', '{}').then(decodeFrame, () => 'too late' as const);
       // On a busy machine the daemon may end before the request arrives.
       if ((await Promise.race([began, answer])) === 'too late') {
         await daemon.ended;
@@ -165,7 +165,7 @@ describe('the daemon', () => {
       answering(async () => allow),
     );
     await sendRaw(world, bytes, { hangUp: bytes.toString().includes('abc') });
-    expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+    expect(decodeFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
   it('survives unreadable requests', async () => {
@@ -180,10 +180,10 @@ describe('the daemon', () => {
       expect((await ask(world, '/agent', op).catch((error: Error) => error.message)).toString()).toMatch(
         /"ok":false|500/,
       );
-    expect(unframe(await ask(world, `/run/${'0'.repeat(32)}`, ''))?.exit).toBe(125);
-    expect(unframe(await ask(world, '/run/..%2F..%2Fx', ''))?.exit).toBe(125);
-    expect(unframe(await ask(world, '/hook/none', '{}'))?.exit).toBe(2);
-    expect(unframe(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
+    expect(decodeFrame(await ask(world, `/run/${'0'.repeat(32)}`, ''))?.exit).toBe(125);
+    expect(decodeFrame(await ask(world, '/run/..%2F..%2Fx', ''))?.exit).toBe(125);
+    expect(decodeFrame(await ask(world, '/hook/none', '{}'))?.exit).toBe(2);
+    expect(decodeFrame(await ask(world, '/hook/claude', '{'))?.exit).toBe(2);
   });
 
   it('refuses a request that is too large', async () => {
@@ -194,7 +194,7 @@ describe('the daemon', () => {
     );
     const answer = await ask(world, '/hook/claude', 'x'.repeat((32 << 20) + 1)).catch((error: Error) => error.message);
     expect(answer.toString()).toMatch(/413|does not answer/);
-    expect(unframe(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
+    expect(decodeFrame(await ask(world, '/hook/claude', '{}'))?.exit).toBe(0);
   });
 
   it('logs the reason of its end', async () => {
@@ -237,9 +237,9 @@ describe('the daemon', () => {
     const world = makeWorld();
     const env = { ...world.env, XDG_STATE_HOME: join(world.env['XDG_STATE_HOME'] ?? '', 'x'.repeat(120)) };
     expect(Buffer.byteLength(socketOf(env))).toBeLessThan(108);
-    const daemon = await serve({ env, waitMs: 0, ...answering(async () => allow) });
+    const daemon = await serveDaemon({ env, waitMs: 0, ...answering(async () => allow) });
     world.later(() => daemon?.stop());
-    expect(unframe(await askDaemon('/hook/claude', { env, body: '{}' }))?.exit).toBe(0);
+    expect(decodeFrame(await askDaemon('/hook/claude', { env, body: '{}' }))?.exit).toBe(0);
     await daemon?.stop();
     rmSync(daemonFolder(env), { recursive: true });
   });

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { daemonFolder, ensurePrivateDir } from '../../src/daemon/daemon-folder.ts';
 import { DaemonServer } from '../../src/daemon/daemon-server.ts';
-import { unframe } from '../../src/daemon/hook/answer-frame.ts';
+import { decodeFrame } from '../../src/daemon/hook/answer-frame.ts';
 import { askDaemon, socketOf, tokenFileOf } from '../../src/daemon/hook/ask-daemon.ts';
 import { hookCommand, installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { encoded } from '../../src/daemon/package-files.ts';
-import { serve } from '../../src/daemon/serve-daemon.ts';
+import { encodeHeader } from '../../src/daemon/package-files.ts';
+import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
 import { isDeep, sample } from '../depth.ts';
 import { ended, preToolUse, runProgram } from './processes.ts';
@@ -71,7 +71,7 @@ describe.each(KINDS)('a hook of the %s client', (kind) => {
       { exit: 2 as const, stdout: '', stderr: reason },
     ];
     const seen: [unknown, string | undefined, string | undefined][] = [];
-    const daemon = await serve({
+    const daemon = await serveDaemon({
       env: world.env,
       handlers: {
         claude: async () => async (event, _host, env) => {
@@ -175,7 +175,7 @@ it.each(sample(DISTRUSTED, 2))('the Node client does not trust a daemon that %s'
   const world = makeWorld();
   await impostor(world, answer);
   const bytes = await askDaemon('/hook/claude-code', { env: world.env, body: '{}' }).catch(() => null);
-  expect(bytes === null ? null : unframe(bytes)).toBeNull();
+  expect(bytes === null ? null : decodeFrame(bytes)).toBeNull();
 });
 
 describe('the running compiled client', () => {
@@ -216,7 +216,7 @@ describe('the running compiled client', () => {
     const env = { HOPGATE_SESSION: 's-1', HOPGATE_ROOT: '/a b%ä\n', CLAUDE_TOKEN: 'secret', OTHER: 'other' };
     expect(await hook(world, '{}', { env })).toMatchObject({ exit: 2, stderr: 'no' });
     expect(asked).toContain('X-Hopgate-Env: HOPGATE_SESSION=s-1\r\n');
-    expect(asked).toContain(`X-Hopgate-Env: ${encoded('HOPGATE_ROOT=/a b%ä\n')}\r\n`);
+    expect(asked).toContain(`X-Hopgate-Env: ${encodeHeader('HOPGATE_ROOT=/a b%ä\n')}\r\n`);
     expect(asked).not.toMatch(/secret|other/);
   });
 

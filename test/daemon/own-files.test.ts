@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteShell } from '../../src/base/text.ts';
-import { decoded, encoded } from '../../src/daemon/package-files.ts';
+import { decodeHeader, encodeHeader } from '../../src/daemon/package-files.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
 import { runProgram } from './processes.ts';
 
@@ -10,8 +10,8 @@ describe('a path in an HTTP header', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(text.isWellFormed());
-        expect(encoded(text)).toMatch(/^[\x21-\x7e]*$/);
-        expect(decoded(encoded(text))).toBe(text);
+        expect(encodeHeader(text)).toMatch(/^[\x21-\x7e]*$/);
+        expect(decodeHeader(encodeHeader(text))).toBe(text);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerStatusLine } from '../../src/daemon/answer-status-line.ts';
 import { installLauncher } from '../../src/daemon/hook/launcher.ts';
-import { serve } from '../../src/daemon/serve-daemon.ts';
+import { serveDaemon } from '../../src/daemon/serve-daemon.ts';
 import { SessionHost } from '../../src/daemon/session-host.ts';
 import { runProgram } from './processes.ts';
 import { makeWorld, type World } from './world.ts';
@@ -26,7 +26,7 @@ describe.each(['compiled', 'node'] as const)('a status line of the %s client', (
     const made = makeWorld();
     const world: World = { ...made, env: { ...made.env, ...(kind === 'node' ? { HOPGATE_HOOK_CLIENT: kind } : {}) } };
     if (way === 'with') {
-      const daemon = await serve({ env: world.env });
+      const daemon = await serveDaemon({ env: world.env });
       world.later(() => daemon?.stop());
     }
     const none = await ask(world, [world.root]);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../src/evidence/bodies.ts';
-import { magnitude, normalisedFields, patternId, pick, text, texts } from '../../src/evidence/dialects/fields.ts';
+import {
+  errorMagnitude,
+  firstOf,
+  normalisedFields,
+  patternId,
+  textField,
+  textList,
+} from '../../src/evidence/dialects/fields.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 describe('a record of any dialect', () => {
@@ -16,8 +23,8 @@ describe('a record of any dialect', () => {
   });
 
   it('yields the first of several fields that has a value', () => {
-    expect(pick({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
-    expect(pick({ a: null }, ['a', 'x'])).toBeUndefined();
+    expect(firstOf({ a: null, b: 0, c: 1 }, ['x', 'a', 'b', 'c'])).toBe(0);
+    expect(firstOf({ a: null }, ['a', 'x'])).toBeUndefined();
   });
 
   it.each<[Json | undefined, string | null]>([
@@ -32,7 +39,7 @@ describe('a record of any dialect', () => {
     [undefined, null],
     [{}, null],
     [['a'], null],
-  ])('reads %j as the text %j', (value, read) => expect(text(value)).toBe(read));
+  ])('reads %j as the text %j', (value, read) => expect(textField(value)).toBe(read));
 
   it.each<[Json | undefined, string[]]>([
     [undefined, []],
@@ -44,7 +51,7 @@ describe('a record of any dialect', () => {
       ['a', '1', '{"b":1}', '["c"]'],
     ],
     [{ a: 1 }, ['{"a":1}']],
-  ])('reads %j as the texts %j', (value, read) => expect(texts(value)).toEqual(read));
+  ])('reads %j as the texts %j', (value, read) => expect(textList(value)).toEqual(read));
 
   it.each<[Json | undefined, number | null]>([
     [0.3, 0.3],
@@ -61,7 +68,7 @@ describe('a record of any dialect', () => {
     ['', null],
     [null, null],
     ['Infinity', null],
-  ])('reads %j as a deviation of %j', (value, off) => expect(magnitude(value)).toBe(off));
+  ])('reads %j as a deviation of %j', (value, off) => expect(errorMagnitude(value)).toBe(off));
 
   it.each<[Json | undefined, string | null]>([
     ['a/b', 'a/b'],

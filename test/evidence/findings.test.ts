@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runsLater } from '../../src/evidence/findings/executable-files.ts';
+import { executableReason } from '../../src/evidence/findings/executable-files.ts';
 import { SessionFindings } from '../../src/evidence/findings/findings.ts';
 import { testSignals, weakenedTests } from '../../src/evidence/findings/weakened-tests.ts';
 import { isTestFile } from '../../src/spec/test-files.ts';
@@ -31,9 +31,9 @@ const rows = Object.entries(FILES).flatMap(([why, names]) => names.split(' ').ma
 
 describe('a file that runs later', () => {
   it.each(rows)('may be %s: %s', (name, why) => {
-    expect(runsLater(name, PLAIN)).toEqual({ path: name, why });
-    expect(runsLater(`a/.b/${name}`, PLAIN)?.why).toBe(why);
-    expect(runsLater(name.toUpperCase(), PLAIN)?.why).toBe(why);
+    expect(executableReason(name, PLAIN)).toEqual({ path: name, why });
+    expect(executableReason(`a/.b/${name}`, PLAIN)?.why).toBe(why);
+    expect(executableReason(name.toUpperCase(), PLAIN)?.why).toBe(why);
   });
 
   it('is not ordinary source code, nor a file with a similar name', () => {
@@ -47,19 +47,22 @@ describe('a file that runs later', () => {
       'sh',
       '!x.sh.md',
     ];
-    for (const name of names) expect(runsLater(name, PLAIN)).toBeNull();
+    for (const name of names) expect(executableReason(name, PLAIN)).toBeNull();
   });
 
   it('includes every executable file', () =>
-    expect(runsLater('bin/a', { ...PLAIN, executable: true })).toEqual({ path: 'bin/a', why: 'it is executable' }));
+    expect(executableReason('bin/a', { ...PLAIN, executable: true })).toEqual({
+      path: 'bin/a',
+      why: 'it is executable',
+    }));
 
   it('includes every file that a deploy command names', () => {
     const deploy = { site: { run: ['node', './scripts/../tools/ship.js'] } } as never;
-    expect(runsLater('tools/ship.js', { executable: true, deploy })).toEqual({
+    expect(executableReason('tools/ship.js', { executable: true, deploy })).toEqual({
       path: 'tools/ship.js',
       why: 'the deploy command "site" names it',
     });
-    expect(runsLater('tools/other.js', { executable: false, deploy })).toBeNull();
+    expect(executableReason('tools/other.js', { executable: false, deploy })).toBeNull();
   });
 });
 

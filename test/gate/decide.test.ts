@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { available } from '../../src/gate/available-actions.ts';
+import { availableActions } from '../../src/gate/available-actions.ts';
 import { decide, validateHop } from '../../src/gate/decide.ts';
 import { DENIAL_CODES } from '../../src/gate/denial.ts';
 import { describeDenial } from '../../src/gate/describe-denial.ts';
@@ -87,7 +87,7 @@ describe('the gate’s decision', () => {
 });
 
 it('every denial code has a message, even without details', () => {
-  const here = available(fixtureSpecs, viewOf());
+  const here = availableActions(fixtureSpecs, viewOf());
   const words = DENIAL_CODES.map((code) => describeDenial(code, {}, here, null));
   for (const { message, remedy } of words) expect([message, remedy].every((text) => /\S/.test(text))).toBe(true);
   expect(new Set(words.map(({ message }) => message)).size).toBe(DENIAL_CODES.length);

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   describeRequirement,
-  meets,
+  meetsRequirement,
   type Requirement,
   type RequirementFacts,
-  unmet,
+  unmetRequirements,
 } from '../../src/gate/requirements/requirement.ts';
 
 const nothing: RequirementFacts = {
@@ -62,33 +62,37 @@ const ROWS: readonly [string, Requirement, Partial<RequirementFacts>, Partial<Re
 
 describe('a requirement', () => {
   it.each(ROWS)('of the kind %s is met exactly if the facts say so', (_name, requirement, met, missed) => {
-    expect(meets(requirement, facts(met))).toBe(true);
-    expect(meets(requirement, facts(missed))).toBe(false);
+    expect(meetsRequirement(requirement, facts(met))).toBe(true);
+    expect(meetsRequirement(requirement, facts(missed))).toBe(false);
   });
 
   it('is met by any one source of a set', () => {
-    expect(meets(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(true);
-    expect(meets(source('from-edit', 'user-request'), facts({ by: 'agent', source: 'explore' }))).toBe(false);
-    expect(meets(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
+    expect(meetsRequirement(source('from-edit', 'user-request'), facts({ by: 'operator', source: 'explore' }))).toBe(
+      true,
+    );
+    expect(meetsRequirement(source('from-edit', 'user-request'), facts({ by: 'agent', source: 'explore' }))).toBe(
+      false,
+    );
+    expect(meetsRequirement(source(), facts({ by: 'operator', firstVisit: true }))).toBe(false);
   });
 
   it('of a source is never met by an agent that is outside: agent-request needs a hop', () => {
-    expect(meets(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
+    expect(meetsRequirement(source('agent-request'), facts({ naturalClose: true }))).toBe(false);
   });
 
   it('for a natural close applies only to the agent', () => {
-    expect(meets({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
-    expect(meets({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
+    expect(meetsRequirement({ kind: 'natural-close' }, facts({ by: 'operator' }))).toBe(true);
+    expect(meetsRequirement({ kind: 'natural-close' }, facts({ atSessionClose: true }))).toBe(true);
   });
 
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('%s is not met by an empty record', (name) => {
-    expect(meets({ kind: 'condition', name }, nothing)).toBe(false);
-    expect(meets({ kind: 'when', cel: name }, nothing)).toBe(false);
-    expect(meets({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
+    expect(meetsRequirement({ kind: 'condition', name }, nothing)).toBe(false);
+    expect(meetsRequirement({ kind: 'when', cel: name }, nothing)).toBe(false);
+    expect(meetsRequirement({ kind: 'pattern', pattern: name, is: 'selected' }, nothing)).toBe(false);
   });
 
   it('of an unknown kind throws', () => {
-    expect(() => meets({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
+    expect(() => meetsRequirement({ kind: 'luck' } as unknown as Requirement, nothing)).toThrow('unknown requirement');
   });
 });
 
@@ -98,12 +102,12 @@ describe('the unmet requirements', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(requirements), fc.constantFrom(...ROWS), (some, [, , met]) => {
         const now = facts(met);
-        expect(unmet(some, now)).toEqual(some.filter((requirement) => !meets(requirement, now)));
+        expect(unmetRequirements(some, now)).toEqual(some.filter((requirement) => !meetsRequirement(requirement, now)));
       }),
     );
   });
 
-  it('are empty for an empty list', () => expect(unmet([], nothing)).toEqual([]));
+  it('are empty for an empty list', () => expect(unmetRequirements([], nothing)).toEqual([]));
 });
 
 describe('describeRequirement', () => {

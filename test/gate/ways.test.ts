@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { available } from '../../src/gate/available-actions.ts';
+import { availableActions } from '../../src/gate/available-actions.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { WayLeg } from '../../src/gate/denial.ts';
 import { shortestWay } from '../../src/gate/ways/shortest-way.ts';
@@ -14,12 +14,12 @@ const at = (peripheral: string | null) =>
 
 /** Every way without a repeated place, by brute force; the first legs are those that are available. */
 function allWays(set: SpecSet, from: string | null, to: string): WayLeg[][] {
-  const legsFrom = (place: string) => available(set, at(place)).hops;
+  const legsFrom = (place: string) => availableActions(set, at(place)).hops;
   const ways: WayLeg[][] = [];
   const walk = (legs: WayLeg[], seen: string[]): void => {
     const here = legs.at(-1)?.to;
     if (here === to) return void ways.push(legs);
-    const next = here === undefined ? available(set, at(from)).hops : legsFrom(here);
+    const next = here === undefined ? availableActions(set, at(from)).hops : legsFrom(here);
     for (const leg of next) if (!seen.includes(leg.to)) walk([...legs, leg], [...seen, leg.to]);
   };
   walk([], from === null ? [] : [from]);
@@ -87,22 +87,26 @@ describe('shortestWay', () => {
 
 describe('the available actions', () => {
   it('are none in a closed session', () => {
-    expect(available(fixtureSpecs, { ...at('edit'), closed: true })).toMatchObject({ tools: [], hops: [], modes: [] });
+    expect(availableActions(fixtureSpecs, { ...at('edit'), closed: true })).toMatchObject({
+      tools: [],
+      hops: [],
+      modes: [],
+    });
   });
   it('are hops without tools in an expired visit', () => {
-    const expired = available(fixtureSpecs, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
+    const expired = availableActions(fixtureSpecs, viewOf({ visit: visitTo('test', { status: 'expired' }) }));
     expect(expired.tools).toEqual([]);
     expect(expired.hops.length).toBeGreaterThan(0);
   });
   it('are the default starts at first, and later also what closes a session', () => {
     const starts = (visits: { [id: string]: number }) =>
-      available(fixtureSpecs, viewOf({ visits })).hops.map(({ to }) => to);
+      availableActions(fixtureSpecs, viewOf({ visits })).hops.map(({ to }) => to);
     expect(starts({}).toSorted()).toEqual(['chat', 'explore']);
     expect(starts({ edit: 1 })).toEqual(['reflect']);
   });
   it('include the tools that the mode allows', () => {
     const tools = (mode: 'discuss' | 'diagnose' | 'execute') =>
-      available(fixtureSpecs, viewOf({ mode, visit: visitTo('edit') })).tools;
+      availableActions(fixtureSpecs, viewOf({ mode, visit: visitTo('edit') })).tools;
     expect(tools('discuss')).not.toContain('read');
     expect(tools('diagnose')).toContain('read');
     expect(tools('diagnose')).not.toContain('edit');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { decide } from '../../src/gate/decide.ts';
 import type { Denial } from '../../src/gate/denial.ts';
 import { describeWay } from '../../src/gate/describe-denial.ts';
-import { deny } from '../../src/gate/make-denial.ts';
+import { makeDenial } from '../../src/gate/make-denial.ts';
 import type { GateContext, Request } from '../../src/gate/request.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import type { Edge, GateRule, SpecSet } from '../../src/spec/types.ts';
@@ -351,23 +351,24 @@ const paragraph = (title: string, value: object): string =>
 
 /** The session's additions to refusals, which the gate cannot compute itself. */
 const MORE: readonly (readonly [string, Denial])[] = [
-  ['a session that another writer holds', deny(contextOf(viewOf()), 'session-busy', {}).denial],
+  ['a session that another writer holds', makeDenial(contextOf(viewOf()), 'session-busy', {}).denial],
   [
     'the same, where it is known who and how long',
-    deny(contextOf(viewOf()), 'session-busy', { holder: 'process 7', until: '09:00' }).denial,
+    makeDenial(contextOf(viewOf()), 'session-busy', { holder: 'process 7', until: '09:00' }).denial,
   ],
-  ['a lease that was lost', deny(contextOf(viewOf()), 'lease-expired', {}).denial],
+  ['a lease that was lost', makeDenial(contextOf(viewOf()), 'lease-expired', {}).denial],
   [
     'a sandbox that is not there',
-    deny(contextOf(viewOf()), 'sandbox-unavailable', { tool: 'bash', why: 'no bwrap' }).denial,
+    makeDenial(contextOf(viewOf()), 'sandbox-unavailable', { tool: 'bash', why: 'no bwrap' }).denial,
   ],
   [
     'the same, with its own remedy',
-    deny(contextOf(viewOf()), 'sandbox-unavailable', { tool: 'bash', why: 'no bwrap', remedy: 'use Linux' }).denial,
+    makeDenial(contextOf(viewOf()), 'sandbox-unavailable', { tool: 'bash', why: 'no bwrap', remedy: 'use Linux' })
+      .denial,
   ],
   [
     'an approval that waits',
-    deny(contextOf(viewOf()), 'approval-required', {
+    makeDenial(contextOf(viewOf()), 'approval-required', {
       what: 'mode execute',
       answer: 'it is not answered yet',
       pending: 'p-1',
@@ -375,25 +376,29 @@ const MORE: readonly (readonly [string, Denial])[] = [
   ],
   [
     'a tool of an MCP server that nothing names',
-    deny(contextOf(viewOf()), 'unknown-tool', { tool: 'search', unserved: true, upstream: 'web' }).denial,
+    makeDenial(contextOf(viewOf()), 'unknown-tool', { tool: 'search', unserved: true, upstream: 'web' }).denial,
   ],
   [
     'a refusal of a tool itself',
-    deny(contextOf(at('edit')), 'out-of-scope', { tool: 'edit', argument: 'path', value: 'a', why: 'it is a link' })
-      .denial,
+    makeDenial(contextOf(at('edit')), 'out-of-scope', {
+      tool: 'edit',
+      argument: 'path',
+      value: 'a',
+      why: 'it is a link',
+    }).denial,
   ],
-  ['an action without a tool', deny(contextOf(at('edit')), 'invalid-action', { why: 'it is not JSON' }).denial],
+  ['an action without a tool', makeDenial(contextOf(at('edit')), 'invalid-action', { why: 'it is not JSON' }).denial],
   [
     'a way in, where nothing else was said',
-    deny(contextOf(at('edit')), 'entry-not-met', { to: 'deploy', why: 'no' }).denial,
+    makeDenial(contextOf(at('edit')), 'entry-not-met', { to: 'deploy', why: 'no' }).denial,
   ],
   [
     'a condition, where nothing else was said',
-    deny(contextOf(at('edit')), 'condition-failed', { to: 'deploy', why: 'no' }).denial,
+    makeDenial(contextOf(at('edit')), 'condition-failed', { to: 'deploy', why: 'no' }).denial,
   ],
   [
     'a context, where nothing else was said',
-    deny(contextOf(at('edit')), 'missing-context', { to: 'deploy', missing: [] }).denial,
+    makeDenial(contextOf(at('edit')), 'missing-context', { to: 'deploy', missing: [] }).denial,
   ],
 ];
 

@@ -7,7 +7,7 @@ import { APPROVAL_KINDS } from '../../src/gate/approvals/approval.ts';
 import { answerOnce, type OperatorItem, pendingRequests } from '../../src/operator/answer-request.ts';
 import { approverInAdvance, fallbackApprover } from '../../src/operator/fallback-approver.ts';
 import { ownToken, tokenFile } from '../../src/operator/operator-token.ts';
-import { hereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
+import { askHereOrElsewhere, pendingApprover } from '../../src/operator/pending-approver.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { answerFiles, readAnswerFile, requestOf, say, stateFolder, writeAnswerFile } from './support.ts';
 
@@ -287,7 +287,7 @@ describe('a question here that can be answered elsewhere', () => {
     const stateDir = stateFolder();
     const request = requestOf();
     const where = { stateDir, root: '/repo' };
-    const away = hereOrElsewhere(
+    const away = askHereOrElsewhere(
       'terminal',
       { ...where, onPending: (id) => void say(stateDir, id) },
       (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
@@ -296,7 +296,7 @@ describe('a question here that can be answered elsewhere', () => {
     expect(away.via).toBe('operator-token');
 
     let shown: OperatorItem | undefined;
-    const here = hereOrElsewhere('terminal', where, async () => {
+    const here = askHereOrElsewhere('terminal', where, async () => {
       shown = pendingRequests(stateDir)[0];
       return true;
     });
@@ -311,9 +311,9 @@ describe('a question here that can be answered elsewhere', () => {
   it('ends with the process that asks, even one that is killed', async () => {
     const stateDir = stateFolder();
     const url = new URL('../../src/operator/pending-approver.ts', import.meta.url).href;
-    const script = `const { hereOrElsewhere } = await import(${JSON.stringify(url)});
+    const script = `const { askHereOrElsewhere } = await import(${JSON.stringify(url)});
       const where = { stateDir: ${JSON.stringify(stateDir)}, root: '/repo', onPending: console.log };
-      await hereOrElsewhere('terminal', where, () => new Promise(() => {})).approve(${JSON.stringify(requestOf())});`;
+      await askHereOrElsewhere('terminal', where, () => new Promise(() => {})).approve(${JSON.stringify(requestOf())});`;
     const asking = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

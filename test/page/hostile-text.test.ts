@@ -102,7 +102,7 @@ describe.skipIf(CHROMIUM === undefined)(
       );
       await page.goto(`${served.http.address}/#code=${served.http.issueCode()}`);
       await page.locator('.row').first().waitFor();
-      await page.locator('.letter').first().waitFor();
+      await page.locator('.inbox-message').first().waitFor();
       await page.getByText('Everything that the yes is bound to').first().click();
       await page.getByRole('listbox').focus();
       const check = async () => {

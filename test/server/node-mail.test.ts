@@ -5,7 +5,7 @@ import { Tokens } from '../../src/server/access/tokens.ts';
 import { AllEvidence } from '../../src/server/all-evidence.ts';
 import { exchangeMail } from '../../src/server/messages/exchange-mail.ts';
 import { NO_MAIL, NodeMail } from '../../src/server/messages/node-mail.ts';
-import { inward, outward } from '../../src/server/messages/node-waits.ts';
+import { nameForNode, nameFromNode } from '../../src/server/messages/node-waits.ts';
 import { breakingWire } from '../agency/kit.ts';
 import { isDeep } from '../depth.ts';
 import { type Served, send, serveWorld, until } from './kit.ts';
@@ -235,9 +235,9 @@ describe('the mail of a node', () => {
     fc.assert(
       fc.property(name, name, name, (own, here, there) => {
         fc.pre(here !== there);
-        expect(inward(outward(own, there), here)).toBe(`${own}@${here}`);
-        expect(inward(outward(`${own}@${there}`, there), here)).toBe(own);
-        expect(inward(outward(`${own}@third-1`, there), here)).toBe(`${own}@third-1`);
+        expect(nameFromNode(nameForNode(own, there), here)).toBe(`${own}@${here}`);
+        expect(nameFromNode(nameForNode(`${own}@${there}`, there), here)).toBe(own);
+        expect(nameFromNode(nameForNode(`${own}@third-1`, there), here)).toBe(`${own}@third-1`);
       }),
     );
   });

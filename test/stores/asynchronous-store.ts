@@ -3,8 +3,6 @@ import { EMPTY_CHAIN, type StoredEntry } from '../../src/evidence/entry.ts';
 import type { EphemeralEntry } from '../../src/evidence/evidence-query.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type EvidenceStore, type OperatorNote, StoreError } from '../../src/ports/evidence-store.ts';
-import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';
-import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { chainOf } from '../../src/stores/reply-chain.ts';
 import {
   isFromTheFuture,
@@ -23,6 +21,8 @@ import {
 import { answer, checkQuery, checkTime } from '../../src/stores/rules/query-rules.ts';
 import { readView, type StoreReader } from '../../src/stores/rules/read-view.ts';
 import { eventOf, sessionFacts, summarise } from '../../src/stores/summary.ts';
+import { blobReferences, collectBlobs, eraseBodies } from './memory-removal.ts';
+import { findNewest, type MemoryTables } from './memory-tables.ts';
 import { type Row, WorkerDatabase } from './worker-database.ts';
 
 const NAME = 'asynchronous';

@@ -1,8 +1,8 @@
 import { blobsIn } from '../../src/evidence/redaction.ts';
 import type { BlobReferences, Erasure } from '../../src/ports/evidence-store.ts';
-import type { MemoryRow, MemoryTables } from './memory-tables.ts';
 import { notFound, writtenBy } from '../../src/stores/reply-chain.ts';
 import { storeError } from '../../src/stores/rules/append-rules.ts';
+import type { MemoryRow, MemoryTables } from './memory-tables.ts';
 
 export function blobReferences({ byId, ephemeral, sessions }: MemoryTables, hash: string): BlobReferences {
   const bodies = [

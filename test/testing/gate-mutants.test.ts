@@ -40,13 +40,13 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'one visit at a time',
     'decide-visit.ts',
-    "if (view.visit) return deny(context, 'already-active', { peripheral: view.visit.peripheral });\n  const target",
+    "if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });\n  const target",
     'const target',
   ],
   [
     'a session closes outside',
     'decide-visit.ts',
-    "if (view.visit) return deny(context, 'already-active', { peripheral: view.visit.peripheral });\n  return",
+    "if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });\n  return",
     'return',
   ],
   [
@@ -131,8 +131,8 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'an approval is judged',
     'approvals/check-approval.ts',
-    "return problem ? deny(context, 'approval-invalid'",
-    "return false ? deny(context, 'approval-invalid'",
+    "return problem ? makeDenial(context, 'approval-invalid'",
+    "return false ? makeDenial(context, 'approval-invalid'",
   ],
   ['arguments are an object', 'bind-arguments.ts', 'if (!isObject(given))', 'if (false)'],
   [
@@ -205,8 +205,8 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'a session closes once',
     'decide-visit.ts',
-    "if (view.closed) return deny(context, 'session-closed', {});\n  if (view.visit) return deny(context, 'already-active', { peripheral: view.visit.peripheral });\n  return",
-    "if (view.visit) return deny(context, 'already-active', { peripheral: view.visit.peripheral });\n  return",
+    "if (view.closed) return makeDenial(context, 'session-closed', {});\n  if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });\n  return",
+    "if (view.visit) return makeDenial(context, 'already-active', { peripheral: view.visit.peripheral });\n  return",
   ],
   [
     'a reset leads away',
@@ -248,8 +248,8 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     'if (!delegate || !edge) return',
     'if (!edge) return',
   ],
-  ['an entry binds sub-agents', 'decide-delegate.ts', 'unmet(entry, facts)', '[]'],
-  ['gates bind sub-agents', 'decide-delegate.ts', 'unmet(gates, facts)', '[]'],
+  ['an entry binds sub-agents', 'decide-delegate.ts', 'unmetRequirements(entry, facts)', '[]'],
+  ['gates bind sub-agents', 'decide-delegate.ts', 'unmetRequirements(gates, facts)', '[]'],
   ['tools of the agency are lent', 'decide-delegate.ts', "(tools && delegate.within !== 'own')", 'false'],
   ['a HEAD makes a repository', 'scope/masks.ts', 'if (written.at(-1) === REPOSITORY_MARK) return true;', ''],
 ];

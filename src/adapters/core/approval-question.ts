@@ -1,4 +1,4 @@
-import { plural, visible } from '../../base/text.ts';
+import { escapeInvisible, plural } from '../../base/text.ts';
 import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 
@@ -17,7 +17,7 @@ const AGAIN = {
   unticked: 'You accepted but did not set Approve, so nothing is approved yet. Set Approve to say yes, or decline.',
 } as const;
 
-const notGranted = (problem: string): string => `Nothing is approved yet: ${visible(problem)}.`;
+const notGranted = (problem: string): string => `Nothing is approved yet: ${escapeInvisible(problem)}.`;
 
 /**
  * Number of lines of a message that Claude Code shows. For a longer message it shows one line less, and the number of
@@ -30,7 +30,7 @@ export function approvalQuestion(
   request: ApprovalRequest,
   { diff = null, readBy = null, again = null }: Partial<QuestionOptions> = {},
 ): string {
-  const title = `${visible(request.agent)} asks for ${approvalTitle(request)}.`;
+  const title = `${escapeInvisible(request.agent)} asks for ${approvalTitle(request)}.`;
   const whole = [
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
     ...approvalRows(request).map(([title, text]) => row(title, text)),
@@ -59,14 +59,14 @@ export const commandQuestion = (command: string, why: string, isAgain: boolean):
 function summaryOf(diff: readonly string[] | null): string {
   const files = (diff ?? []).flatMap((line) => /^diff --git .* "?b\/(.*?)"?$/.exec(line)?.[1] ?? []);
   if (files.length === 0) return '';
-  const named = files.slice(0, 3).map(visible).join(', ');
+  const named = files.slice(0, 3).map(escapeInvisible).join(', ');
   return `, ${plural(files.length, 'changed file')} (${named}${files.length > 3 ? ', …' : ''})`;
 }
 
 /** Prefixes each line of a longer text with a bar, so that none of them can imitate a line of the question. */
 function row(title: string, text: string): string {
-  if (!text.includes('\n')) return `${visible(title)}: ${visible(text)}`;
-  return [`${visible(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');
+  if (!text.includes('\n')) return `${escapeInvisible(title)}: ${escapeInvisible(text)}`;
+  return [`${escapeInvisible(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');
 }
 
-const barred = (line: string): string => `│ ${visible(line)}`;
+const barred = (line: string): string => `│ ${escapeInvisible(line)}`;

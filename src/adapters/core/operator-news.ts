@@ -1,5 +1,5 @@
 import { fieldsOf, type Json, textOf } from '../../base/json.ts';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { ConversationRecord, HookContext } from './hook-context.ts';
 
 /** The name of the note with the `seq` of the last reported act. */
@@ -31,7 +31,7 @@ export async function operatorNews(host: HookContext, record: ConversationRecord
 
 function actInWords({ body }: { readonly body: Json }): string {
   const fields = fieldsOf(body);
-  const text = (name: string): string => visible(textOf(fields[name]) ?? '');
+  const text = (name: string): string => escapeInvisible(textOf(fields[name]) ?? '');
   const why = text('reason') === '' ? '' : `: ${text('reason')}`;
   switch (fields['event']) {
     case 'note':

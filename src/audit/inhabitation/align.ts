@@ -1,6 +1,6 @@
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json } from '../../spec/types.ts';
-import { fieldsOf, isElsewhere, sameJson } from '../rules/compare-json.ts';
+import { fieldsOf, isBlobReference, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
 
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
@@ -90,7 +90,7 @@ function isFor(act: Act, { item, result }: Call): boolean {
   if (act.kind !== 'step' || act.what !== item.tool) return false;
   return Object.entries(act.args).every(([name, arg]) => {
     const given = input[name];
-    return given === undefined || isElsewhere(arg) || sameOrCut(given, arg);
+    return given === undefined || isBlobReference(arg) || sameOrCut(given, arg);
   });
 }
 

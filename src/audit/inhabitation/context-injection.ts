@@ -1,7 +1,7 @@
 import { isEmpty } from '../../base/json.ts';
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { isElsewhere, sameJson } from '../rules/compare-json.ts';
+import { isBlobReference, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
 import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
@@ -61,7 +61,7 @@ function missingInData(specs: SpecSet, { peripheral, mode, context }: Entered, s
   if (situation.peripheral !== peripheral) problems.push(`it says ${situation.peripheral ?? 'nowhere'}`);
   if (situation.mode !== mode) problems.push(`it says mode ${situation.mode}, and the mode was ${mode}`);
   const unseen = Object.entries(context).filter(
-    ([name, value]) => !isElsewhere(value) && !sameJson(situation.state[name], value),
+    ([name, value]) => !isBlobReference(value) && !sameJson(situation.state[name], value),
   );
   if (unseen.length > 0) problems.push(`it does not show ${unseen.map(([name]) => name).join(', ')} as carried there`);
   const tools = toolsIn(specs, peripheral, mode);

@@ -1,4 +1,4 @@
-import { runningAfter } from '../../evidence/background-commands.ts';
+import { runningCommands } from '../../evidence/background-commands.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
@@ -182,7 +182,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   if (!visit) return;
   if (visit.deadline !== null) visit.deadline += waitedMs(state.pinned.specs.tools, body);
   visit.steps += 1;
-  visit.background = runningAfter(visit.background, body);
+  visit.background = runningCommands(visit.background, body);
   if (isTested) {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
     // Somebody else has changed the code since the previous run.

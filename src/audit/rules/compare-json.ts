@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FruitType, Json } from '../../spec/types.ts';
 
 export { type Fields, fieldsOf, listOf, textOf } from '../../base/json.ts';
-export { isElsewhere } from '../../evidence/blob-values.ts';
+export { isBlobReference } from '../../evidence/blob-values.ts';
 
 /** True for the same JSON: the order of members does not matter. */
 export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b);

@@ -1,7 +1,7 @@
 import type { Json, ProjectConfig } from '../../spec/types.ts';
 import { configuredTest, wholeTest } from './commands/audited-command.ts';
 import { argumentWords } from './commands/audited-words.ts';
-import { type Fields, fieldsOf, isElsewhere, listOf, sameJson, showValue } from './compare-json.ts';
+import { type Fields, fieldsOf, isBlobReference, listOf, sameJson, showValue } from './compare-json.ts';
 
 /** One run of a test command, as its tool reports it. */
 export interface AuditedRun {
@@ -41,7 +41,7 @@ export function testRunsIn(result: Fields): readonly AuditedRun[] {
 export function wrongCommands(args: Fields, result: Fields, { test }: Pick<ProjectConfig, 'test'>): string | null {
   const parts: readonly Fields[] = [result, ...listOf(result['runs']).map((run) => fieldsOf(run))];
   // A list that is too long for the entry is stored as a blob.
-  if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isElsewhere(part[name])))) return null;
+  if (parts.some((part) => ['runs', 'command', 'others'].some((name) => isBlobReference(part[name])))) return null;
   const runs = testRunsIn(result);
   if (runs.length === 0) return null;
   const words = argumentWords(args['command']) ?? [];

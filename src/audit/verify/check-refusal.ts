@@ -4,7 +4,7 @@ import { type Json, PRINCIPALS, type Principal } from '../../spec/types.ts';
 import type { AuditRequest } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { reviewsSession } from '../rules/audited-observations.ts';
-import { type Fields, fieldsOf, isElsewhere, textOf } from '../rules/compare-json.ts';
+import { type Fields, fieldsOf, isBlobReference, textOf } from '../rules/compare-json.ts';
 import { gatesOn } from '../rules/entry-problems.ts';
 import { problems } from '../rules/problems.ts';
 import { PROBLEM_CODES } from '../rules/rule-problem.ts';
@@ -40,7 +40,7 @@ const isUnserved = ({ code, about }: DenialBody): boolean => code === 'unknown-t
 
 /** A recorded request; null if its kind is unknown or a part of it is stored as a blob. */
 function requestIn(asked: Fields): AuditRequest | null {
-  if (Object.values(asked).some(isElsewhere)) return null;
+  if (Object.values(asked).some(isBlobReference)) return null;
   const text = (field: string) => textOf(asked[field]) ?? '';
   const by: Principal = PRINCIPALS.find((one) => one === asked['by']) ?? 'agent';
   const fields = (field: string) => (asked[field] === undefined ? {} : { [field]: fieldsOf(asked[field]) });

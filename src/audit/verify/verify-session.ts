@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { argumentsApart, isElsewhere } from '../../evidence/blob-values.ts';
+import { blobArguments, isBlobReference } from '../../evidence/blob-values.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
 import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
@@ -142,14 +142,14 @@ function blobsOf({ body, peripheral }: Entry, { specs }: AuditedPin): readonly s
   if ('args' in known) {
     const { tool, args } = known;
     const spec = getOwn(specs.peripherals, peripheral ?? '');
-    places.push(...argumentsApart(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
+    places.push(...blobArguments(getOwn(specs.tools, tool), spec, args).map((name) => args[name]!));
   }
   if (known.event === 'denial') places.push(...Object.values(known.request));
   if ('outcome' in known) {
     const result = (known.outcome as { result?: Json }).result ?? null;
     places.push(result, ...Object.values(fieldsOf(result)));
   }
-  return places.filter(isElsewhere).map((place) => String(fieldsOf(place)['blob']));
+  return places.filter(isBlobReference).map((place) => String(fieldsOf(place)['blob']));
 }
 
 async function checkBlob(

@@ -8,13 +8,13 @@ import { McpHost } from '../../adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
 import { serverName } from '../../daemon/mcp-server-name.ts';
 import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
-import { hereOrElsewhere } from '../../operator/pending-approver.ts';
+import { askHereOrElsewhere } from '../../operator/pending-approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 import type { McpCommand } from '../mcp/mcp-command.ts';
 import { openAgent } from '../mcp/open-agent.ts';
 import { shownDiff } from '../mcp/serve-mcp.ts';
-import { readingOf } from '../mcp/session-reading.ts';
+import { sessionReading } from '../mcp/session-reading.ts';
 import { rootOf } from '../shared-options.ts';
 import { startInnerAgent } from './inner-agent.ts';
 import { keptConversations } from './kept-conversations.ts';
@@ -25,7 +25,7 @@ export type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'spe
 export async function serveAcp(io: Io, options: AcpCommand, command: readonly string[]): Promise<void> {
   const root = rootOf(io, options);
   const child = await startInnerAgent(io, { root, command, unsafeNoSandbox: options.unsafeNoSandbox ?? false });
-  child.on('error', (error) => note(io, `the inner agent does not run: ${error.message}`));
+  child.on('error', (error) => printRemark(io, `the inner agent does not run: ${error.message}`));
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   try {
     await bridgeAcp({
@@ -36,7 +36,7 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
       inner: streamOf(child.stdin!, child.stdout!),
       open: (editor, session) => openServed(io, root, options, editor, session),
       conversations: keptConversations(io, root, command),
-      note: (text) => note(io, text),
+      note: (text) => printRemark(io, text),
     });
   } finally {
     child.stdin!.end();
@@ -44,7 +44,7 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
     await ended;
   }
   if (child.exitCode !== null && child.exitCode !== 0) {
-    note(io, `the inner agent ended with status ${child.exitCode}`);
+    printRemark(io, `the inner agent ended with status ${child.exitCode}`);
     io.exitCode = 1;
   }
 }
@@ -57,10 +57,10 @@ async function openServed(
   goesOn?: string,
 ): Promise<OpenedSession> {
   const stateDir = ensureStateDir(root, io.env);
-  const inEditor = hereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
+  const inEditor = askHereOrElsewhere('approver', { stateDir, root }, async (request, signal) => {
     const diff = await shownDiff(io, request, root);
     return askPermission(editor, request.sessionId, request, { diff }, signal).catch((error: Error) => {
-      if (!signal.aborted) note(io, `the editor could not ask for the approval: ${error.message}`);
+      if (!signal.aborted) printRemark(io, `the editor could not ask for the approval: ${error.message}`);
       return false;
     });
   });
@@ -82,9 +82,9 @@ async function openServed(
   const host = new McpHost({
     session,
     version: manifest.version,
-    reading: readingOf(io, root, session),
+    reading: sessionReading(io, root, session),
     elicit: false,
-    onError: (error) => note(io, error.message),
+    onError: (error) => printRemark(io, error.message),
   });
   const serving = await serveOverHttp(host);
   return {

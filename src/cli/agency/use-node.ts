@@ -6,7 +6,7 @@ import { NearestNode } from '../../agency/nearest-node.ts';
 import { agencyFolder, openNode } from '../../agency/open-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
 import { CANCELLED, type SendRun } from '../../agency/send-run.ts';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import { nodeId } from '../../server/access/tokens.ts';
 import type { Io } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
@@ -21,7 +21,7 @@ export const agencyOption = (): Option =>
 export const folderOf = (io: Io, { agency }: AgencyOptions): string =>
   agency === undefined ? agencyFolder(io.env) : resolve(io.cwd, agency);
 
-export const openOwn = (io: Io, options: AgencyOptions): AgencyNode =>
+export const openOwnNode = (io: Io, options: AgencyOptions): AgencyNode =>
   openNode({ env: io.env, id: nodeId(io.env), folder: folderOf(io, options), dialIns: new DialIns() });
 
 /**
@@ -62,7 +62,8 @@ function endedWithWait(reply: RunReply): RunReply {
 
 /** A reply as text for a person. */
 export function shownReply(reply: RunReply): string {
-  if (!reply.ok) return `${reply.error.code}: ${visible(reply.error.message)} (${visible(reply.error.remedy)})`;
+  if (!reply.ok)
+    return `${reply.error.code}: ${escapeInvisible(reply.error.message)} (${escapeInvisible(reply.error.remedy)})`;
   const text = typeof reply.response === 'string' ? reply.response : JSON.stringify(reply.response, null, 2);
-  return text.split('\n').map(visible).join('\n');
+  return text.split('\n').map(escapeInvisible).join('\n');
 }

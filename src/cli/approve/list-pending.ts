@@ -1,8 +1,8 @@
-import { excerpt, visible } from '../../base/text.ts';
+import { escapeInvisible, excerpt } from '../../base/text.ts';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { PendingItem } from '../../operator/pending-items.ts';
-import { type Io, note, print, printJson } from '../io.ts';
-import { table } from '../table.ts';
+import { type Io, print, printJson, printRemark } from '../io.ts';
+import { formatTable } from '../table.ts';
 
 export function listPending(io: Io, items: readonly PendingItem[], elsewhere: number): void {
   if (io.json) return printJson(io, items.map(pendingJson));
@@ -15,15 +15,15 @@ export function listPending(io: Io, items: readonly PendingItem[], elsewhere: nu
       excerpt(item.pending.request.agent, 20),
       approvalTitle(item.pending.request),
       standingOf(item),
-      ...(roots.size > 1 ? [visible(item.pending.root)] : []),
+      ...(roots.size > 1 ? [escapeInvisible(item.pending.root)] : []),
       excerpt(item.pending.request.reason, 60),
     ]);
     print(
       io,
-      table(io, ['id', 'waits', 'agent', 'for', 'answer', ...(roots.size > 1 ? ['root'] : []), 'reason'], rows),
+      formatTable(io, ['id', 'waits', 'agent', 'for', 'answer', ...(roots.size > 1 ? ['root'] : []), 'reason'], rows),
     );
   }
-  if (elsewhere > 0) note(io, `${elsewhere} more in other repositories: hopgate approve --all-roots`);
+  if (elsewhere > 0) printRemark(io, `${elsewhere} more in other repositories: hopgate approve --all-roots`);
 }
 
 /** The `--json` form of a request. Times are ISO 8601. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { PendingItem } from '../../operator/pending-items.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 
 /**
  * Notifies the operator of a request: at a terminal by its bell and a desktop notification (OSC 9), and by their own
@@ -11,14 +11,14 @@ import { type Io, note } from '../io.ts';
 export function notify(io: Io, { pending }: PendingItem, command: string | undefined): void {
   const { id, root, request } = pending;
   const title = approvalTitle(request);
-  const asks = `${visible(request.agent)} asks for ${title}`;
+  const asks = `${escapeInvisible(request.agent)} asks for ${title}`;
   if (io.isTty) io.stdout.write(`\u0007\u001b]9;hopgate: ${asks.slice(0, 200)}\u0007`);
   if (command === undefined) return;
   const variables = {
     HOPGATE_REQUEST: id,
     HOPGATE_REQUEST_TITLE: title,
-    HOPGATE_REQUEST_AGENT: visible(request.agent),
-    HOPGATE_REQUEST_REASON: visible(request.reason).slice(0, 2000),
+    HOPGATE_REQUEST_AGENT: escapeInvisible(request.agent),
+    HOPGATE_REQUEST_REASON: escapeInvisible(request.reason).slice(0, 2000),
     HOPGATE_REQUEST_ROOT: root,
   };
   const child = spawn('/bin/sh', ['-c', command], {
@@ -26,9 +26,9 @@ export function notify(io: Io, { pending }: PendingItem, command: string | undef
     env: { ...io.env, ...variables },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  child.on('error', (error) => note(io, `the command of --exec cannot run: ${error.message}`));
+  child.on('error', (error) => printRemark(io, `the command of --exec cannot run: ${error.message}`));
   child.on('exit', (code) => {
-    if (code) note(io, `the command of --exec ended with status ${code}`);
+    if (code) printRemark(io, `the command of --exec ended with status ${code}`);
   });
 }
 

@@ -1,4 +1,4 @@
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
@@ -12,11 +12,11 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
   print(io, describeRequest(io, request));
   const diff = await diffFor(request, root);
   const card = await cardFor(io, request, root, diff);
-  if (card !== null) print(io, `  a yes opens: ${visible(card.opens)}`);
+  if (card !== null) print(io, `  a yes opens: ${escapeInvisible(card.opens)}`);
   if (diff === null) return;
   if (card !== null) print(io, testsLine(io, card));
   for (const path of diff.changedSince)
-    print(io, paint(io, 'yellow', `  ${visible(path)} differs from this session's last version`));
+    print(io, paint(io, 'yellow', `  ${escapeInvisible(path)} differs from this session's last version`));
   if (diff.lines.length > 0) {
     print(
       io,
@@ -28,9 +28,11 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
           : '  the tree against the last commit, as it is now:',
       ),
     );
-    for (const line of linesWithBorder(diff, card)) print(io, painted(io, visible(line.replaceAll('\t', '    '))));
+    for (const line of linesWithBorder(diff, card))
+      print(io, painted(io, escapeInvisible(line.replaceAll('\t', '    '))));
   }
-  if (diff.problem !== null) print(io, paint(io, 'yellow', `  the diff is not whole: ${visible(diff.problem)}`));
+  if (diff.problem !== null)
+    print(io, paint(io, 'yellow', `  the diff is not whole: ${escapeInvisible(diff.problem)}`));
 }
 
 /**
@@ -47,7 +49,7 @@ export async function diffFor(request: ApprovalRequest, root: string): Promise<T
 function testsLine(io: Io, { tests }: ApprovalCard): string {
   if (tests === null) return paint(io, 'yellow', '  tests: no run is recorded');
   const age = duration(Date.now() - tests.at);
-  const said = `  tests: ${visible(tests.verdict)}, ${age} ago: ${visible(tests.command)}`;
+  const said = `  tests: ${escapeInvisible(tests.verdict)}, ${age} ago: ${escapeInvisible(tests.command)}`;
   return tests.verdict === 'pass' ? said : paint(io, 'yellow', said);
 }
 

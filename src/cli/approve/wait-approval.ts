@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { pendingApprover } from '../../operator/pending-approver.ts';
 import type { Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 import { wholeUpTo } from '../shared-options.ts';
 
 /** `--wait-approval SECONDS`, for commands that leave requests to the operator. */
@@ -20,7 +20,10 @@ export function waitingApprover(io: Io, root: string, waitSeconds = 0): Approver
     waitMs: waitSeconds * 1000,
     onPending: (id) => {
       if (waitSeconds > 0)
-        note(io, `waiting up to ${waitSeconds} s for an approval; answer elsewhere with "hopgate approve ${id}"`);
+        printRemark(
+          io,
+          `waiting up to ${waitSeconds} s for an approval; answer elsewhere with "hopgate approve ${id}"`,
+        );
     },
   });
 }

@@ -1,5 +1,5 @@
-import { type ClientCommand, readOwnOptions, splitAt } from '../client/client-command.ts';
-import { type Continued, isConversationId } from '../client/continued-session.ts';
+import { type ClientCommand, parseClientCommand, splitOption } from '../client/client-command.ts';
+import { type ContinuedConversation, isConversationId } from '../client/continued-session.ts';
 import { usageError } from '../io.ts';
 
 export interface ClaudeCommand extends ClientCommand {
@@ -9,18 +9,18 @@ export interface ClaudeCommand extends ClientCommand {
 }
 
 /** @throws CliError `usage` */
-export function readClaudeCommand(words: readonly string[]): ClaudeCommand {
-  const { own, args: rest } = readOwnOptions('claude', words);
+export function parseClaudeCommand(words: readonly string[]): ClaudeCommand {
+  const { own, args: rest } = parseClientCommand('claude', words);
   const { args, settings } = withoutSettings(rest);
   refuseWhatOpens(args);
   return { ...own, continued: continuedIn(args), args, settings };
 }
 
 /** The conversation that `--continue` or `--resume ID` continues. */
-function continuedIn(args: readonly string[]): Continued | null {
+function continuedIn(args: readonly string[]): ContinuedConversation | null {
   for (const [at, word] of args.entries()) {
     if (word === '--') return null;
-    const [name, joined] = splitAt(word);
+    const [name, joined] = splitOption(word);
     if (name === '--continue' || /^-[pchv]*c[pchv]*$/.test(word)) return 'last';
     const id = joined ?? args[at + 1];
     if ((name === '--resume' || name === '-r') && isConversationId(id)) return { id: id ?? '' };
@@ -38,7 +38,7 @@ function withoutSettings(words: readonly string[]): {
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
     if (word === '--') return { args: [...args, ...words.slice(at)], settings };
-    const [name, joined] = splitAt(word);
+    const [name, joined] = splitOption(word);
     if (name !== '--settings') args.push(word);
     else settings = joined ?? words[++at] ?? '';
   }
@@ -73,7 +73,7 @@ function refuseWhatOpens(args: readonly string[]): void {
     throw usageError(`"claude ${first}" runs no agent in a session`, `Run it without hopgate: claude ${first}.`);
   for (const word of args) {
     if (word === '--') return;
-    const [long] = splitAt(word);
+    const [long] = splitOption(word);
     // Short options can be combined, and a value can directly follow the last one.
     const name = /^-[pchv]*w/.test(word) ? '-w' : long;
     const why = Object.hasOwn(OPENS, name) ? OPENS[name] : undefined;

@@ -2,18 +2,18 @@ import { ConversationFiles, type StoredConversation } from '../../daemon/convers
 import type { Io } from '../io.ts';
 
 /** An event that a client program's hooks should have reported but did not, as later hooks noticed. */
-export interface Noticed {
+export interface MissingHook {
   readonly sessionId: string;
   readonly at: string;
   readonly text: string;
 }
 
 /** The missing hooks noticed in a repository's conversations. Creates no folder if there were no conversations. */
-export function missingHooks(root: string, env: Io['env']): readonly Noticed[] {
-  return ConversationFiles.existing(root, env)?.all().flatMap(noticedIn) ?? [];
+export function listMissingHooks(root: string, env: Io['env']): readonly MissingHook[] {
+  return ConversationFiles.existing(root, env)?.all().flatMap(missingHooksIn) ?? [];
 }
 
-export function noticedIn({ sessionId, notes }: StoredConversation): readonly Noticed[] {
+export function missingHooksIn({ sessionId, notes }: StoredConversation): readonly MissingHook[] {
   const { silent } = notes;
   if (!Array.isArray(silent)) return [];
   return silent.flatMap((item) => {

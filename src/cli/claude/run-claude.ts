@@ -6,7 +6,7 @@ import { openSession } from '../../open-session.ts';
 import { evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import { sessionNamed } from '../choose-sessions.ts';
+import { findOpenedSession } from '../choose-sessions.ts';
 import { clientRun } from '../client/client-end.ts';
 import { clientProgram } from '../client/client-program.ts';
 import { openClient } from '../client/open-client.ts';
@@ -71,7 +71,7 @@ async function allowReading(session: Session): Promise<void> {
 
 /** Reads a session's state without its lease, because the daemon may still hold the session. */
 async function inSession<T>(io: Io, root: string, sessionId: string, read: (session: Session) => T): Promise<T> {
-  const { agent } = await sessionNamed(io, root, sessionId);
+  const { agent } = await findOpenedSession(io, root, sessionId);
   const session = await openSession({ root, agent, session: sessionId, store: evidenceFile(root, io.env) });
   try {
     return read(session);

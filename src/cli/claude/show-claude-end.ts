@@ -3,7 +3,7 @@ import { claudeFolder } from '../../base/user-folders.ts';
 import { callsWithoutHookWarning } from '../client/calls-without-hook.ts';
 import { type ClientEnd, leftAtOnce, mainConversation, showEnd } from '../client/client-end.ts';
 import type { Io } from '../io.ts';
-import { noticedIn } from './list-missing-hooks.ts';
+import { missingHooksIn } from './list-missing-hooks.ts';
 
 /**
  * Prints the end of the session on stderr. The exit code is that of the client; it is 1 instead of 0 if hooks were
@@ -22,7 +22,7 @@ function missingHooksOf(end: ClientEnd): readonly string[] {
     return [
       "none of hopgate's hooks was called: the agent's own tools were neither checked nor observed. Run hopgate doctor.",
     ];
-  const noticed = end.conversations.flatMap(noticedIn).flatMap(({ at, text }) => (at >= end.begun ? [text] : []));
+  const noticed = end.conversations.flatMap(missingHooksIn).flatMap(({ at, text }) => (at >= end.begun ? [text] : []));
   const past = callsWithoutHookWarning('Claude Code', end.callsWithoutHook);
   return [...noticed, ...(past === null ? [] : [past])];
 }

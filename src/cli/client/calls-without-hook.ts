@@ -9,7 +9,7 @@ import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { serverName } from '../../daemon/mcp-server-name.ts';
-import { canonical } from '../../evidence/canonical.ts';
+import { canonicalJson } from '../../evidence/canonical.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { stateDir } from '../../project/state-dir.ts';
 import type { Json } from '../../spec/types.ts';
@@ -57,7 +57,7 @@ function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env
   const keyOf = (tool: string, input: unknown) => {
     const { seconds, ...rest } = fieldsOf(input);
     // The server shortens the wait of a whistle, so the received arguments differ from the sent ones.
-    return `${tool} ${canonical((tool === own('whistle') ? rest : (input ?? {})) as Json)}`;
+    return `${tool} ${canonicalJson((tool === own('whistle') ? rest : (input ?? {})) as Json)}`;
   };
   const received = new Map<string, number>();
   for (const item of recorded.items)

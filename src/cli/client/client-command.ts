@@ -1,6 +1,6 @@
 import { approvedNames } from '../approve/approve-option.ts';
 import { usageError } from '../io.ts';
-import type { Continued } from './continued-session.ts';
+import type { ContinuedConversation } from './continued-session.ts';
 
 /** hopgate's own options, between `hopgate claude` or `hopgate codex` and the client program's arguments. */
 export interface ClientCommand {
@@ -15,7 +15,7 @@ export interface ClientCommand {
   /**
    * The conversation that the client program continues; null if it begins one, or if its arguments do not say which.
    */
-  readonly continued: Continued | null;
+  readonly continued: ContinuedConversation | null;
   /** The program to start; null if it is the one on the PATH. */
   readonly program: string | null;
 }
@@ -28,7 +28,7 @@ export interface ClientCommand {
  * @param switches further options, without a value
  * @throws CliError `usage`
  */
-export function readOwnOptions(
+export function parseClientCommand(
   name: 'claude' | 'codex',
   words: readonly string[],
   switches: readonly string[] = [],
@@ -46,7 +46,7 @@ export function readOwnOptions(
       afterApprove = null;
       continue;
     }
-    const [option, joined] = splitAt(word);
+    const [option, joined] = splitOption(word);
     if (!known.includes(option)) break;
     const value = joined ?? words[++at];
     afterApprove = option === '--approve' ? (words[at + 1] ?? null) : null;
@@ -73,7 +73,7 @@ export function readOwnOptions(
   return { own, on, args: words.slice(at) };
 }
 
-export function splitAt(word: string): [name: string, value: string | null] {
+export function splitOption(word: string): [name: string, value: string | null] {
   const at = word.indexOf('=');
   return word.startsWith('--') && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word, null];
 }

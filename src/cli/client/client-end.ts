@@ -4,7 +4,7 @@ import type { Item } from '../../adapters/core/transcript/transcript-items.ts';
 import { shellWord } from '../../base/text.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 import { callsWithoutHook, recordedOf } from './calls-without-hook.ts';
 import { moveInWords } from './print-place.ts';
 
@@ -80,10 +80,10 @@ export function showEnd(
     io.stderr.write(`${JSON.stringify(end)}\n`);
     return;
   }
-  note(io, moveInWords(before, after));
-  for (const missing of [missingHooks ?? []].flat()) note(io, `WARNING: ${missing}`);
+  printRemark(io, moveInWords(before, after));
+  for (const missing of [missingHooks ?? []].flat()) printRemark(io, `WARNING: ${missing}`);
   const next = ['hopgate', name, '--session', sessionId, '--root', shellWord(root), ...args].join(' ');
-  if (!after.closed) note(io, `continue: ${next}`);
-  for (const line of more) note(io, line);
-  note(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
+  if (!after.closed) printRemark(io, `continue: ${next}`);
+  for (const line of more) printRemark(io, line);
+  printRemark(io, `check what happened: hopgate verify ${sessionId} --root ${shellWord(root)}`);
 }

@@ -1,5 +1,5 @@
 import type { SessionHost } from '../../daemon/session-host.ts';
-import { sessionNamed } from '../choose-sessions.ts';
+import { findOpenedSession } from '../choose-sessions.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 
 /** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */
@@ -20,7 +20,7 @@ export async function clientSession(
     return host.conversations.attach(root, agent, { env, pid: null, observe });
   }
   if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
-  const found = await sessionNamed(io, root, session);
+  const found = await findOpenedSession(io, root, session);
   if (!found.closed) return found.sessionId;
   throw new CliError(
     'session-closed',

@@ -4,7 +4,7 @@ import { ConversationFiles } from '../../daemon/conversation-files.ts';
 import type { Io } from '../io.ts';
 
 /** The conversation that a client program continues: one by its id, or its last one. */
-export type Continued = { readonly id: string } | 'last';
+export type ContinuedConversation = { readonly id: string } | 'last';
 
 /** A conversation id of Claude Code or Codex. */
 export const isConversationId = (word = ''): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(word);
@@ -14,7 +14,7 @@ export function continuedSession(
   io: Io,
   root: string,
   client: 'claude-code' | 'codex',
-  continued: Continued,
+  continued: ContinuedConversation,
 ): string | null {
   const main = new ConversationFiles(root, io.env)
     .all()

@@ -4,8 +4,8 @@ import { openProject } from '../../project/open-project.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 import { type InstructedClient, instructionProblem } from '../../tools/instruction-imports.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { sessionNamed } from '../choose-sessions.ts';
-import { CliError, type Io, note, usageError } from '../io.ts';
+import { findOpenedSession } from '../choose-sessions.ts';
+import { CliError, type Io, printRemark, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import type { ClientCommand } from './client-command.ts';
 import { clientSession } from './client-session.ts';
@@ -72,8 +72,8 @@ async function openContinued(
 ): Promise<string | null> {
   const session = continued && peripheral === null ? continuedSession(io, root, agent, continued) : null;
   if (session === null) return null;
-  const summary = await sessionNamed(io, root, session).catch(() => null); // it may be pruned
+  const summary = await findOpenedSession(io, root, session).catch(() => null); // it may be pruned
   if (summary?.closed === false) return session;
-  note(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
+  printRemark(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
   return null;
 }

@@ -1,10 +1,13 @@
 import { plural } from '../../base/text.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 
 /** Prints the session's state before the client program takes over the screen. */
 export const printStart = (io: Io, sessionId: string, root: string, { mode, peripheral }: SessionStatus): void =>
-  note(io, `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`);
+  printRemark(
+    io,
+    `session ${sessionId} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,
+  );
 
 /** Summarises the steps and denials between two states of a session, and its current place. */
 export const moveInWords = (before: SessionStatus, after: SessionStatus): string =>

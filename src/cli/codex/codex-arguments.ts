@@ -24,14 +24,14 @@ interface HookedCodex {
   readonly hooks: CodexHooks;
 }
 
-export interface Launch extends Pick<HookedCodex, 'root' | 'hooks'> {
+export interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
   readonly options: CodexThreadOptions;
   readonly mcp: McpEntry;
   /** The name of hopgate's MCP server. */
   readonly server: string;
   /** True if a person is at Codex's screen. */
   readonly asked: boolean;
-  /** From {@link hookTrust}. */
+  /** From {@link askHookTrust}. */
   readonly trust: Override;
 }
 
@@ -39,7 +39,7 @@ export interface Launch extends Pick<HookedCodex, 'root' | 'hooks'> {
  * The arguments that put Codex into a session; they come before the user's. No file of the user is written: everything
  * is passed on the command line, and the trust in our hooks holds only for this run.
  */
-export const launchArguments = ({ root, options, mcp, server, hooks, asked, trust }: Launch): readonly string[] =>
+export const launchArguments = ({ root, options, mcp, server, hooks, asked, trust }: CodexLaunch): readonly string[] =>
   overrideArguments([
     ...sandboxOverrides(options, root, asked),
     ...mcpOverrides(mcp, server),
@@ -53,7 +53,7 @@ export const launchArguments = ({ root, options, mcp, server, hooks, asked, trus
  *
  * @throws CliError `codex-failed`, `codex-too-old`, `hooks-off`
  */
-export async function hookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {
+export async function askHookTrust({ codex, root, env, hooks }: HookedCodex): Promise<Override> {
   const answer = await listHooks(codex, root, env, hookOverrides(hooks));
   if (!isNewEnough(answer.version))
     throw new CliError(
@@ -61,7 +61,7 @@ export async function hookTrust({ codex, root, env, hooks }: HookedCodex): Promi
       `${codex} is Codex ${answer.version || 'of an unknown version'}, and hopgate needs ${OLDEST.join('.')} or newer`,
       'Update it (codex update), or name another with --codex PROGRAM.',
     );
-  return trustOverride(hashesOf(answer, hooks), installedOf(answer));
+  return trustOverride(hookHashes(answer, hooks), installedOf(answer));
 }
 
 /** The keys of hopgate's installed hooks: this run disables them, so that only one hook answers each event. */
@@ -84,7 +84,7 @@ async function listHooks(codex: string, cwd: string, env: Env, overrides: readon
 }
 
 /** The hash of each of our hooks, by the key under which Codex stores its trust. */
-export function hashesOf(
+export function hookHashes(
   { hooks: listed, problems }: CodexAnswer,
   ours: CodexHooks,
 ): { readonly [key: string]: string } {

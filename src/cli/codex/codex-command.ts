@@ -1,5 +1,5 @@
-import { type ClientCommand, readOwnOptions, splitAt } from '../client/client-command.ts';
-import { type Continued, isConversationId } from '../client/continued-session.ts';
+import { type ClientCommand, parseClientCommand, splitOption } from '../client/client-command.ts';
+import { type ContinuedConversation, isConversationId } from '../client/continued-session.ts';
 import { usageError } from '../io.ts';
 
 export interface CodexCommand extends ClientCommand {
@@ -9,14 +9,14 @@ export interface CodexCommand extends ClientCommand {
 }
 
 /** @throws CliError `usage` */
-export function readCodexCommand(words: readonly string[]): CodexCommand {
-  const { own, on, args } = readOwnOptions('codex', words, ['--follow']);
+export function parseCodexCommand(words: readonly string[]): CodexCommand {
+  const { own, on, args } = parseClientCommand('codex', words, ['--follow']);
   refuseWhatOpens(args);
   return { ...own, continued: continuedIn(args), follow: on.has('--follow'), args };
 }
 
 /** The conversation that `codex resume`, `codex fork` or `codex exec resume` continues. */
-function continuedIn(args: readonly string[]): Continued | null {
+function continuedIn(args: readonly string[]): ContinuedConversation | null {
   const words = args[0] === 'exec' || args[0] === 'e' ? args.slice(1) : args;
   const at = words.findIndex((word) => word === 'resume' || word === 'fork');
   const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1]?.startsWith('-');
@@ -53,7 +53,7 @@ function refuseWhatOpens(args: readonly string[]): void {
     throw usageError(`"codex ${first}" runs no agent in a session`, `Run it without hopgate: codex ${first}.`);
   for (const [index, word] of args.entries()) {
     if (word === '--') return;
-    const [name] = word.startsWith('--') ? splitAt(word) : [word.slice(0, 2)];
+    const [name] = word.startsWith('--') ? splitOption(word) : [word.slice(0, 2)];
     if (word.startsWith('-') && SET_BY_HOPGATE.has(name ?? ''))
       throw usageError(`hopgate sets what ${name} sets, as the peripheral grants it`, `Leave ${name} out.`);
     const key = keyOf(word, args[index + 1]);

@@ -14,9 +14,9 @@ import { openClient } from '../client/open-client.ts';
 import { printStart } from '../client/print-place.ts';
 import { runClient } from '../client/run-client.ts';
 import { showTitle } from '../client/terminal-title.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 import { rootOf } from '../shared-options.ts';
-import { hookTrust, launchArguments } from './codex-arguments.ts';
+import { askHookTrust, launchArguments } from './codex-arguments.ts';
 import type { CodexCommand } from './codex-command.ts';
 import { showCodexEnd } from './show-codex-end.ts';
 
@@ -28,7 +28,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const root = rootOf(io, command);
   const codex = clientProgram(io, 'codex', command.program);
   const hooks = codexHooks(hookCommand('codex', io.env));
-  const trusted = hookTrust({ codex, root, env: io.env, hooks });
+  const trusted = askHookTrust({ codex, root, env: io.env, hooks });
   trusted.catch(() => {}); // awaited below, unless the session cannot be opened
   const { sessionId, specs, config } = await opened(io, root, command);
   // Starts the daemon before the hooks and the tools need it: it holds the session for all of them.
@@ -49,7 +49,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
     const thread = mainConversation(clientRun(io, root, sessionId, begun));
     const wanted = allowed(after);
     if (!isExec(command.args) || thread === null || after.closed || wanted.sandboxMode === options.sandboxMode) break;
-    note(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
+    printRemark(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
     options = wanted;
     const args = [...execOptions(command.args), 'resume', thread, goOn(after, options)];
     code = await runOnce(io, { ...launch, options, args });

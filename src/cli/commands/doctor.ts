@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import { openProject } from '../../project/open-project.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { probeSandbox } from '../../tools/sandbox/probe.ts';
@@ -10,7 +10,7 @@ import { examine } from '../doctor/examine.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { watchWork } from '../run/watch-call.ts';
 import { examples, rootOf, rootOption } from '../shared-options.ts';
-import { table } from '../table.ts';
+import { formatTable } from '../table.ts';
 
 interface Options {
   readonly root: string;
@@ -71,9 +71,9 @@ function describeAttempts(io: Io, attempts: readonly ProbeResult[]): string {
     stopped ? paint(io, 'green', 'stopped') : paint(io, 'red', 'NOT stopped'),
     layout,
     name,
-    visible(detail),
+    escapeInvisible(detail),
   ]);
-  return `${heading(io, 'Attempts to leave the sandbox')}\n${table(io, ['', 'layout', 'attempt', 'the text it was shown'], rows)}`;
+  return `${heading(io, 'Attempts to leave the sandbox')}\n${formatTable(io, ['', 'layout', 'attempt', 'the text it was shown'], rows)}`;
 }
 
 const MARKS: { readonly [status in Diagnosis['status']]: readonly [mark: string, style: Style] } = {

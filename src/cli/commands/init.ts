@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
-import { excerpt, shorten, visible } from '../../base/text.ts';
+import { escapeInvisible, excerpt, shorten } from '../../base/text.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import { openProject } from '../../project/open-project.ts';
 import { CONFIG_FILE, configuredFolder, gitRootOf, realRoot } from '../../project/repository-root.ts';
@@ -16,7 +16,7 @@ import { isTestPath, manifestsIn, withManifests, withoutTests } from '../detect/
 import { exceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
 import { prefersSingleQuotes } from '../detect/prettier.ts';
 import { proposedCaches, proposedPrograms } from '../detect/proposed-programs.ts';
-import { type Proposed, renderConfig } from '../detect/render-config.ts';
+import { type ProposedConfig, renderConfig } from '../detect/render-config.ts';
 import { diagnosePrograms } from '../doctor/diagnose-programs.ts';
 import { diagnoseTests } from '../doctor/diagnose-tests.ts';
 import type { Diagnosis } from '../doctor/diagnosis.ts';
@@ -159,7 +159,7 @@ const ABOUT_TESTS = 'Run the test commands once outside and once in the sandbox,
 function summary(
   { edit, test, deploy, git }: DetectedProject,
   programs: readonly Diagnosis[],
-  { certain, possible, caches, shown }: Proposed,
+  { certain, possible, caches, shown }: ProposedConfig,
   places: readonly string[],
   closed: readonly string[],
 ): readonly string[] {
@@ -179,7 +179,7 @@ function summary(
       : []),
     ...(closed.length > 0
       ? [
-          `          no agent may change ${shorten(closed.map(visible).join(' '), 60)}; "hopgate init --manifests" allows it`,
+          `          no agent may change ${shorten(closed.map(escapeInvisible).join(' '), 60)}; "hopgate init --manifests" allows it`,
         ]
       : []),
     `  test    ${or(commands(test), 'nothing found; fill in "test" before the test peripheral can run anything')}`,

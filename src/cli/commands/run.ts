@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { plural, shellWord, visible } from '../../base/text.ts';
+import { escapeInvisible, plural, shellWord } from '../../base/text.ts';
 import { openEvidence } from '../../open-evidence.ts';
 import { openSession } from '../../open-session.ts';
 import { openProject } from '../../project/open-project.ts';
@@ -15,8 +15,8 @@ import { lastLines } from '../../view/describe-value.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { namedSpecs } from '../choose-specs.ts';
-import { untilInterrupted, watchIf } from '../inspect/watch-machines.ts';
-import { heading, type Io, note, paint, print, printJsonLine } from '../io.ts';
+import { untilInterrupted, watchIfAsked } from '../inspect/watch-machines.ts';
+import { heading, type Io, paint, print, printJsonLine, printRemark } from '../io.ts';
 import { makeFixture } from '../run/fixture.ts';
 import { operatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
@@ -25,7 +25,7 @@ import {
   describeOutcome,
   describeResultRefusal,
   describeWouldRefuse,
-  verdictOf,
+  resultVerdict,
 } from '../run/show-result.ts';
 import { fruitsOf, showScenarioEnd } from '../run/show-scenario-end.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
@@ -78,7 +78,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
   const named = options.specs ?? scenario.specs;
   const specs = named === null ? place.specs : await loadSpecs(namedSpecs(io, named));
   checkApproved(options.approve ?? [], specs);
-  const watch = await watchIf(io, options.inspect);
+  const watch = await watchIfAsked(io, options.inspect);
   const store = openEvidence(place.root, io.env, 'create');
   const session = await openSession({
     root: place.root,
@@ -103,7 +103,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
   const onInterrupt = () => {
     if (performance.now() - cancelledAt > AGAIN_MS && running.call?.cancel()) {
       cancelledAt = performance.now();
-      return note(io, 'the command is cancelled and the run continues; Ctrl-C twice ends the run');
+      return printRemark(io, 'the command is cancelled and the run continues; Ctrl-C twice ends the run');
     }
     process.removeListener('SIGINT', onInterrupt);
     process.kill(process.pid, 'SIGINT');
@@ -143,7 +143,7 @@ export async function scenarioPlace(io: Io, { fixture }: Scenario, { root }: Opt
   if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
-    note(
+    printRemark(
       io,
       `hopgate.yaml is not trusted; left out: ${project.ignored.join(', ')}. Read it, then run "hopgate trust".`,
     );
@@ -172,12 +172,12 @@ function announce(
   action: string,
 ): void {
   if (io.json) return;
-  if (say) print(io, `\n${paint(io, 'italic', `“${visible(say)}”`)}`);
+  if (say) print(io, `\n${paint(io, 'italic', `“${escapeInvisible(say)}”`)}`);
   const { mode, peripheral } = session.state;
   const where = `${mode ?? '-'} ${peripheral ?? '(outside)'}`;
   print(
     io,
-    `${paint(io, 'dim', `${String(number).padStart(2)}/${steps.length}`)} ${paint(io, 'cyan', where.padEnd(18))} ${visible(action)}`,
+    `${paint(io, 'dim', `${String(number).padStart(2)}/${steps.length}`)} ${paint(io, 'cyan', where.padEnd(18))} ${escapeInvisible(action)}`,
   );
 }
 
@@ -195,13 +195,13 @@ function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): voi
     return;
   }
   if (result.ok) {
-    print(io, `      ${verdictOf(io, result)} ${describeOutcome(result)}`.trimEnd());
+    print(io, `      ${resultVerdict(io, result)} ${describeOutcome(result)}`.trimEnd());
     if ('wouldRefuse' in result && result.wouldRefuse) print(io, describeWouldRefuse(io, result.wouldRefuse));
     if ('result' in result)
-      for (const line of lastLines(result.result)) print(io, paint(io, 'dim', `      │ ${visible(line)}`));
+      for (const line of lastLines(result.result)) print(io, paint(io, 'dim', `      │ ${escapeInvisible(line)}`));
   }
   if (!result.ok) print(io, describeResultRefusal(io, result.denial));
-  for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${visible(surprise)}`);
+  for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${escapeInvisible(surprise)}`);
 }
 
 async function finish(io: Io, session: Session, place: Place, outcomes: readonly ScenarioOutcome[]): Promise<void> {

@@ -7,16 +7,16 @@ import { ensureStateDir, evidenceFile } from '../../project/state-dir.ts';
 import type { Session } from '../../session/session.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
-import { sessionNamed } from '../choose-sessions.ts';
+import { findOpenedSession } from '../choose-sessions.ts';
 import { showTitle } from '../client/terminal-title.ts';
-import { type Watch, watchIf } from '../inspect/watch-machines.ts';
+import { type Watch, watchIfAsked } from '../inspect/watch-machines.ts';
 import { heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import { operatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import type { WatchedCall } from '../run/watch-call.ts';
 import { examples, rootOf, rootOption } from '../shared-options.ts';
-import { complete } from '../shell/complete-line.ts';
+import { completeLine } from '../shell/complete-line.ts';
 import { runLine } from '../shell/run-line.ts';
 
 interface Options extends SessionOptions {
@@ -57,7 +57,7 @@ export async function openShellSession(
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const resumed = options.session === undefined ? null : await sessionNamed(io, root, options.session);
+  const resumed = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
   if (resumed === null) checkApproved(options.approve ?? [], project.specs);
   const session = await openSession({
     root,
@@ -93,7 +93,7 @@ async function shell(io: Io, options: Options): Promise<void> {
     ...(io.isTty
       ? {
           output: io.stdout,
-          completer: (line: string) => (opened ? complete(opened, line, rootOf(io, options)) : [[], line]),
+          completer: (line: string) => (opened ? completeLine(opened, line, rootOf(io, options)) : [[], line]),
         }
       : {}),
     terminal: io.isTty,
@@ -122,7 +122,7 @@ async function shell(io: Io, options: Options): Promise<void> {
       reader.once('close', () => resolve(false));
       reader.question(`${question} [y/N] `, (answer) => resolve(/^y(es)?$/i.test(answer.trim())));
     });
-  const watch = await watchIf(io, options.inspect);
+  const watch = await watchIfAsked(io, options.inspect);
   const session = await openShellSession(io, options, confirm, watch);
   opened = session;
   const root = rootOf(io, options);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { confirm, isCancel } from '@clack/prompts';
 import type { Command } from 'commander';
 import { readRegularFile } from '../../base/read-file.ts';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
 import { trustable } from '../../project/trust.ts';
 import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
@@ -94,5 +94,5 @@ const quoted = (io: Io, text: string): string =>
   text
     .replace(/\n$/, '')
     .split('\n')
-    .map((line) => `${paint(io, 'dim', '│')} ${visible(line)}`)
+    .map((line) => `${paint(io, 'dim', '│')} ${escapeInvisible(line)}`)
     .join('\n');

@@ -5,7 +5,7 @@ import { defaultSpecsFolder } from '../../spec/load/load-specs.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { pageScript } from '../../view/page-script.ts';
-import { type Io, note, print, printJsonLine } from '../io.ts';
+import { type Io, print, printJsonLine, printRemark } from '../io.ts';
 import { withoutShellSteps } from '../run/without-shell-steps.ts';
 import { examples } from '../shared-options.ts';
 import { SERVED_PORT, serveHttp } from './clients/serve.ts';
@@ -34,7 +34,7 @@ export async function tryDemo(
   const whole = await loadScenario(join(defaultSpecsFolder(), 'scenarios', 'fix-a-bug.yaml'));
   const missing = missingFor(await sandbox());
   const place = await scenarioPlace(io, whole, {});
-  if (missing !== null) note(io, `${missing}. The demo plays the steps that need no shell.`);
+  if (missing !== null) printRemark(io, `${missing}. The demo plays the steps that need no shell.`);
   const scenario = missing === null ? whole : withoutShellSteps(whole, place.specs);
   const session = await playScenario(io, scenario, place, {});
   if (!open && pageScript() !== null) {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
 import type { HouseChoice } from '../../world/household-environment.ts';
-import { CliError, type Io, note, print, printJson, printResult, usageError } from '../io.ts';
+import { CliError, type Io, print, printJson, printRemark, printResult, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 import { examples, wholeUpTo } from '../shared-options.ts';
 
@@ -103,7 +103,7 @@ async function world(io: Io, options: Options): Promise<void> {
   else {
     print(io, `The world is at ${server.address}. POST /reset starts ${id}: ${task.goal}.`);
     if (hint) print(io, `Only you know this: ${hint}.`);
-    note(io, 'Ctrl-C ends it.');
+    printRemark(io, 'Ctrl-C ends it.');
   }
   await server.ended;
 }

@@ -31,7 +31,7 @@ export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedPr
   return {
     edit: editScope(tree, await gitFolders(tree, git)),
     test: tests.length > 0 || fallback === null ? tests : [fallback],
-    deploy: deploys(tree),
+    deploy: detectDeploys(tree),
     git: await detectGit(git),
   };
 }
@@ -73,7 +73,7 @@ export async function detectGit(git: AskGit): Promise<{ readonly remote: string;
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
 /** Every deploy command found. Of equal names, package.json comes before the Makefile, that before a script. */
-export function deploys(tree: Tree): readonly FoundDeploy[] {
+export function detectDeploys(tree: Tree): readonly FoundDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',
     run: [`./${path}`],

@@ -49,18 +49,18 @@ const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replace
 const section = (explanation: string, setting: string): string => `${commented(explanation)}\n${setting}\n`;
 
 /** The programs and folders of the operator that the sandbox shows. */
-export interface Proposed extends ProposedPrograms {
+export interface ProposedConfig extends ProposedPrograms {
   readonly caches: readonly ProposedCache[];
   /** Exceptions for `mask`: files that the default masks hide without need. */
   readonly shown: readonly string[];
 }
 
-const NOTHING: Proposed = { certain: [], possible: [], caches: [], shown: [] };
+const NOTHING: ProposedConfig = { certain: [], possible: [], caches: [], shown: [] };
 
 /** Writes a hopgate.yaml, with a comment for each key. A missing finding becomes a comment to fill in. */
 export function renderConfig(
   { edit, test, deploy, git }: DetectedProject,
-  { certain, possible, caches, shown }: Proposed = NOTHING,
+  { certain, possible, caches, shown }: ProposedConfig = NOTHING,
   style: QuoteStyle = {},
 ): string {
   const inStyle = (key: string, value: unknown, reasons: readonly string[] = []) => block(style, key, value, reasons);

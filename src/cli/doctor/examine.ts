@@ -28,14 +28,14 @@ import { diagnosePrograms } from './diagnose-programs.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
 /** The environment that {@link examine} checks; tests remove parts of it. */
-export interface Examined {
+export interface DoctorContext {
   readonly run: RunProgram;
   readonly sandbox: () => Promise<SandboxAvailability>;
   /** The space in bytes that the disk of a folder has for this user. */
   readonly free: (folder: string) => number;
 }
 
-const HERE: Examined = {
+const HERE: DoctorContext = {
   run: runProgram,
   sandbox: async () => (await sharedSandbox()).availability,
   free: (folder) => {
@@ -51,19 +51,19 @@ const LEAST_FREE = 4 << 20;
 export async function examine(
   root: string,
   io: Io,
-  { run, sandbox, free }: Examined = HERE,
+  { run, sandbox, free }: DoctorContext = HERE,
 ): Promise<readonly Diagnosis[]> {
   return [
     { name: 'Node', status: 'ok', found: `${process.versions.node} (${process.execPath})` },
-    ...(await Promise.all([git(io, run), bubblewrap(sandbox), ripgrep(run)])),
+    ...(await Promise.all([diagnoseGit(io, run), bubblewrap(sandbox), ripgrep(run)])),
     stateFolder(root, io, free),
-    ...evidence(root, io),
+    ...diagnoseEvidence(root, io),
     ...(await project(root, io, run)),
     ...(await diagnoseCodex(root, io)),
   ];
 }
 
-export async function git(io: Io, run: RunProgram): Promise<Diagnosis> {
+export async function diagnoseGit(io: Io, run: RunProgram): Promise<Diagnosis> {
   const path = findProgram('git', io.env['PATH']);
   const version = path === null ? null : await run(path, ['--version']);
   if (version !== null) return { name: 'git', status: 'ok', found: `${numberIn(version)} (${path})` };
@@ -82,7 +82,7 @@ const commandTools = (needsOverlay: boolean): string =>
     .filter((id) => COMMAND_TOOLS[id]!.needsOverlay === needsOverlay)
     .join(', ');
 
-async function bubblewrap(sandbox: Examined['sandbox']): Promise<Diagnosis> {
+async function bubblewrap(sandbox: DoctorContext['sandbox']): Promise<Diagnosis> {
   const name = 'bubblewrap';
   const found = await sandbox();
   if (!found.ok)
@@ -120,7 +120,7 @@ async function ripgrep(run: RunProgram): Promise<Diagnosis> {
     : { name: 'ripgrep', status: 'ok', found: `${numberIn(version)} (comes with hopgate)` };
 }
 
-function stateFolder(root: string, io: Io, free: Examined['free']): Diagnosis {
+function stateFolder(root: string, io: Io, free: DoctorContext['free']): Diagnosis {
   try {
     const dir = ensureStateDir(root, io.env);
     const left = free(dir);
@@ -146,7 +146,7 @@ function stateFolder(root: string, io: Io, free: Examined['free']): Diagnosis {
 }
 
 /** Checks the pages of the evidence file; nothing if no session has been opened yet. */
-export function evidence(root: string, io: Io): readonly Diagnosis[] {
+export function diagnoseEvidence(root: string, io: Io): readonly Diagnosis[] {
   try {
     const file = evidenceFile(root, io.env);
     if (!isThere(file)) return [];
@@ -170,7 +170,7 @@ export function evidence(root: string, io: Io): readonly Diagnosis[] {
 }
 
 /** Reports a configured remote that the repository does not have, and a missing name for commits. */
-export async function gitRemote(root: string, io: Io, config: ProjectConfig): Promise<readonly Diagnosis[]> {
+export async function diagnoseRemote(root: string, io: Io, config: ProjectConfig): Promise<readonly Diagnosis[]> {
   const { git: pushes, commits } = config;
   if (pushes === null || pushes.url !== undefined) return [];
   const url = await askGit(root, ['remote', 'get-url', pushes.remote], io.env['PATH']);
@@ -224,7 +224,7 @@ async function project(root: string, io: Io, run: RunProgram): Promise<readonly 
       ...packages(real),
       ...(await diagnosePrograms(real, settings, io, run)),
       ...diagnoseCaches(real, settings, io),
-      ...(await gitRemote(real, io, settings)),
+      ...(await diagnoseRemote(real, io, settings)),
     ];
   } catch (error) {
     const found = error instanceof SpecError ? `${plural(error.issues.length, 'problem')}` : (error as Error).message;

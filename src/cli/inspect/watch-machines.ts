@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Inspector } from '../../ports/inspector.ts';
-import { type Io, note } from '../io.ts';
+import { type Io, printRemark } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 import { wholeUpTo } from '../shared-options.ts';
 import { startBridge } from './bridge-server.ts';
@@ -28,7 +28,7 @@ export interface WatchOptions {
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
 export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<Watch> {
   if (url !== undefined) {
-    const receiver = await connectTo(url, (why) => note(io, `the inspector at ${url} disconnected: ${why}`));
+    const receiver = await connectTo(url, (why) => printRemark(io, `the inspector at ${url} disconnected: ${why}`));
     return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
   }
   const { address, socket, send, close } = await startBridge(port ?? PORT);
@@ -53,13 +53,13 @@ export const inspectOption = (): Option =>
   );
 
 /** Starts what `--inspect` asks for; null if the option was not given. */
-export async function watchIf(io: Io, inspect: string | true | undefined): Promise<Watch | null> {
+export async function watchIfAsked(io: Io, inspect: string | true | undefined): Promise<Watch | null> {
   if (inspect === undefined) return null;
   const watch = await startWatch(
     io,
     inspect === true ? {} : /^\d+$/.test(inspect) ? { port: portOf(inspect) } : { url: inspect },
   );
-  note(
+  printRemark(
     io,
     watch.address === null ? `its machines are shown to ${watch.socket}` : `watch its machines at ${watch.address}`,
   );
@@ -69,6 +69,6 @@ export async function watchIf(io: Io, inspect: string | true | undefined): Promi
 /** Keeps the bridge open after the session until Ctrl-C, so that watchers can go on reading. */
 export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
   if (address === null) return;
-  note(io, `still shown at ${address}; Ctrl-C ends it`);
+  printRemark(io, `still shown at ${address}; Ctrl-C ends it`);
   await new Promise<void>(onSignal);
 }

@@ -3,12 +3,12 @@ import { dirname, join, resolve } from 'node:path';
 import { askCodex, type CodexAnswer } from '../../adapters/codex/ask-codex.ts';
 import { CODEX_EVENTS, codexHooks } from '../../adapters/codex/codex-hook-config.ts';
 import { hookOverrides } from '../../adapters/codex/overrides.ts';
-import { words } from '../../base/text.ts';
+import { splitWords } from '../../base/text.ts';
 import { codexFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
 import { serverName } from '../../daemon/mcp-server-name.ts';
 import { clientProgram, ownProgram } from '../client/client-program.ts';
-import { hashesOf } from '../codex/codex-arguments.ts';
+import { hookHashes } from '../codex/codex-arguments.ts';
 import { changeOf, readText } from './apply-install.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
@@ -19,7 +19,7 @@ import { keptCopies, restoredCopies, withCopies } from './kept-copies.ts';
 const FEATURES = ['mcp_tool_list_changed'];
 
 /** The variables that Codex must pass to our MCP server: it passes only named ones. */
-const PASSED = words(`
+const PASSED = splitWords(`
   CODEX_HOME CODEX_BIN XDG_STATE_HOME XDG_RUNTIME_DIR HOPGATE_SESSION HOPGATE_ROOT HOPGATE_PERIPHERAL HOPGATE_DAEMON
 `);
 
@@ -138,7 +138,7 @@ async function trustOf(
       env: io.env,
       overrides: hookOverrides(ours),
     });
-    hashes = hashesOf(answer, ours);
+    hashes = hookHashes(answer, ours);
   } catch (error) {
     notes.push(
       `The hooks are not trusted yet (${(error as Error).message}), so Codex ignores them: start codex, type /hooks, and trust those of hopgate.`,

@@ -1,4 +1,4 @@
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import { type Io, paint, print } from '../io.ts';
 import { lineDiff } from '../line-diff.ts';
 import { changesOf } from './apply-install.ts';
@@ -11,7 +11,7 @@ export function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): voi
   for (const change of changesOf(changes)) {
     print(io, paint(io, 'bold', titleOf(change)));
     for (const line of shownDiff(change))
-      print(io, paint(io, line.startsWith('-') ? 'red' : 'green', `  ${visible(line)}`));
+      print(io, paint(io, line.startsWith('-') ? 'red' : 'green', `  ${escapeInvisible(line)}`));
   }
 }
 

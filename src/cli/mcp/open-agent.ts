@@ -10,12 +10,12 @@ import type { Session } from '../../session/session.ts';
 import { firstPeripheral } from '../../spec/first-peripheral.ts';
 import { loadSpecs } from '../../spec/load/load-specs.ts';
 import { checkApproved } from '../approve/approve-option.ts';
-import { sessionNamed } from '../choose-sessions.ts';
+import { findOpenedSession } from '../choose-sessions.ts';
 import { namedSpecs } from '../choose-specs.ts';
 import { CliError, type Io, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 
-export interface Wanted {
+export interface AgentOptions {
   /** Absolute real path. */
   readonly root: string;
   readonly agent: string;
@@ -34,12 +34,12 @@ export interface Wanted {
 }
 
 /** Opens a session for an agent's program in this process: a new one, started in a peripheral, or a known one. */
-export async function openAgent(io: Io, wanted: Wanted): Promise<AgentSession> {
+export async function openAgent(io: Io, wanted: AgentOptions): Promise<AgentSession> {
   const { root, approver, unsafeNoSandbox } = wanted;
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const there = wanted.session === undefined ? null : await sessionNamed(io, root, wanted.session);
+  const there = wanted.session === undefined ? null : await findOpenedSession(io, root, wanted.session);
   const specs = wanted.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, wanted.specs));
   if (there === null) checkApproved(wanted.approve, specs);
   const session = await openSession({

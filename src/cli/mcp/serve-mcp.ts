@@ -11,7 +11,7 @@ import { pendingRequests } from '../../operator/answer-request.ts';
 import { approvalsFolder } from '../../operator/approvals-folder.ts';
 import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
 import { grantLimits, parseTypedAnswer } from '../../operator/grant-terms.ts';
-import { leavePending } from '../../operator/pending-approver.ts';
+import { storePending } from '../../operator/pending-approver.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { ensureStateDir, stateDir } from '../../project/state-dir.ts';
 import { cardFor, linesWithBorder } from '../approve/approval-card.ts';
@@ -19,13 +19,13 @@ import { diffFor } from '../approve/show-request.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { codexRules } from '../codex/codex-rules.ts';
 import { fail } from '../fail.ts';
-import { type Io, note, usageError } from '../io.ts';
+import { type Io, printRemark, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 import { rootOf, telemetryOf } from '../shared-options.ts';
 import { type Address, addressOf, isLoopback } from './http-address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './mcp-command.ts';
-import type { Wanted } from './open-agent.ts';
-import { readingOf } from './session-reading.ts';
+import type { AgentOptions } from './open-agent.ts';
+import { sessionReading } from './session-reading.ts';
 
 /** Replaces the list of schema errors for an invalid line from the client. */
 const NO_MESSAGE = 'ignored input that is not a JSON-RPC 2.0 message';
@@ -50,7 +50,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
   const host = new McpHost({
     session,
     version: manifest.version,
-    reading: readingOf(io, root, session),
+    reading: sessionReading(io, root, session),
     elicit: options.elicit,
     describes: !options.attach,
     upstreamNames: options.upstreamNames ?? false,
@@ -62,7 +62,7 @@ async function serve(io: Io, options: McpCommand): Promise<void> {
     grantIn,
     readBy: (request) => readBy(io, root, request),
     answered: (hash) => approvalsFolder(ensureStateDir(root, io.env)).dropPending(hash),
-    onError: (error) => note(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
+    onError: (error) => printRemark(io, error.name === 'ZodError' ? NO_MESSAGE : error.message),
   });
   try {
     if (at) await overHttp(io, host, session, root, { at, allowHosts: options.allowHost ?? [] });
@@ -82,7 +82,7 @@ function placeOf(io: Io, { root, attach }: McpCommand): string {
   return named && session ? rootOf(io, { root: named }) : rootOf({ ...io, cwd: folder || io.cwd }, { root });
 }
 
-const wantedOf = (io: Io, root: string, options: McpCommand): Wanted => ({
+const wantedOf = (io: Io, root: string, options: McpCommand): AgentOptions => ({
   root,
   agent: options.agent,
   observe: options.observe ?? false,
@@ -147,13 +147,13 @@ async function banner(
     );
     return;
   }
-  note(
+  printRemark(
     io,
     `session ${session.id} of ${agent} in ${root}: ${mode ?? 'no mode gate'}, ${peripheral ?? 'outside of any peripheral'}`,
   );
   if (http)
-    note(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
-  note(io, `continue later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
+    printRemark(io, `serves ${http.url}${http.token === null ? '' : `, header "Authorization: Bearer ${http.token}"`}`);
+  printRemark(io, `continue later: hopgate mcp --session ${session.id} --root ${shellWord(root)}`);
 }
 
 /** Approves requests that the operator approved in advance; other requests wait for "hopgate approve". */
@@ -187,7 +187,7 @@ function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readon
 
 /** Files the request for the operator too, and returns the command that shows it in a terminal; null if that fails. */
 function readBy(io: Io, root: string, request: ApprovalRequest): string | null {
-  const id = leavePending({ stateDir: ensureStateDir(root, io.env), root }, request);
+  const id = storePending({ stateDir: ensureStateDir(root, io.env), root }, request);
   return id === null ? null : `hopgate approve ${id}`;
 }
 

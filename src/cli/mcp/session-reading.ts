@@ -16,7 +16,7 @@ import { renderText } from '../thread/render-thread.ts';
 const COLUMNS = 120;
 
 /** The data that MCP clients may read about a session, from the evidence; the session may be in any process. */
-export function readingOf(io: Io, root: string, session: AgentSession): McpReading {
+export function sessionReading(io: Io, root: string, session: AgentSession): McpReading {
   const reading = <T>(use: (store: EvidenceStore) => Promise<T>): Promise<T> => readStore(io, root, use);
   const pin = () => pinOfSession(io, root, session);
   // Kept open, because it is read four times a second.

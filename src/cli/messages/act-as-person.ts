@@ -15,7 +15,7 @@ export interface PersonOptions {
 }
 
 /** `--as NAME`: the person whose inbox is used. */
-export const asOption = (): Option =>
+export const personOption = (): Option =>
   new Option('--as <name>', 'the person who sends or reads').default('operator', 'operator');
 
 const NAME = /^[a-z][a-z0-9-]*$/;
@@ -56,16 +56,16 @@ export async function withInboxes<T>(
 }
 
 /** The checked message of a person. Throws CliError `invalid-message`. */
-export async function draftOf(
+export async function checkedDraft(
   store: EvidenceStore,
   messages: MessageStore,
   options: PersonOptions,
   post: Omit<Posted, 'id' | 'from'>,
 ): Promise<MessageDraft> {
   const checked = await checkPost(store, messages, { ...post, id: `m-${randomUUID()}`, from: `person:${options.as}` });
-  if (!checked.ok) throw cliRefusal(checked);
+  if (!checked.ok) throw invalidMessage(checked);
   return checked.draft;
 }
 
-export const cliRefusal = ({ message, remedy }: PostRefusal): CliError =>
+export const invalidMessage = ({ message, remedy }: PostRefusal): CliError =>
   new CliError('invalid-message', message, remedy);

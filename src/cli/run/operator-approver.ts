@@ -1,11 +1,11 @@
 import { confirm, isCancel } from '@clack/prompts';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
-import { hereOrElsewhere } from '../../operator/pending-approver.ts';
+import { askHereOrElsewhere } from '../../operator/pending-approver.ts';
 import type { ApprovalRequest, Approver } from '../../ports/approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { showRequest } from '../approve/show-request.ts';
-import { type Io, note, print } from '../io.ts';
+import { type Io, print, printRemark } from '../io.ts';
 
 /** Answers that replace a person's: the command line's, or the scenario's. */
 export interface OperatorOptions {
@@ -29,12 +29,12 @@ export interface OperatorOptions {
 export function operatorApprover(io: Io, options: OperatorOptions): Approver {
   const beforehand = approverInAdvance(options.yes ? ['all'] : options.approve);
   const terminal = () =>
-    hereOrElsewhere(
+    askHereOrElsewhere(
       'terminal',
       {
         stateDir: ensureStateDir(options.root, io.env),
         root: options.root,
-        onPending: (id) => note(io, `it can also be answered elsewhere: hopgate approve ${id}`),
+        onPending: (id) => printRemark(io, `it can also be answered elsewhere: hopgate approve ${id}`),
       },
       (request, signal) => ask(io, request, options, signal),
     );

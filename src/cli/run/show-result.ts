@@ -1,4 +1,4 @@
-import { excerpt, visible } from '../../base/text.ts';
+import { escapeInvisible, excerpt } from '../../base/text.ts';
 import type { Denial } from '../../gate/denial.ts';
 import { describeWay } from '../../gate/describe-denial.ts';
 import type { ScenarioAction } from '../../spec/schema/scenario-file.ts';
@@ -42,7 +42,7 @@ export function describeResultRefusal(
     way && way.length > 0 && !remedy.includes(describeWay(way))
       ? `${remedy} Shortest path: ${describeWay(way)}.`
       : remedy;
-  return `${indent}${paint(io, 'red', code)}: ${visible(message)}\n${indent}${paint(io, 'yellow', '→')} ${visible(inWords(next))}`;
+  return `${indent}${paint(io, 'red', code)}: ${escapeInvisible(message)}\n${indent}${paint(io, 'yellow', '→')} ${escapeInvisible(inWords(next))}`;
 }
 
 /** Prints the refusal that a call would have got under enforcement. */
@@ -55,7 +55,7 @@ export const describeWouldRefuse = (
   `${indent}${paint(io, 'yellow', 'would be refused')}\n${describeResultRefusal(io, denial, indent, inWords)}`;
 
 /** `ok`, or `failed` if the tool ran without success. */
-export const verdictOf = (io: Io, result: object): string =>
+export const resultVerdict = (io: Io, result: object): string =>
   'outcome' in result && result.outcome === 'failed' ? paint(io, 'yellow', 'failed') : paint(io, 'green', 'ok');
 
 /** Summarises a tool's result in one line for a person. */

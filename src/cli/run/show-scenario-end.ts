@@ -5,7 +5,7 @@ import { outline } from '../../view/outline.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
 import { inShort } from '../../view/summarise-value.ts';
 import { heading, type Io, paint, print } from '../io.ts';
-import { columnsOf, table } from '../table.ts';
+import { formatTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
 import { renderText } from '../thread/render-thread.ts';
 
@@ -27,7 +27,7 @@ export function showScenarioEnd(
 ): void {
   print(io);
   print(io, heading(io, 'Thread'));
-  print(io, renderText(io, outline(evidence, order), columnsOf(io)));
+  print(io, renderText(io, outline(evidence, order), terminalColumns(io)));
   printFindings(io, evidence);
   print(io);
   print(io, heading(io, 'Fruits'));
@@ -37,7 +37,7 @@ export function showScenarioEnd(
       .map(([field, value]) => `${field}: ${inShort(value)}`)
       .join(', '),
   ]);
-  print(io, table(io, ['peripheral', 'fruit'], rows));
+  print(io, formatTable(io, ['peripheral', 'fruit'], rows));
   print(io);
   print(io, heading(io, 'Evidence'));
   for (const [name, value] of Object.entries(places)) print(io, `  ${name.padEnd(12)}${value}`);

@@ -1,6 +1,6 @@
 import { excerpt, visibleOutput } from '../../base/text.ts';
 import type { CallWatch } from '../../ports/tool-backend.ts';
-import { type Io, note, paint } from '../io.ts';
+import { type Io, paint, printRemark } from '../io.ts';
 
 /** A call that the command line waits for. */
 export interface WatchedCall extends CallWatch {
@@ -40,7 +40,7 @@ export function watchCall(io: Io, what: string, pace = io.isTty ? TERMINAL : ELS
   const seconds = () => Math.round((performance.now() - since) / 1000);
   const draw = () => {
     if (io.json) return;
-    if (!io.isTty) return note(io, `${what} has been running for ${seconds()} s`);
+    if (!io.isTty) return printRemark(io, `${what} has been running for ${seconds()} s`);
     const lines = waiting.splice(0).map((line) => `${paint(io, 'dim', '  │ ')}${visibleOutput(line, io.color)}\n`);
     const state = controller.signal.aborted ? 'ending it' : 'Ctrl-C cancels it';
     io.stderr.write(

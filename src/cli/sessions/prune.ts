@@ -1,9 +1,9 @@
 import { confirm } from '@clack/prompts';
 import { isInUse } from '../../base/process-holder.ts';
-import { plural, visible } from '../../base/text.ts';
+import { escapeInvisible, plural } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import { withSessions } from '../choose-sessions.ts';
-import { CliError, type Io, note, print, printJson, usageError } from '../io.ts';
+import { CliError, type Io, print, printJson, printRemark, usageError } from '../io.ts';
 import { findSession } from '../open-store.ts';
 import { rootOf } from '../shared-options.ts';
 import { type Erased, eraseSession } from './erase-session.ts';
@@ -33,7 +33,8 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
       );
       const busy = chosen.filter(isInUse);
       const going = chosen.filter((one) => !isInUse(one));
-      for (const { sessionId } of busy) note(io, `session ${visible(sessionId)} is in use, so it is left out`);
+      for (const { sessionId } of busy)
+        printRemark(io, `session ${escapeInvisible(sessionId)} is in use, so it is left out`);
       if (going.length > 0) await agreed(io, going, options.yes === true);
       const erased: Erased[] = [];
       for (const { sessionId } of going) {
@@ -47,7 +48,7 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
   if (io.json) return printJson(io, { pruned: done });
   if (done.length === 0) print(io, 'No session to prune.');
   for (const { sessionId, erased } of done)
-    print(io, `${plural(erased, 'body', 'bodies')} of session ${visible(sessionId)} erased`);
+    print(io, `${plural(erased, 'body', 'bodies')} of session ${escapeInvisible(sessionId)} erased`);
 }
 
 /** Prints the sessions that will be erased, and asks for a yes. */
@@ -59,7 +60,7 @@ async function agreed(io: Io, going: readonly SessionSummary[], yes: boolean): P
   const ids = going.map(({ sessionId }) => sessionId);
   if (!io.isTty || io.json)
     throw usageError(
-      `this would permanently erase ${what}: ${ids.map(visible).join(', ')}`,
+      `this would permanently erase ${what}: ${ids.map(escapeInvisible).join(', ')}`,
       'Add --yes to do it. To keep a copy, run "hopgate activity ID --entries --json" first.',
       'not-confirmed',
     );
@@ -75,5 +76,5 @@ const HOURS: { readonly [unit: string]: number } = { h: 1, d: 24, w: 7 * 24 };
 function ageOf(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
   if (count !== undefined) return Number(count) * HOURS[unit]! * 3_600_000;
-  throw usageError(`"${visible(text)}" is not an age`, 'Write hours, days or weeks: 12h, 30d, 8w.');
+  throw usageError(`"${escapeInvisible(text)}" is not an age`, 'Write hours, days or weeks: 12h, 30d, 8w.');
 }

@@ -1,23 +1,23 @@
 import { isInUse } from '../../base/process-holder.ts';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { SessionSummary } from '../../ports/evidence-store.ts';
 import type { Io } from '../io.ts';
-import { table } from '../table.ts';
+import { formatTable } from '../table.ts';
 
 /** A table of sessions; with a column for names only if one has a name. */
 export function sessionTable(io: Io, sessions: readonly SessionSummary[]): string {
   const named = sessions.some(({ name }) => name !== null);
   const withName = <T>(id: T, name: T, ...rest: readonly T[]): readonly T[] =>
     named ? [id, name, ...rest] : [id, ...rest];
-  return table(
+  return formatTable(
     io,
     withName('session', 'name', 'agent', 'opened', 'last entry', 'entries', 'state'),
     sessions.map((session) => {
       const { sessionId, name, agent, openedAt, lastAt, entries } = session;
       return withName(
-        visible(sessionId),
-        visible(name ?? ''),
-        visible(agent),
+        escapeInvisible(sessionId),
+        escapeInvisible(name ?? ''),
+        escapeInvisible(agent),
         openedAt,
         lastAt,
         String(entries),

@@ -17,7 +17,7 @@ export const VERBS = [
 ] as const;
 
 /** Completes a line with the available actions: `[matches, completed part]`, as node:readline expects it. */
-export function complete(session: Session, line: string, root: string): [string[], string] {
+export function completeLine(session: Session, line: string, root: string): [string[], string] {
   const words = line.split(/\s+/);
   const last = words.at(-1) ?? '';
   const matching = (candidates: readonly string[]): [string[], string] => {

@@ -1,6 +1,6 @@
 import { argumentsOf, modesBeforeHop } from '../../adapters/core/calls/control-calls.ts';
 import { describeShipping, situation } from '../../adapters/core/situation.ts';
-import { excerpt, plural, shorten, visible, visibleOutput } from '../../base/text.ts';
+import { escapeInvisible, excerpt, plural, shorten, visibleOutput } from '../../base/text.ts';
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
@@ -8,7 +8,7 @@ import { nearest } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
-import { describeOutcome, describeResultRefusal, describeWouldRefuse, verdictOf } from '../run/show-result.ts';
+import { describeOutcome, describeResultRefusal, describeWouldRefuse, resultVerdict } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
 import { VERBS } from './complete-line.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
@@ -83,14 +83,16 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
   if (allowed === undefined) {
     const isKnown = (VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
     const near = isKnown ? null : nearest(verb, [...session.available().tools, ...VERBS]);
-    return near === null || session.tool(near) !== undefined ? null : `"${visible(verb)}"; did you mean ${near}?`;
+    return near === null || session.tool(near) !== undefined
+      ? null
+      : `"${escapeInvisible(verb)}"; did you mean ${near}?`;
   }
   const unknown = Object.keys(options).find(
     (name) => !allowed.includes(name) && !(takesFruit(verb) && /^fruit\../.test(name)),
   );
   if (unknown === undefined) return null;
   const near = nearest(unknown, allowed);
-  return `${verb} has no option --${visible(unknown)}; ${near === null ? `it has ${optionsOf(verb).join(', ')}` : `did you mean --${near}?`}`;
+  return `${verb} has no option --${escapeInvisible(unknown)}; ${near === null ? `it has ${optionsOf(verb).join(', ')}` : `did you mean --${near}?`}`;
 }
 
 /** The verbs that change something; anything else is a tool. */
@@ -165,16 +167,17 @@ function show(io: Io, result: Result, wasShown: boolean): void {
     [key: string]: Json;
   };
   const line = describeOutcome(stdout === undefined ? result : withoutOutput(result));
-  print(io, `  ${verdictOf(io, result)}${line ? ` ${line}` : ''}`);
+  print(io, `  ${resultVerdict(io, result)}${line ? ` ${line}` : ''}`);
   if ('wouldRefuse' in result && result.wouldRefuse)
     print(io, describeWouldRefuse(io, result.wouldRefuse, '  ', inPromptWords));
   for (const output of wasShown ? [text] : [text, stdout, stderr])
     if (typeof output === 'string' && output !== '') print(io, lines(io, output));
   for (const match of Array.isArray(matches) ? matches : []) {
     const { path, line: number, text: found } = match as { path: string; line: number; text: string };
-    print(io, `${visible(path)}:${number}: ${lines(io, shorten(found, 200))}`);
+    print(io, `${escapeInvisible(path)}:${number}: ${lines(io, shorten(found, 200))}`);
   }
-  if (Array.isArray(files) && !Array.isArray(matches)) print(io, files.map((file) => visible(String(file))).join('\n'));
+  if (Array.isArray(files) && !Array.isArray(matches))
+    print(io, files.map((file) => escapeInvisible(String(file))).join('\n'));
   if (leftOut !== undefined) print(io, `  left out: ${excerpt(JSON.stringify(leftOut), 400)}`);
 }
 

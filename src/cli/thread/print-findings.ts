@@ -1,4 +1,4 @@
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
 import { heading, type Io, paint, print } from '../io.ts';
@@ -19,4 +19,4 @@ export function printFindings(io: Io, entries: Iterable<Entry>): void {
 }
 
 export const findingLine = (io: Io, { path, why }: Finding): string =>
-  `  ${paint(io, 'yellow', visible(path))}: ${visible(why)}`;
+  `  ${paint(io, 'yellow', escapeInvisible(path))}: ${escapeInvisible(why)}`;

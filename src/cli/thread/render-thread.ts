@@ -1,10 +1,10 @@
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { OutcomeMark } from '../../view/entry-summary.ts';
 import { duration, offset } from '../../view/format-time.ts';
 import type { ThreadVisit } from '../../view/outline.ts';
 import type { Row } from '../../view/thread-rows.ts';
 import { type Io, paint, type Style } from '../io.ts';
-import { broken, width } from '../table.ts';
+import { textWidth, wrapText } from '../table.ts';
 
 const MARKS: { readonly [mark in OutcomeMark]: readonly [sign: string, style: Style] } = {
   ok: ['✓', 'green'],
@@ -54,10 +54,10 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
   const deep = '  '.repeat(Math.min(depth, DEEPEST));
   const lead = sign === '' ? '' : `${paint(io, color, sign)} `;
   const beneath = sign === '' ? '  ' : '    ';
-  const room = wide - margin - width(indent) - width(deep) - width(lead);
-  const what = visible(row.what);
+  const room = wide - margin - textWidth(indent) - textWidth(deep) - textWidth(lead);
+  const what = escapeInvisible(row.what);
   const took = row.took !== null && row.took >= 1000 ? `  (${duration(row.took)})` : '';
-  const came = visible(row.came) + took;
+  const came = escapeInvisible(row.came) + took;
   const head = style === undefined ? (x: string) => x : (x: string) => paint(io, style, x);
   const said = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
 
@@ -68,15 +68,15 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
     const prefix = lines.length === 0 ? `${paint(io, 'dim', start)}${indent}` : `${blank}${further}`;
     lines.push(`${prefix}${deep}${lines.length === 0 ? lead : ''}${line}`.trimEnd());
   };
-  const fits = width(what) + 2 + width(came) <= room;
+  const fits = textWidth(what) + 2 + textWidth(came) <= room;
   if (fits) add(`${head(what)}${came === '' ? '' : `  ${said(came)}`}`);
   else {
-    const [one = '', ...more] = broken(what, room - 2);
+    const [one = '', ...more] = wrapText(what, room - 2);
     add(head(one));
     for (const line of more) add(`${beneath}${head(line)}`);
-    for (const line of broken(came, room - 4)) add(`${beneath}${said(line)}`);
+    for (const line of wrapText(came, room - 4)) add(`${beneath}${said(line)}`);
   }
   for (const note of row.notes)
-    for (const line of broken(visible(note), room - 4)) add(`${beneath}${paint(io, 'dim', line)}`);
+    for (const line of wrapText(escapeInvisible(note), room - 4)) add(`${beneath}${paint(io, 'dim', line)}`);
   return lines;
 }

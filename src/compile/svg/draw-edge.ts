@@ -1,7 +1,7 @@
 import type { Point, Rectangle, Size } from './graph-layout.ts';
 import { drawMark } from './marks.ts';
 import type { MarkedNeed, PictureEdge } from './picture.ts';
-import { widthOf, wrap, xml } from './svg-text.ts';
+import { escapeXml, estimateWidth, wrapWords } from './svg-text.ts';
 
 const LINE = 16;
 const SIDE = 7;
@@ -15,12 +15,12 @@ type Piece =
 type Line = readonly Piece[];
 
 /** True for a lone `hop-<target>` without needs; its arrow has no label. */
-export const isPlain = ({ to, ways, needs }: PictureEdge): boolean =>
+export const isPlainEdge = ({ to, ways, needs }: PictureEdge): boolean =>
   needs.length === 0 && ways.length === 1 && ways[0]?.exit === `hop-${to}` && ways[0].needs.length === 0;
 
 /** Size of an arrow's label; zero if the arrow is plain. */
 export function labelSize(edge: PictureEdge): Size {
-  if (isPlain(edge)) return { width: 0, height: 0 };
+  if (isPlainEdge(edge)) return { width: 0, height: 0 };
   const lines = linesOf(edge);
   return {
     width: Math.ceil(Math.max(...lines.map(lineWidth))) + 2 * SIDE,
@@ -40,9 +40,9 @@ export function drawEdge(
   const tip = before && end ? drawHead(before, end) + (isGated(edge) ? drawBars(points) : '') : '';
   return {
     arrow: `<g class="${kind}"><path class="arrow" d="${pathOf(points)}"/>${tip}</g>`,
-    label: isPlain(edge)
+    label: isPlainEdge(edge)
       ? ''
-      : `<g class="${kind}"><title>${xml(`${edge.from} to ${edge.to}`)}</title><rect class="label" x="${label.x}" y="${label.y}" width="${label.width}" height="${label.height}" rx="7"/>${texts.join('')}</g>`,
+      : `<g class="${kind}"><title>${escapeXml(`${edge.from} to ${edge.to}`)}</title><rect class="label" x="${label.x}" y="${label.y}" width="${label.width}" height="${label.height}" rx="7"/>${texts.join('')}</g>`,
   };
 }
 
@@ -64,7 +64,7 @@ function linesOf({ ways, needs }: PictureEdge): readonly Line[] {
 }
 
 const needLines = ({ mark, words }: MarkedNeed): Line[] =>
-  wrap(words, { width: WORDS_WIDTH, size: 11, lines: 4 }).map((text, index) =>
+  wrapWords(words, { width: WORDS_WIDTH, size: 11, lines: 4 }).map((text, index) =>
     index === 0
       ? [
           { kind: 'mark', mark },
@@ -75,7 +75,7 @@ const needLines = ({ mark, words }: MarkedNeed): Line[] =>
 
 function pieceWidth(piece: Piece): number {
   if (piece.kind === 'mark') return MARK;
-  return piece.kind === 'exit' ? widthOf(piece.text, 11.5, 'mono') + 7 : widthOf(piece.text, 11);
+  return piece.kind === 'exit' ? estimateWidth(piece.text, 11.5, 'mono') + 7 : estimateWidth(piece.text, 11);
 }
 const lineWidth = (line: Line): number => line.reduce((sum, piece) => sum + pieceWidth(piece), 0);
 
@@ -86,7 +86,7 @@ function drawLine(line: Line, left: number, top: number): string {
       const at = Math.round(x);
       x += pieceWidth(piece);
       if (piece.kind === 'mark') return drawMark(piece.mark, at, top + 2);
-      return `<text class="${piece.kind}" x="${at}" y="${top + 12}">${xml(piece.text)}</text>`;
+      return `<text class="${piece.kind}" x="${at}" y="${top + 12}">${escapeXml(piece.text)}</text>`;
     })
     .join('');
 }

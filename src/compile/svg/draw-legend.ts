@@ -1,7 +1,7 @@
-import { isPlain } from './draw-edge.ts';
+import { isPlainEdge } from './draw-edge.ts';
 import { drawMark, MARK_WORDS } from './marks.ts';
 import type { NeedMark, Picture } from './picture.ts';
-import { widthOf, xml } from './svg-text.ts';
+import { escapeXml, estimateWidth } from './svg-text.ts';
 
 const LINE = 24;
 const GAP = 22;
@@ -31,7 +31,7 @@ export function drawLegend(
   ];
   const marks = new Set<NeedMark>(needs.map(({ mark }) => mark));
   if (edges.some(({ ways }) => ways.some(({ observed }) => observed))) marks.add('observed');
-  const plain = edges.some(isPlain);
+  const plain = edges.some(isPlainEdge);
   const effects = new Set(nodes.map(({ effect }) => effect ?? ('none' as const)));
   const items = [
     around(outside),
@@ -57,8 +57,8 @@ export function drawLegend(
 const MARGIN_ABOVE = 10;
 
 const small = (x: number, y: number, text: string): string =>
-  `<text class="small" x="${x}" y="${y + 14}">${xml(text)}</text>`;
-const sized = (text: string): number => Math.ceil(widthOf(text, 11));
+  `<text class="small" x="${x}" y="${y + 14}">${escapeXml(text)}</text>`;
+const sized = (text: string): number => Math.ceil(estimateWidth(text, 11));
 
 const markItem = (mark: NeedMark): Item => ({
   width: 17 + sized(MARK_WORDS[mark]),

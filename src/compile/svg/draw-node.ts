@@ -1,7 +1,7 @@
 import type { Rectangle, Size } from './graph-layout.ts';
 import { drawMark } from './marks.ts';
 import type { PictureNode } from './picture.ts';
-import { widthOf, wrap, xml } from './svg-text.ts';
+import { escapeXml, estimateWidth, wrapWords } from './svg-text.ts';
 
 const WIDTH = 206;
 const LEFT = 16;
@@ -15,7 +15,7 @@ interface Row {
 }
 
 export function nodeSize(node: PictureNode): Size {
-  const width = Math.max(WIDTH, Math.ceil(widthOf(node.id, 16) * 1.1) + LEFT + RIGHT);
+  const width = Math.max(WIDTH, Math.ceil(estimateWidth(node.id, 16) * 1.1) + LEFT + RIGHT);
   return { width, height: contentHeight(rowsOf(node, width)) + 16 };
 }
 
@@ -24,7 +24,7 @@ const contentHeight = (rows: readonly Row[]): number => rows.reduce((sum, { heig
 /** Draws a box: name, purpose, tools, start, common needs of all hops to it. `here`: the session is in it. */
 export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, here: boolean): string {
   const parts = [
-    `<title>${xml(`${node.id}: ${node.purpose}`)}</title>`,
+    `<title>${escapeXml(`${node.id}: ${node.purpose}`)}</title>`,
     `<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="9"/>`,
     `<path class="strip" d="M${x + 9} ${y}h-1a8 8 0 0 0 -8 8v${height - 16}a8 8 0 0 0 8 8h1a4 4 0 0 1 -4 -4v${8 - height}a4 4 0 0 1 4 -4z"/>`,
   ];
@@ -46,13 +46,13 @@ export function drawNode(node: PictureNode, { x, y, width, height }: Rectangle, 
 function rowsOf(node: PictureNode, width: number): readonly Row[] {
   const inner = width - LEFT - RIGHT;
   const lines = (kind: Row['kind'], text: string, size: number, count: number): Row[] =>
-    wrap(text, { width: inner, size, lines: count, font: kind === 'tools' ? 'mono' : 'sans' }).map((line) => ({
+    wrapWords(text, { width: inner, size, lines: count, font: kind === 'tools' ? 'mono' : 'sans' }).map((line) => ({
       kind,
       text: line,
       height: size + 3.5,
     }));
   const below = (text: string, first: Pick<Row, 'kind' | 'mark'>): Row[] =>
-    wrap(text, { width: inner - 16, size: 11, lines: 3 }).map((line, index) => ({
+    wrapWords(text, { width: inner - 16, size: 11, lines: 3 }).map((line, index) => ({
       ...(index === 0 ? first : { kind: 'more' }),
       text: line,
       height: 17,
@@ -88,4 +88,4 @@ function drawRow({ kind, text, height, mark }: Row, x: number, top: number, widt
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 const span = (kind: string, x: number, y: number, text: string): string =>
-  `<text class="${kind}" x="${x}" y="${y}">${xml(text)}</text>`;
+  `<text class="${kind}" x="${x}" y="${y}">${escapeXml(text)}</text>`;

@@ -1,5 +1,5 @@
 /** Escapes text for an XML element or a double-quoted attribute. */
-export const xml = (text: string): string =>
+export const escapeXml = (text: string): string =>
   text
     .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
     .replaceAll(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`);
@@ -12,7 +12,7 @@ const WIDE = 0.9;
 const COMMON = 0.63;
 
 /** Estimates the width of a text at `size`, in the same unit; errs on the wide side. */
-export function widthOf(text: string, size: number, font: 'mono' | 'sans' = 'sans'): number {
+export function estimateWidth(text: string, size: number, font: 'mono' | 'sans' = 'sans'): number {
   let em = 0;
   for (const character of text) em += advance(character, font);
   return em * size;
@@ -27,11 +27,11 @@ function advance(character: string, font: 'mono' | 'sans'): number {
 }
 
 /** Wraps words into at most `lines` lines of `width`; an ellipsis marks a cut. */
-export function wrap(
+export function wrapWords(
   text: string,
   { width, size, lines, font }: { width: number; size: number; lines: number; font?: 'mono' | 'sans' },
 ): readonly string[] {
-  const fits = (line: string): boolean => widthOf(line, size, font) <= width;
+  const fits = (line: string): boolean => estimateWidth(line, size, font) <= width;
   const wrapped: string[] = [];
   let line = '';
   for (const word of text.trim().split(/\s+/)) {

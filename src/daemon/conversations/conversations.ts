@@ -33,13 +33,13 @@ export class Conversations {
   async record(conversation: Conversation, caller: Caller): Promise<ConversationRecord> {
     const files = this.#owned.files(conversation.root);
     const known = files.read(conversation);
-    if (known && !isElsewhere(known, caller.env)) return this.#resumed(files, known, caller);
+    if (known && !isBlobReference(known, caller.env)) return this.#resumed(files, known, caller);
     // Before the lock is taken, because the parent's record is created under the same lock.
     const { agentType: _, ...main } = { ...conversation, agentId: null };
     const parent = conversation.agentId === null ? null : await this.record(main, caller);
     return withFileLock(files.lock, this.#owned.deadline(), async () => {
       const meanwhile = files.read(conversation);
-      if (meanwhile && !isElsewhere(meanwhile, caller.env)) return meanwhile;
+      if (meanwhile && !isBlobReference(meanwhile, caller.env)) return meanwhile;
       const line = caller.pid === null ? [] : ancestry(caller.pid);
       const client = clientProcess(line);
       const owner = parent
@@ -138,5 +138,5 @@ export class Conversations {
 }
 
 /** True if the environment names a session other than the main agent's current one. */
-const isElsewhere = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
+const isBlobReference = ({ conversation, sessionId }: ConversationRecord, env: Env): boolean =>
   conversation.agentId === null && !!env['HOPGATE_SESSION'] && env['HOPGATE_SESSION'] !== sessionId;

@@ -1,17 +1,17 @@
 /** The output and exit status of a process, as encoded in the daemon's answer. */
-export interface Framed {
+export interface DecodedFrame {
   readonly exit: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
 
-export function frame({ exit, stdout, stderr }: { exit: number; stdout: string; stderr: string }): Buffer {
+export function encodeFrame({ exit, stdout, stderr }: { exit: number; stdout: string; stderr: string }): Buffer {
   const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
   return Buffer.concat([Buffer.from(`hopgate ${exit} ${out.length} ${err.length}\n`), out, err]);
 }
 
 /** Output that is sent before the frame, while the process runs. */
-export function part(text: string): Buffer {
+export function encodePart(text: string): Buffer {
   const bytes = Buffer.from(text);
   return Buffer.concat([Buffer.from(`part ${bytes.length}\n`), bytes]);
 }
@@ -27,7 +27,7 @@ export function takeParts(bytes: Buffer, onPart: (bytes: Buffer) => void): Buffe
   }
 }
 
-export function unframe(bytes: Buffer): Framed | null {
+export function decodeFrame(bytes: Buffer): DecodedFrame | null {
   const end = bytes.indexOf(10);
   const [, exit, out, err] = /^hopgate (\d+) (\d+) (\d+)$/.exec(bytes.subarray(0, Math.max(end, 0)).toString()) ?? [];
   const head = end + 1;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Env } from '../../base/user-folders.ts';
 import { daemonFolder } from '../daemon-folder.ts';
-import { encoded } from '../package-files.ts';
+import { encodeHeader } from '../package-files.ts';
 import { takeParts } from './answer-frame.ts';
 
 /** No daemon answered: none is running, it is closing, or it exited. `asked`: true if it may have started the work. */
@@ -51,7 +51,7 @@ export async function askDaemon(
       Host: 'hopgate',
       Authorization: `Bearer ${token}`,
       'X-Hopgate-Pid': pid,
-      'X-Hopgate-Cwd': encoded(process.cwd()),
+      'X-Hopgate-Cwd': encodeHeader(process.cwd()),
       'X-Hopgate-Env': passedVariables(env),
       ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
     },
@@ -96,6 +96,6 @@ async function withoutParts(response: IncomingMessage, onPart: (bytes: Buffer) =
 const passedVariables = (env: Env): string[] =>
   Object.entries(env).flatMap(([name, value]) =>
     /^(HOPGATE|CLAUDE|CODEX)_/.test(name) && !/TOKEN|KEY|SECRET|PASSWORD/.test(name) && value !== undefined
-      ? [encoded(`${name}=${value}`)]
+      ? [encodeHeader(`${name}=${value}`)]
       : [],
   );

@@ -2,7 +2,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { runCommand } from '../run-command.ts';
-import { type Framed, unframe } from './answer-frame.ts';
+import { type DecodedFrame, decodeFrame } from './answer-frame.ts';
 
 /** Shorter than the time that client programs give a hook. */
 const DEADLINE_MS = 8_000;
@@ -49,7 +49,7 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   }
 }
 
-async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<Framed> {
+async function answerAlone(client: string, input: Buffer, env: Env, limit: number): Promise<DecodedFrame> {
   const [{ answerHook }, { SessionHost }] = await Promise.all([
     import('./answer-hook.ts'),
     import('../session-host.ts'),
@@ -100,7 +100,7 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
   end({ exit, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) });
 }
 
-async function runAlone(ticket: string, env: Env): Promise<Framed> {
+async function runAlone(ticket: string, env: Env): Promise<DecodedFrame> {
   const [{ runTicket }, { SessionHost }] = await Promise.all([
     import('../run-ticket.ts'),
     import('../session-host.ts'),
@@ -114,18 +114,18 @@ async function runAlone(ticket: string, env: Env): Promise<Framed> {
 }
 
 /** Asks the daemon. Null if there is none: one is started for the next hook, and this one is answered here. */
-async function askFor(path: string, env: Env, input: Buffer): Promise<Framed | null> {
+async function askFor(path: string, env: Env, input: Buffer): Promise<DecodedFrame | null> {
   const answer = await askRunning(path, env, input);
   if (answer === null && !path.startsWith('/line/')) (await import('../start-daemon.ts')).startDetached(env);
   return answer;
 }
 
 /** Asks the daemon; null if none is running. */
-async function askRunning(path: string, env: Env, input: Buffer): Promise<Framed | null> {
+async function askRunning(path: string, env: Env, input: Buffer): Promise<DecodedFrame | null> {
   const { askDaemon, NoDaemon } = await import('./ask-daemon.ts');
   try {
     const onPart = (bytes: Buffer) => writeAll(1, bytes);
-    return unframe(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
+    return decodeFrame(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
     if (error.asked && path.startsWith('/run/'))
@@ -137,10 +137,10 @@ async function askRunning(path: string, env: Env, input: Buffer): Promise<Framed
 }
 
 async function becomeDaemon(env: Env): Promise<void> {
-  const { scrubbed } = await import('../start-daemon.ts');
-  for (const name of Object.keys(process.env)) if (!Object.hasOwn(scrubbed(env), name)) delete process.env[name];
-  const { serve } = await import('../serve-daemon.ts');
-  const daemon = await serve({ env: { ...process.env } });
+  const { daemonEnv } = await import('../start-daemon.ts');
+  for (const name of Object.keys(process.env)) if (!Object.hasOwn(daemonEnv(env), name)) delete process.env[name];
+  const { serveDaemon } = await import('../serve-daemon.ts');
+  const daemon = await serveDaemon({ env: { ...process.env } });
   if (!daemon) return;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void daemon.stop());
   process.on('SIGHUP', () => {});
@@ -169,7 +169,7 @@ function readInput(): Buffer {
 }
 
 /** Writes both streams completely and exits; nothing is printed before the answer is complete. */
-function end({ exit, stdout, stderr }: Framed): never {
+function end({ exit, stdout, stderr }: DecodedFrame): never {
   try {
     writeAll(1, stdout);
     writeAll(2, stderr);

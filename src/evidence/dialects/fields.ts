@@ -19,13 +19,13 @@ const plain = (key: string): string =>
     .toLowerCase();
 
 /** Returns the value under the first of these names that the record has. */
-export const pick = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
+export const firstOf = (fields: DialectRecord, names: readonly string[]): Json | undefined => {
   for (const name of names) if (fields[name] !== undefined && fields[name] !== null) return fields[name];
   return undefined;
 };
 
 /** Returns a string, number or EDN keyword as a string; null for blanks and any other value. */
-export function text(value: Json | undefined): string | null {
+export function textField(value: Json | undefined): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return null;
   const trimmed = value.trim().replace(/^:(?=\S)/, '');
@@ -33,27 +33,27 @@ export function text(value: Json | undefined): string | null {
 }
 
 /** Returns a list of strings; a single string becomes a list of one. Other values become JSON. */
-export function texts(value: Json | undefined): string[] {
+export function textList(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.flatMap((item) => {
     if (item === null) return [];
-    return text(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
+    return textField(item) ?? (typeof item === 'object' ? JSON.stringify(item) : []);
   });
 }
 
 const LEVELS: { readonly [word: string]: number } = { none: 0, low: 0.25, medium: 0.5, high: 1 };
 
 /** Size of a prediction error, 0 to 1; none, low, medium and high are 0, 0.25, 0.5 and 1. null if not given. */
-export function magnitude(value: Json | undefined): number | null {
+export function errorMagnitude(value: Json | undefined): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
-  const word = text(value)?.toLowerCase() ?? '';
+  const word = textField(value)?.toLowerCase() ?? '';
   if (Object.hasOwn(LEVELS, word)) return LEVELS[word] ?? null;
-  return word !== '' && Number.isFinite(Number(word)) ? magnitude(Number(word)) : null;
+  return word !== '' && Number.isFinite(Number(word)) ? errorMagnitude(Number(word)) : null;
 }
 
 /** Returns the pattern that a record names: an id, or a reference (`{ ref/type pattern, ref/id … }`). */
 export function patternId(value: Json | undefined): string | null {
   const reference = normalisedFields(value);
-  return text(reference ? pick(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
+  return textField(reference ? firstOf(reference, ['ref-id', 'id', 'pattern-id', 'pattern']) : value);
 }

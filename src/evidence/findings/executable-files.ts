@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { compileGlob, type Glob } from '../../base/glob.ts';
-import { words } from '../../base/text.ts';
+import { splitWords } from '../../base/text.ts';
 import { INSTRUCTION_FILES } from '../../spec/policy/instruction-files.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
 import type { Finding } from './findings.ts';
@@ -12,19 +12,19 @@ import type { Finding } from './findings.ts';
 const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   [
     'a package manager runs its commands',
-    words(`
+    splitWords(`
       package.json .pnpmfile.cjs binding.gyp .yarn/** composer.json deno.json deno.jsonc
     `),
   ],
   [
     'a package manager runs its commands',
-    words(`
+    splitWords(`
       setup.py setup.cfg pyproject.toml Cargo.toml build.rs Gemfile gems.rb *.gemspec .cargo/**
     `),
   ],
   [
     'it selects packages, and installed packages run code',
-    words(`
+    splitWords(`
       package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml bun.lock bun.lockb deno.lock
       Cargo.lock poetry.lock uv.lock Pipfile Pipfile.lock requirements*.txt Gemfile.lock gems.locked composer.lock
       go.mod go.sum
@@ -32,7 +32,7 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ],
   [
     'a build tool runs it',
-    words(`
+    splitWords(`
       Makefile GNUmakefile makefile *.mk CMakeLists.txt *.cmake meson.build configure configure.ac Rakefile justfile
       .justfile Taskfile.yml Taskfile.yaml noxfile.py tox.ini tasks.py build.gradle build.gradle.kts settings.gradle
       settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml BUILD BUILD.bazel WORKSPACE MODULE.bazel
@@ -42,21 +42,21 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ],
   [
     'a CI server runs it',
-    words(`
+    splitWords(`
       .github/workflows/** .github/actions/** action.yml .gitlab-ci.yml .circleci/** Jenkinsfile azure-pipelines.yml
       .travis.yml bitbucket-pipelines.yml .buildkite/** .drone.yml .woodpecker/** .woodpecker.yml appveyor.yml .ci/**
     `),
   ],
   [
     'a container is built or started by it',
-    words(`
+    splitWords(`
       Dockerfile Dockerfile.* *.Dockerfile Containerfile compose.yml compose.yaml docker-compose*.yml
       docker-compose*.yaml Vagrantfile Procfile
     `),
   ],
   [
     'git may run programs by it',
-    words(`
+    splitWords(`
       .gitattributes .lfsconfig .pre-commit-config.yaml lefthook.yml .lefthook.yml .githooks/** .lintstagedrc*
       .overcommit.yml
     `),
@@ -64,11 +64,11 @@ const RUNS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ['agents read it as instructions', INSTRUCTION_FILES],
   [
     'a tool manager or an editor obeys it',
-    words(`
+    splitWords(`
       .tool-versions .mise.toml mise.toml .nvmrc *.code-workspace .vimrc .dir-locals.el .editorconfig
     `),
   ],
-  ['a shell runs it', words('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1')],
+  ['a shell runs it', splitWords('*.sh *.bash *.zsh *.fish *.command *.bat *.cmd *.ps1')],
 ];
 
 let compiled: readonly { readonly why: string; readonly globs: readonly Glob[] }[] | undefined;
@@ -88,7 +88,7 @@ function rules() {
  * it is the agent's task.
  * @param path root-relative
  */
-export function runsLater(
+export function executableReason(
   path: string,
   file: { readonly executable: boolean; readonly deploy: ProjectConfig['deploy'] },
 ): Finding | null {

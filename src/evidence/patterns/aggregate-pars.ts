@@ -1,5 +1,5 @@
 import type { Par } from './par.ts';
-import { HELD, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
+import { OUTCOME_HOLDS, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 
 /** A text that reviews have in common. */
 export interface Recurring {
@@ -76,7 +76,7 @@ function patternRecords(pars: readonly Par[]): PatternRecord[] {
 function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
   const uses = pars.flatMap((par) => par.patterns_used.filter((use) => use.pattern === pattern));
   const told = uses.flatMap(({ outcome }) => outcome ?? []);
-  const judged = told.filter((outcome) => HELD[outcome] !== null);
+  const judged = told.filter((outcome) => OUTCOME_HOLDS[outcome] !== null);
   const [used, others] = [true, false].map((is) =>
     pars.filter((par) => par.patterns_used.some((use) => use.pattern === pattern) === is),
   ) as [Par[], Par[]];
@@ -89,7 +89,7 @@ function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
     outcomes: Object.fromEntries(
       PATTERN_OUTCOMES.map((outcome) => [outcome, told.filter((one) => one === outcome).length]),
     ) as { [outcome in PatternOutcome]: number },
-    held: judged.length === 0 ? null : round(judged.filter((outcome) => HELD[outcome]).length / judged.length),
+    held: judged.length === 0 ? null : round(judged.filter((outcome) => OUTCOME_HOLDS[outcome]).length / judged.length),
     errorsWith: mean(used) ?? 0,
     errorsWithout: mean(others),
   };

@@ -1,7 +1,7 @@
 import { FILE_CHANGES } from '../../spec/policy/effect-ops.ts';
 import type { Json } from '../../spec/types.ts';
 import { type Body, bodyOf } from '../bodies.ts';
-import { normalisedFields, text, texts } from '../dialects/fields.ts';
+import { normalisedFields, textField, textList } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
 import { type Cycle, learningCycles } from './learning-cycles.ts';
@@ -43,10 +43,10 @@ export function deriveReview(entries: readonly Entry[], stated: { readonly [fiel
     approach: entriesOf(recent, 'start').map(({ body }) => body.peripheral),
     result: null,
     patterns_used: [...recordedUses(recentCycles), ...inferPatterns(all, recentIds)],
-    what_went_well: [...wentWell(recent, recentCycles), ...texts(ownWords['what-went-well'])],
-    what_could_improve: [...couldImprove(recent, recentCycles), ...texts(ownWords['what-could-improve'])],
+    what_went_well: [...wentWell(recent, recentCycles), ...textList(ownWords['what-went-well'])],
+    what_could_improve: [...couldImprove(recent, recentCycles), ...textList(ownWords['what-could-improve'])],
     prediction_errors: [...predictionErrors(recent, recentCycles), ...errorsOf(ownWords['prediction-errors'])],
-    suggestions: [...suggestions(recent, open), ...texts(ownWords['suggestions'])],
+    suggestions: [...suggestions(recent, open), ...textList(ownWords['suggestions'])],
     open_selections: open,
     files_touched: filesTouched(recent),
     commits: commits(recent),
@@ -154,7 +154,7 @@ function exitErrors(recent: readonly RecordedEntry[]): PredictionError[] {
     if (body.event === 'start') visit += 1;
     if (body.event === 'stop') fruit = body.fruit;
     if ((body.event === 'step' || body.event === 'outcome') && body.outcome.status === 'ok')
-      verdict = text(normalisedFields(body.outcome.result)?.['verdict']) ?? verdict;
+      verdict = textField(normalisedFields(body.outcome.result)?.['verdict']) ?? verdict;
     if (body.event === 'denial' && body.code === 'exit-not-met' && body.about['exit'] === 'pass')
       if (verdict !== null && verdict !== 'pass') add('pass', verdict, 1);
     if (body.event === 'hop' && body.reframe)

@@ -1,7 +1,7 @@
 import { fieldsOf, type Json } from '../../base/json.ts';
 import type { Body, OutcomeRecord } from '../bodies.ts';
 import type { ClaimType, EvidenceType } from '../entry.ts';
-import { HELD, outcomeOf } from './pur.ts';
+import { OUTCOME_HOLDS, outcomeOf } from './pur.ts';
 
 /** The role of a discipline tool's entry in the thread. */
 export interface DisciplineRule {
@@ -84,7 +84,7 @@ export function patternStatusAfter(
   if (does === 'selects') return { pattern, status: 'selected', selects: true };
   const { held, outcome: word } = fieldsOf(outcome.result);
   const told = outcomeOf(word);
-  const holds = typeof held === 'boolean' ? held : told ? HELD[told] : false;
+  const holds = typeof held === 'boolean' ? held : told ? OUTCOME_HOLDS[told] : false;
   return { pattern, status: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 

@@ -1,6 +1,14 @@
 import { isObject, type Json } from '../../base/json.ts';
 import { bodyOf } from '../bodies.ts';
-import { type DialectRecord, magnitude, normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
+import {
+  type DialectRecord,
+  errorMagnitude,
+  firstOf,
+  normalisedFields,
+  patternId,
+  textField,
+  textList,
+} from '../dialects/fields.ts';
 import type { StoredEntry } from '../entry.ts';
 import { outcomeOf, type PatternOutcome } from './pur.ts';
 
@@ -82,34 +90,37 @@ const MARKS = [
 export function readPar(value: Json): Par | null {
   const fields = normalisedFields(value);
   if (!fields) return null;
-  const inner = pick(fields, ['par']);
+  const inner = firstOf(fields, ['par']);
   const nested = normalisedFields(inner) ? readPar(inner as Json) : null;
   if (nested) return nested;
   const peripheral = fields['problem'] !== undefined && fields['approach'] !== undefined;
-  const marked = text(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
+  const marked = textField(fields['event-type']) === 'session/par' || MARKS.some((mark) => fields[mark] !== undefined);
   if (!peripheral && !marked) return null;
-  const span = normalisedFields(pick(fields, ['par-span', 'span']));
-  const sequence = pick(fields, ['par-sequence', 'sequence']);
+  const span = normalisedFields(firstOf(fields, ['par-span', 'span']));
+  const sequence = firstOf(fields, ['par-sequence', 'sequence']);
   return {
     'event/type': 'session/par',
-    'par/id': text(pick(fields, ['par-id', 'id'])),
-    'session/id': text(pick(fields, ['session-id', 'session-ref', 'session'])),
-    at: text(pick(fields, ['at', 'timestamp'])),
+    'par/id': textField(firstOf(fields, ['par-id', 'id'])),
+    'session/id': textField(firstOf(fields, ['session-id', 'session-ref', 'session'])),
+    at: textField(firstOf(fields, ['at', 'timestamp'])),
     'par/sequence': typeof sequence === 'number' ? sequence : null,
-    'par/span': span && { from: text(pick(span, ['from', 'from-eid'])), to: text(pick(span, ['to', 'to-eid'])) },
-    'par/tags': texts(pick(fields, ['par-tags', 'tags'])),
-    problem: text(fields['problem']),
-    approach: texts(fields['approach']),
-    result: text(fields['result']),
-    patterns_used: usesOf(pick(fields, ['patterns-used', 'patterns'])),
-    what_went_well: texts(pick(fields, ['what-went-well', 'what-worked'])),
-    what_could_improve: texts(pick(fields, ['what-could-improve', 'what-didnt'])),
+    'par/span': span && {
+      from: textField(firstOf(span, ['from', 'from-eid'])),
+      to: textField(firstOf(span, ['to', 'to-eid'])),
+    },
+    'par/tags': textList(firstOf(fields, ['par-tags', 'tags'])),
+    problem: textField(fields['problem']),
+    approach: textList(fields['approach']),
+    result: textField(fields['result']),
+    patterns_used: usesOf(firstOf(fields, ['patterns-used', 'patterns'])),
+    what_went_well: textList(firstOf(fields, ['what-went-well', 'what-worked'])),
+    what_could_improve: textList(firstOf(fields, ['what-could-improve', 'what-didnt'])),
     prediction_errors: errorsOf(fields['prediction-errors']),
-    suggestions: texts(fields['suggestions']),
-    open_selections: texts(fields['open-selections']),
-    files_touched: texts(pick(fields, ['files-touched', 'changed-files'])),
-    commits: texts(fields['commits']),
-    questions: { ...(record(pick(fields, ['par-questions', 'questions'])) ?? {}) },
+    suggestions: textList(fields['suggestions']),
+    open_selections: textList(fields['open-selections']),
+    files_touched: textList(firstOf(fields, ['files-touched', 'changed-files'])),
+    commits: textList(fields['commits']),
+    questions: { ...(record(firstOf(fields, ['par-questions', 'questions'])) ?? {}) },
     lineage_trace: record(fields['lineage-trace']) ?? {},
   };
 }
@@ -122,7 +133,7 @@ const listOf = (value: Json | undefined): readonly Json[] =>
 function usesOf(value: Json | undefined): PatternUse[] {
   return listOf(value).flatMap((one) => {
     const fields: DialectRecord = normalisedFields(one) ?? {};
-    const pattern = patternId(normalisedFields(one) ? pick(fields, ['pattern', 'pattern-id', 'id']) : one);
+    const pattern = patternId(normalisedFields(one) ? firstOf(fields, ['pattern', 'pattern-id', 'id']) : one);
     if (pattern === null) return [];
     const count = fields['count'];
     return [
@@ -140,9 +151,9 @@ function usesOf(value: Json | undefined): PatternUse[] {
 export const errorsOf = (value: Json | undefined): PredictionError[] =>
   listOf(value).flatMap((one) => {
     const fields = normalisedFields(one);
-    if (!fields) return text(one) === null ? [] : [{ expected: null, actual: text(one), magnitude: null }];
-    const expected = text(fields['expected']);
-    const actual = text(fields['actual']);
+    if (!fields) return textField(one) === null ? [] : [{ expected: null, actual: textField(one), magnitude: null }];
+    const expected = textField(fields['expected']);
+    const actual = textField(fields['actual']);
     if (expected === null && actual === null) return [];
-    return [{ expected, actual, magnitude: magnitude(pick(fields, ['magnitude', 'prediction-error'])) }];
+    return [{ expected, actual, magnitude: errorMagnitude(firstOf(fields, ['magnitude', 'prediction-error'])) }];
   });

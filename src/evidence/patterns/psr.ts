@@ -1,5 +1,5 @@
 import type { Json } from '../../spec/types.ts';
-import { normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
+import { firstOf, normalisedFields, patternId, textField, textList } from '../dialects/fields.ts';
 
 export const CONFIDENCES = ['low', 'medium', 'high'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
@@ -32,27 +32,27 @@ export type Psr = {
 export function readPsr(value: Json): Psr | null {
   const fields = normalisedFields(value);
   if (!fields) return null;
-  const inner = pick(fields, ['result']);
+  const inner = firstOf(fields, ['result']);
   const nested = normalisedFields(inner) ? readPsr(inner as Json) : null;
   if (nested) return nested;
-  const pattern = patternId(pick(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']));
-  const gap = [text(fields['type']), text(fields['kind']), text(fields['psr-type'])].includes('gap');
+  const pattern = patternId(firstOf(fields, ['pattern', 'selected', 'pattern-id', 'pattern-ref', 'selected-pattern']));
+  const gap = [textField(fields['type']), textField(fields['kind']), textField(fields['psr-type'])].includes('gap');
   if (pattern === null && !gap) return null;
-  const confidence = text(pick(fields, ['confidence']))?.toLowerCase() ?? null;
+  const confidence = textField(firstOf(fields, ['confidence']))?.toLowerCase() ?? null;
   return {
-    id: text(pick(fields, ['psr-id', 'id'])),
+    id: textField(firstOf(fields, ['psr-id', 'id'])),
     kind: gap ? 'gap' : 'selection',
     pattern,
-    query: text(pick(fields, ['query', 'intent', 'question'])),
-    goal: text(pick(fields, ['goal'])),
-    expected: text(pick(fields, ['expected', 'expects', 'expectation'])),
-    candidates: candidatesOf(pick(fields, ['candidates', 'psr-candidates'])),
-    rationale: text(pick(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
+    query: textField(firstOf(fields, ['query', 'intent', 'question'])),
+    goal: textField(firstOf(fields, ['goal'])),
+    expected: textField(firstOf(fields, ['expected', 'expects', 'expectation'])),
+    candidates: candidatesOf(firstOf(fields, ['candidates', 'psr-candidates'])),
+    rationale: textField(firstOf(fields, ['rationale', 'reason', 'psr-rationale', 'why'])),
     confidence: CONFIDENCES.find((word) => word === confidence) ?? null,
-    task: text(pick(fields, ['task', 'task-id'])),
-    sigil: text(pick(fields, ['sigil'])),
+    task: textField(firstOf(fields, ['task', 'task-id'])),
+    sigil: textField(firstOf(fields, ['sigil'])),
   };
 }
 
 const candidatesOf = (value: Json | undefined): string[] =>
-  Array.isArray(value) ? value.flatMap((one) => patternId(one) ?? []) : texts(value);
+  Array.isArray(value) ? value.flatMap((one) => patternId(one) ?? []) : textList(value);

@@ -1,11 +1,19 @@
 import type { Json } from '../../spec/types.ts';
-import { type DialectRecord, magnitude, normalisedFields, patternId, pick, text, texts } from '../dialects/fields.ts';
+import {
+  type DialectRecord,
+  errorMagnitude,
+  firstOf,
+  normalisedFields,
+  patternId,
+  textField,
+  textList,
+} from '../dialects/fields.ts';
 
 export const PATTERN_OUTCOMES = ['success', 'partial', 'failed', 'pivoted', 'deferred'] as const;
 export type PatternOutcome = (typeof PATTERN_OUTCOMES)[number];
 
 /** For each outcome: true if the pattern held, false if not, null if undecided, so that the selection stays open. */
-export const HELD: { readonly [outcome in PatternOutcome]: boolean | null } = {
+export const OUTCOME_HOLDS: { readonly [outcome in PatternOutcome]: boolean | null } = {
   success: true,
   partial: false,
   failed: false,
@@ -37,7 +45,7 @@ const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
 
 /** Returns the outcome that a word or boolean names; null if none. */
 export function outcomeOf(value: Json | undefined): PatternOutcome | null {
-  const word = text(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
+  const word = textField(value)?.toLowerCase().replaceAll(/[\s_]/g, '-');
   return PATTERN_OUTCOMES.find((outcome) => word !== undefined && WORDS[outcome].includes(word)) ?? null;
 }
 
@@ -49,7 +57,7 @@ export type Pur = {
   readonly psr: string | null;
   readonly pattern: string | null;
   readonly outcome: PatternOutcome;
-  /** See {@link HELD}. */
+  /** See {@link OUTCOME_HOLDS}. */
   readonly held: boolean | null;
   readonly actions: readonly string[];
   readonly expected: string | null;
@@ -66,7 +74,7 @@ const BOOLEANS = ['held', 'success', 'ok'];
 
 /** Returns the outcome of a record, from its word or a flag; null if it has none. */
 function outcomeIn(fields: DialectRecord): PatternOutcome | null {
-  const word = outcomeOf(pick(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
+  const word = outcomeOf(firstOf(fields, ['outcome', 'pur-outcome', 'result-outcome', 'status']));
   if (word !== null) return word;
   for (const name of BOOLEANS) {
     const flag = typeof fields[name] === 'object' ? null : outcomeOf(fields[name]);
@@ -84,22 +92,22 @@ function outcomeIn(fields: DialectRecord): PatternOutcome | null {
 export function readPur(value: Json): Pur | null {
   const fields = normalisedFields(value);
   if (!fields) return null;
-  const inner = pick(fields, ['result']);
+  const inner = firstOf(fields, ['result']);
   const nested = normalisedFields(inner) ? readPur(inner as Json) : null;
   if (nested) return nested;
   const outcome = outcomeIn(fields);
   if (outcome === null) return null;
   return {
-    id: text(pick(fields, ['pur-id', 'id'])),
-    psr: text(pick(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
-    pattern: patternId(pick(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
+    id: textField(firstOf(fields, ['pur-id', 'id'])),
+    psr: textField(firstOf(fields, ['psr', 'psr-ref', 'psr-id', 'in-reply-to', 'inreplyto'])),
+    pattern: patternId(firstOf(fields, ['pattern', 'pattern-id', 'pattern-ref', 'selected'])),
     outcome,
-    held: HELD[outcome],
-    actions: texts(pick(fields, ['actions'])),
-    expected: text(pick(fields, ['expected'])),
-    actual: text(pick(fields, ['actual'])),
-    predictionError: magnitude(pick(fields, ['prediction-error', 'predictionerror'])),
-    criteria: pick(fields, ['criteria', 'criteria-eval']) ?? null,
-    notes: text(pick(fields, ['notes', 'note', 'reason'])),
+    held: OUTCOME_HOLDS[outcome],
+    actions: textList(firstOf(fields, ['actions'])),
+    expected: textField(firstOf(fields, ['expected'])),
+    actual: textField(firstOf(fields, ['actual'])),
+    predictionError: errorMagnitude(firstOf(fields, ['prediction-error', 'predictionerror'])),
+    criteria: firstOf(fields, ['criteria', 'criteria-eval']) ?? null,
+    notes: textField(firstOf(fields, ['notes', 'note', 'reason'])),
   };
 }

@@ -1,16 +1,16 @@
 import { isObject, type Json } from '../../base/json.ts';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { ApprovalSubject } from './approval.ts';
 
 /** Names the requested hop, mode change or step in a few words. */
 export const approvalTitle = ({ action }: Pick<ApprovalSubject, 'action'>): string =>
   action.kind === 'hop'
-    ? `the hop ${visible(action.from)} → ${visible(action.to)} (exit ${visible(action.exit)})`
+    ? `the hop ${escapeInvisible(action.from)} → ${escapeInvisible(action.to)} (exit ${escapeInvisible(action.exit)})`
     : action.kind === 'delegate'
-      ? `the start of a sub-agent in ${visible(action.to)} from ${visible(action.from)}`
+      ? `the start of a sub-agent in ${escapeInvisible(action.to)} from ${escapeInvisible(action.from)}`
       : action.kind === 'mode'
-        ? `mode ${visible(action.from)} → ${visible(action.to)}`
-        : `${visible(action.to)} in ${visible(action.from)}`;
+        ? `mode ${escapeInvisible(action.from)} → ${escapeInvisible(action.to)}`
+        : `${escapeInvisible(action.to)} in ${escapeInvisible(action.from)}`;
 
 /** The rows that a person sees of an approval request: titles and texts, in order; a text may have several lines. */
 export function approvalRows({

@@ -1,5 +1,5 @@
 import type { Denial } from '../denial.ts';
-import { deny } from '../make-denial.ts';
+import { makeDenial } from '../make-denial.ts';
 import type { GateContext, Refusal } from '../request.ts';
 import { type Approval, type ApprovalAction, type ApprovalSubject, approvalHash, approvalProblem } from './approval.ts';
 import { coveringGrant, grantProblem } from './grant.ts';
@@ -20,7 +20,7 @@ export function checkApproval(
   const requestHash = approvalHash(subject);
   const what = titleOf(action);
   if (!request.approval) {
-    const refusal = deny(context, 'approval-required', { what, ...actionAbout(action) });
+    const refusal = makeDenial(context, 'approval-required', { what, ...actionAbout(action) });
     const grant = coveringGrant(view.grants ?? [], subject, view);
     return { ...refusal, wanted: { subject, hash: requestHash, ...(grant ? { grant } : {}) } };
   }
@@ -28,7 +28,7 @@ export function checkApproval(
   const problem =
     approvalProblem(approval, { sessionId: view.sessionId, requestHash }, view.now, view.usedNonces) ??
     underGrant(context, approval.grant, subject);
-  return problem ? deny(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
+  return problem ? makeDenial(context, 'approval-invalid', { what, why: problem, ...actionAbout(action) }) : null;
 }
 
 /** The reason why the grant that an approval names does not cover the request; null if it does, or none is named. */

@@ -38,7 +38,7 @@ export interface GrantView {
   readonly id: string;
   readonly by: string;
   readonly action: ApprovalAction;
-  /** The parts of the first request that later ones must repeat; see {@link boundBy}. */
+  /** The parts of the first request that later ones must repeat; see {@link boundParts}. */
   readonly bound: { readonly [part: string]: Json };
   readonly limits: GrantLimits;
   /** Epoch milliseconds. */
@@ -61,7 +61,7 @@ export interface GrantedSession {
  * changed test files, because the person must have seen them. For a step: everything that was shown. For a mode change:
  * only its action.
  */
-export function boundBy({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
+export function boundParts({ action, view }: Pick<ApprovalSubject, 'action' | 'view'>): GrantView['bound'] {
   if (action.kind === 'mode') return {};
   if (action.kind === 'step' || action.kind === 'delegate') return { shown: { ...view } };
   const ships = view[APPROVAL_VIEW.ships] as { readonly [name: string]: Json } | undefined;
@@ -77,17 +77,17 @@ export function boundBy({ action, view }: Pick<ApprovalSubject, 'action' | 'view
 const PLACE = ['to', 'onto', 'branch', 'branches', 'author', 'trailer'];
 
 /** The changed files of a request: those of the session, and those that would be committed. */
-export function filesOf(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
+export function changedFilesOf(view: ApprovalSubject['view'], changes: GrantedSession['changes']): readonly string[] {
   const { files } = (view[APPROVAL_VIEW.ships] ?? {}) as { readonly files?: readonly string[] };
   return [...new Set([...Object.keys(changes), ...(files ?? [])])];
 }
 
 /** The first changed file that a grant's list does not cover; null if it covers all. */
-export const outsideOf = (files: readonly string[], covered: readonly string[]): string | null =>
+export const firstUncovered = (files: readonly string[], covered: readonly string[]): string | null =>
   files.find((path) => writePathReason(path, covered) !== null) ?? null;
 
 /** The reason why a grant is over now, for any request; null if it is not. */
-export function grantOver({ ended, limits, used }: GrantView, now: number): string | null {
+export function grantEnd({ ended, limits, used }: GrantView, now: number): string | null {
   if (ended !== null) return ended;
   if (now >= limits.until) return `it ended at ${new Date(limits.until).toISOString()}`;
   return limits.uses !== undefined && used >= limits.uses ? `it was used ${used} of ${limits.uses} times` : null;
@@ -99,15 +99,15 @@ export function grantProblem(
   subject: Pick<ApprovalSubject, 'action' | 'view'>,
   session: GrantedSession,
 ): string | null {
-  const over = grantOver(grant, session.now);
+  const over = grantEnd(grant, session.now);
   if (over !== null) return over;
   if (!isSame(grant.action, subject.action)) return 'it is for another action';
-  const differs = differenceOf(grant.bound, boundBy(subject));
+  const differs = differenceOf(grant.bound, boundParts(subject));
   if (differs !== null) return differs;
   const { files } = grant.limits;
   if (files === undefined) return null;
   if (session.blind) return 'a change was not observed, so its files are not known';
-  const outside = outsideOf(filesOf(subject.view, session.changes), files);
+  const outside = firstUncovered(changedFilesOf(subject.view, session.changes), files);
   return outside === null ? null : `a file outside of its files has changed: ${outside}`;
 }
 

@@ -16,7 +16,7 @@ const INSTEAD: { readonly [name: string]: string } = {
 };
 
 /** The remedy for a sub-command or option that is not in the table; null if none is known. */
-export function insteadOf(name: string, option?: string): string | null {
+export function remedyFor(name: string, option?: string): string | null {
   if (option === undefined) return Object.hasOwn(INSTEAD, name) ? INSTEAD[name]! : null;
   if (name === 'commit' && option.startsWith('--amend')) return 'Add a further commit; only the operator amends one.';
   if (name === 'push' && /^(?:-f|--force)/.test(option))

@@ -1,5 +1,5 @@
 import { type OptionSpec, SUB_COMMANDS, type SubCommand, type SubCommandName } from '../../spec/policy/git-commands.ts';
-import { findSubCommand, insteadOf, spellOption } from './git-words.ts';
+import { findSubCommand, remedyFor, spellOption } from './git-words.ts';
 
 /** A sub-command with options that are all in the table. Its operands are not checked yet. */
 export interface ParsedGit {
@@ -27,7 +27,7 @@ export function parseGit(words: readonly string[]): { readonly ok: true; readonl
   if (found === null)
     return refuse(
       `git ${name || '(nothing)'} is not available here`,
-      [insteadOf(name), `Use one of: ${Object.keys(SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
+      [remedyFor(name), `Use one of: ${Object.keys(SUB_COMMANDS).join(', ')}.`].filter(Boolean).join(' '),
     );
   const control = rest.find((word) => word.includes('\0'));
   if (control !== undefined) return refuse('an argument contains a NUL character', 'Leave it out.');
@@ -100,7 +100,7 @@ function refuseOption(sub: SubCommandName, spec: SubCommand, word: string): GitR
       : `Its options here: ${spec.options.map(spellOption).join(', ')}.`;
   return refuse(
     `git ${sub} ${word}: this option is not available here`,
-    insteadOf(sub, word) ?? `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
+    remedyFor(sub, word) ?? `${allowed} Write them out in full; put -- before a path that begins with a dash.`,
   );
 }
 

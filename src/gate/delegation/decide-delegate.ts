@@ -8,10 +8,10 @@ import { checkApproval } from '../approvals/check-approval.ts';
 import { decideStep } from '../decide-step.ts';
 import type { Denial } from '../denial.ts';
 import { backpackOf, prospectiveFruit } from '../fruit.ts';
-import { deny } from '../make-denial.ts';
+import { makeDenial } from '../make-denial.ts';
 import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownPeripheral } from '../refuse-visit.ts';
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
-import { unmet } from '../requirements/requirement.ts';
+import { unmetRequirements } from '../requirements/requirement.ts';
 import { requirementFacts } from '../requirements/requirement-facts.ts';
 import { edgeRequirements } from '../requirements/requirements.ts';
 import { transferContext } from '../transfer-context.ts';
@@ -31,9 +31,9 @@ export interface DelegatePlan {
  */
 export function decideDelegate(context: GateContext, request: DelegateRequest): Decision<DelegatePlan> {
   const { specs, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {});
+  if (view.closed) return makeDenial(context, 'session-closed', {});
   const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
-  if (!here) return deny(context, 'no-peripheral', {});
+  if (!here) return makeDenial(context, 'no-peripheral', {});
   if (request.agency) return decideAgency(context, request, here);
   const target = typeof request.to === 'string' ? getOwn(specs.peripherals, request.to) : undefined;
   if (!target) return unknownPeripheral(context, request.to);
@@ -41,13 +41,13 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const delegate = here.delegates?.find(({ to }) => to === target.id);
   const edge = delegationEdge(specs.peripherals, from, target.id);
   const delegates = here.delegates?.map(({ to }) => to) ?? [];
-  if (!delegate || !edge) return deny(context, 'hop-not-allowed', { from, to: target.id, delegates });
+  if (!delegate || !edge) return makeDenial(context, 'hop-not-allowed', { from, to: target.id, delegates });
   const { entry, gates } = edgeRequirements(specs, edge);
   const { fruit } = prospectiveFruit(here, view.visit?.observed ?? {}, {});
   const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
-  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmet(entry, facts));
+  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, facts));
   if (closed) return closed;
-  const [shut] = unmet(gates, facts).filter(({ kind }) => kind !== 'approval');
+  const [shut] = unmetRequirements(gates, facts).filter(({ kind }) => kind !== 'approval');
   if (shut) return conditionFailed(context, target, shut);
   const backpack = { ...view.backpack, ...backpackOf(fruit) };
   const { context: carried, missing } = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
@@ -73,13 +73,13 @@ function decideAgency(
   const delegate = agencies.find((each) => each.to === to);
   const tools = agency?.acts === true;
   if (!delegate || (tools && delegate.within !== 'own'))
-    return deny(context, 'hop-not-allowed', {
+    return makeDenial(context, 'hop-not-allowed', {
       ...{ from, to, agency: true, tools: tools && delegate !== undefined },
       delegates: agencies.map((each) => each.to),
     });
   const effects = specs.modeGate && view.mode !== null ? (specs.modeGate.effects[view.mode] ?? []) : null;
   if (tools && effects !== null && !effects.includes('act'))
-    return deny(context, 'mode-forbids', { to, mode: view.mode, allowed: effects });
+    return makeDenial(context, 'mode-forbids', { to, mode: view.mode, allowed: effects });
   return { ok: true, plan: { from, delegate, context: {}, approval: null } };
 }
 
@@ -88,22 +88,26 @@ function decideAgency(
  * sub-agent within its parent's envelope may do what the parent may. One with its `own` envelope only needs the
  * parent's mode, and the parent's session open.
  */
-export function refusedAbove(context: GateContext, request: StepRequest, within: Delegate['within']): Denial | null {
+export function denialByParentState(
+  context: GateContext,
+  request: StepRequest,
+  within: Delegate['within'],
+): Denial | null {
   if (within !== 'own') {
     const decision = decideStep(context, request);
     return decision.ok ? null : decision.denial;
   }
   const { specs, view } = context;
-  if (view.closed) return deny(context, 'session-closed', {}).denial;
+  if (view.closed) return makeDenial(context, 'session-closed', {}).denial;
   const tool: ToolSpec | undefined = getOwn(specs.tools, request.tool);
   const allowed = specs.modeGate && view.mode !== null ? (specs.modeGate.effects[view.mode] ?? []) : null;
   if (!tool || allowed === null || allowed.includes(tool.effect)) return null;
   const about = { tool: tool.id, effect: tool.effect, mode: view.mode, allowed };
-  return deny(context, 'mode-forbids', about).denial;
+  return makeDenial(context, 'mode-forbids', about).denial;
 }
 
 /** The peripheral that a sub-agent of this type asks for; null if the type names none, or nothing is delegated here. */
-export function delegateAsked({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
+export function delegateForType({ specs, view }: Pick<GateContext, 'specs' | 'view'>, type: string): string | null {
   const here = view.visit && getOwn(specs.peripherals, view.visit.peripheral);
   if (!here?.delegates) return null;
   const name = excerpt(type, 200).split(':').at(-1) ?? '';

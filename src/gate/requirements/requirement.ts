@@ -46,7 +46,7 @@ export type RequirementFacts = {
   readonly patterns: { readonly [pattern: string]: 'selected' | 'held' | 'failed' };
 };
 
-export function meets(requirement: Requirement, facts: RequirementFacts): boolean {
+export function meetsRequirement(requirement: Requirement, facts: RequirementFacts): boolean {
   switch (requirement.kind) {
     case 'source':
       return requirement.any.some((source) => applies(source, facts));
@@ -74,8 +74,11 @@ export function meets(requirement: Requirement, facts: RequirementFacts): boolea
 }
 
 /** The requirements that do not hold, in their order; empty if the request may pass. */
-export function unmet(requirements: readonly Requirement[], facts: RequirementFacts): readonly Requirement[] {
-  return requirements.filter((requirement) => !meets(requirement, facts));
+export function unmetRequirements(
+  requirements: readonly Requirement[],
+  facts: RequirementFacts,
+): readonly Requirement[] {
+  return requirements.filter((requirement) => !meetsRequirement(requirement, facts));
 }
 
 /**

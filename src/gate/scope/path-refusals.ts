@@ -1,11 +1,11 @@
 /**
  * The texts of refused paths, shared by the gate, which judges a path's text, and the tools, which judge the real path.
  */
-export const PROTECTED = {
+export const PROTECTED_PATH = {
   why: 'it steers git, an editor, an agent or hopgate itself; no agent may write it',
   remedy: 'Ask the operator to change it.',
 };
-export const MASKED = {
+export const MASKED_PATH = {
   why: 'it is masked (it may hold secrets)',
   remedy: 'Do without it; only the operator can change mask in hopgate.yaml.',
 };

@@ -7,7 +7,7 @@ import type { Denial } from '../denial.ts';
 import { urlProblem } from './judge-url.ts';
 import { locatePath, within } from './locate-path.ts';
 import { isMasked, isProtected } from './masks.ts';
-import { MASKED, PROTECTED } from './path-refusals.ts';
+import { MASKED_PATH, PROTECTED_PATH } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
 import { writePathReason } from './write-paths.ts';
 
@@ -134,11 +134,11 @@ function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | '
     };
   }
   if (isMasked(located.path, config.mask)) {
-    return { ...MASKED, scope: [] };
+    return { ...MASKED_PATH, scope: [] };
   }
   if (role === 'path:write') {
     if (isProtected(located.path) || (config.specs !== 'default' && within(located.path, [config.specs]))) {
-      return { ...PROTECTED, scope: scope.write };
+      return { ...PROTECTED_PATH, scope: scope.write };
     }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
     const why = writePathReason(located.path, scope.write);

@@ -2,10 +2,10 @@ import { edgesFrom } from '../../spec/edges-from.ts';
 import { effectsIn, type ModeLeg } from '../../spec/mode-way.ts';
 import { PASS } from '../../spec/reported-fields.ts';
 import type { Edge, Mode, SpecSet, ToolEffect } from '../../spec/types.ts';
-import { legOf, startable, startLeg } from '../available-actions.ts';
+import { hopLeg, startablePeripherals, startLeg } from '../available-actions.ts';
 import type { ModeStep, WayLeg } from '../denial.ts';
 import type { SessionView } from '../session-view.ts';
-import { admits, modeStep, resetsOf } from './way-modes.ts';
+import { modeAdmits, modeStep, resetLegs } from './way-modes.ts';
 
 /** A peripheral (null outside of any) and a mode, as text. */
 type State = string;
@@ -49,7 +49,7 @@ export function shortestWay(
   if (wanted.size === (here !== null && wanted.has(here) ? 1 : 0)) return null;
   const { modeGate: gate } = specs;
   const legs = gate?.transitions ?? [];
-  const resets = gate && view.mode !== null ? resetsOf(gate) : [];
+  const resets = gate && view.mode !== null ? resetLegs(gate) : [];
   const way = search(specs, view, wanted, effect, legs);
   return way || resets.length === 0 ? way : search(specs, view, wanted, effect, [...legs, ...resets]);
 }
@@ -68,7 +68,7 @@ function search(
   modeLegs: readonly ModeLeg[],
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
-  const first = here === null ? startable(specs, view) : [];
+  const first = here === null ? startablePeripherals(specs, view) : [];
   const { modeGate: gate } = specs;
   const known = new Map<State, readonly Move[]>();
   const movesFrom = (state: State): readonly Move[] => {
@@ -82,11 +82,11 @@ function search(
     return [
       ...changes.map((change) => ({ to: stateOf(place, change.to), by: { change } })),
       ...edges
-        .filter(({ to }) => to !== here && admits(specs, mode, to))
+        .filter(({ to }) => to !== here && modeAdmits(specs, mode, to))
         .sort((a, b) => Number(needsFailure(a)) - Number(needsFailure(b)))
         .map((edge) => ({ to: stateOf(edge.to, mode), by: { edge } })),
       ...(place === null ? first : [])
-        .filter((start) => admits(specs, mode, start))
+        .filter((start) => modeAdmits(specs, mode, start))
         .map((start) => ({ to: stateOf(start, mode), by: { start } })),
     ];
   };
@@ -97,7 +97,7 @@ function search(
   };
   const stepOf = ({ by }: Move): Way['step'] => {
     if ('change' in by) return { change: modeStep(specs, by.change) };
-    return { leg: 'edge' in by ? legOf(specs, view, by.edge) : startLeg(specs, by.start) };
+    return { leg: 'edge' in by ? hopLeg(specs, view, by.edge) : startLeg(specs, by.start) };
   };
   const begin = stateOf(here, gate ? view.mode : null);
   let best = new Map<State, Way | null>([[begin, null]]);

@@ -12,7 +12,7 @@ export const OPERATOR_RESET = 'a reset by operator';
  * The operator's resets of the mode, as legs: from each mode without a transition to the reset's mode. A path contains
  * one only if no path exists without it, because an agent can make all other moves itself.
  */
-export const resetsOf = ({ effects, reset, transitions }: GateSpec): readonly ModeLeg[] =>
+export const resetLegs = ({ effects, reset, transitions }: GateSpec): readonly ModeLeg[] =>
   Object.keys(effects)
     .filter((from) => from !== reset && !transitions.some((leg) => leg.from === from && leg.to === reset))
     .map((from) => ({ from, to: reset }));
@@ -20,7 +20,7 @@ export const resetsOf = ({ effects, reset, transitions }: GateSpec): readonly Mo
 /** The shortest path through the mode gate; it includes the operator's reset only if there is no other. */
 function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
   const way = modeWay(specs, from, wanted);
-  const reset = specs.modeGate && resetsOf(specs.modeGate).find((leg) => leg.from === from);
+  const reset = specs.modeGate && resetLegs(specs.modeGate).find((leg) => leg.from === from);
   if (way !== null || !reset) return way;
   const rest = modeWay(specs, reset.to, wanted);
   return rest && [reset, ...rest];
@@ -30,7 +30,7 @@ function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean)
  * The modes on the shortest path to one that `wanted` accepts, with the needs of each change, as data of a refusal;
  * empty if there is no path. Pure: the needs are named, not judged.
  */
-export function modesTo(
+export function modeStepsTo(
   { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
   wanted: (mode: Mode) => boolean,
 ): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
@@ -41,12 +41,12 @@ export function modesTo(
 }
 
 /** True if a mode admits hops to a peripheral. Without a mode gate everything is admitted. */
-export const admits = ({ modeGate }: SpecSet, mode: Mode | null, to: string): boolean =>
+export const modeAdmits = ({ modeGate }: SpecSet, mode: Mode | null, to: string): boolean =>
   mode === null || (modeGate?.peripherals[mode]?.includes(to) ?? true);
 
 /** The fewest mode changes before a peripheral is admitted; empty if none is needed, or none helps. */
-export function modesAdmitting(specs: SpecSet, mode: Mode | null, to: string): readonly ModeStep[] {
-  const way = mode === null ? null : wayOfModes(specs, mode, (other) => admits(specs, other, to));
+export function modeStepsAdmitting(specs: SpecSet, mode: Mode | null, to: string): readonly ModeStep[] {
+  const way = mode === null ? null : wayOfModes(specs, mode, (other) => modeAdmits(specs, other, to));
   return (way ?? []).map((leg) => modeStep(specs, leg));
 }
 

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { ChosenLimits, OperatorActions, ValidGrant } from '../source.ts';
 
 /** The limits of a grant, and the button that gives it. */
@@ -75,7 +75,7 @@ export function GrantList({
         {grants.map(({ id, title, limits, by, used }) => (
           <li key={id}>
             <span>
-              <strong>{visible(title)}</strong> {visible(limits).replace(INSTANT, inLocalTime)}; used{' '}
+              <strong>{escapeInvisible(title)}</strong> {escapeInvisible(limits).replace(INSTANT, inLocalTime)}; used{' '}
               {used === 1 ? 'once' : `${used} times`}, given by {by}
             </span>
             <button

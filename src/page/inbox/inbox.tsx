@@ -1,6 +1,6 @@
 import type { Source } from '../source.ts';
 import { GrantList } from './grants.tsx';
-import { Letters } from './letters.tsx';
+import { Messages } from './messages.tsx';
 import { NotifyButton } from './notify.tsx';
 import { RequestCard } from './request-card.tsx';
 
@@ -26,7 +26,7 @@ export function Inbox({ source }: { readonly source: Source }) {
           </ul>
         </section>
       )}
-      <Letters source={source} />
+      <Messages source={source} />
       <GrantList grants={source.grants.value} acts={source.acts} />
     </>
   );

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { Source } from '../source.ts';
 
 const permission = signal(typeof Notification === 'undefined' ? 'denied' : Notification.permission);
@@ -23,17 +23,17 @@ export function NotifyButton() {
  * Shows the number of waiting items in the title of the page. A new request or message also causes a notification, if
  * the person allowed that and does not see the page. Returns a function that ends this.
  */
-export function tellWaiting(source: Source, title: string): () => void {
+export function notifyOfWaiting(source: Source, title: string): () => void {
   let known: ReadonlySet<string> = new Set();
   return effect(() => {
-    const letters = source.letters.value.map(({ id, author, text }) => ({ id, title: author, reason: text }));
-    const waiting = [...source.waiting.value, ...letters];
+    const messages = source.messages.value.map(({ id, author, text }) => ({ id, title: author, reason: text }));
+    const waiting = [...source.waiting.value, ...messages];
     document.title = waiting.length > 0 ? `(${waiting.length}) ${title}` : title;
     const fresh = waiting.filter(({ id }) => !known.has(id));
     known = new Set(waiting.map(({ id }) => id));
     if (permission.peek() !== 'granted' || !document.hidden) return;
     for (const { id, title, reason } of fresh) {
-      const shown = new Notification(visible(title), { body: visible(reason.slice(0, 300)), tag: id });
+      const shown = new Notification(escapeInvisible(title), { body: escapeInvisible(reason.slice(0, 300)), tag: id });
       shown.onclick = () => window.focus();
     }
   });

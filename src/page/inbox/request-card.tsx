@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
-import { visible, visibleLines } from '../../base/text.ts';
-import { clock, span } from '../side-panel.tsx';
+import { escapeInvisible, visibleLines } from '../../base/text.ts';
+import { clock, timeSpan } from '../side-panel.tsx';
 import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
@@ -22,9 +22,9 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         {title} <small>{session ? `${session.place} · ${session.store.newest.value.agent}` : request.sessionId}</small>
       </h3>
       <p>
-        {reason === '' ? 'no reason given' : `“${visible(reason)}”`}{' '}
+        {reason === '' ? 'no reason given' : `“${escapeInvisible(reason)}”`}{' '}
         <small>
-          asked {span(clock.value - askedAt)} ago, waits {span(expiresAt - clock.value)} more
+          asked {timeSpan(clock.value - askedAt)} ago, waits {timeSpan(expiresAt - clock.value)} more
         </small>
       </p>
       <dl class="brief">
@@ -45,7 +45,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         {card.tests !== null && (
           <dd>
             <strong class={card.tests.verdict === 'pass' ? 'good' : 'alarm'}>{card.tests.verdict}</strong>{' '}
-            {span(clock.value - card.tests.at)} ago: {visible(card.tests.command)}
+            {timeSpan(clock.value - card.tests.at)} ago: {escapeInvisible(card.tests.command)}
           </dd>
         )}
       </dl>
@@ -55,7 +55,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         <dl>
           {rows.map(([name, text]) => (
             <div key={name}>
-              <dt>{visible(name)}</dt>
+              <dt>{escapeInvisible(name)}</dt>
               <dd>
                 {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
                 <pre tabIndex={0}>{visibleLines(text)}</pre>
@@ -95,7 +95,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
       <GrantForm hasFiles={card.changed.length > 0} onGrant={(terms) => answer(true, '', terms)} />
       {problem.value?.id === id && (
         <p class="trouble" role="alert">
-          {visible(problem.value.why)}
+          {escapeInvisible(problem.value.why)}
         </p>
       )}
     </article>
@@ -124,7 +124,7 @@ function Diff({ card, writable }: { readonly card: CardData; readonly writable: 
           )}
           <details key={path} open={files.length <= 3 && lines.length <= 40} class={index < inside ? 'in' : 'out'}>
             <summary>
-              {visible(path)} <small>{countOf(lines)}</small>
+              {escapeInvisible(path)} <small>{countOf(lines)}</small>
             </summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
             <pre class="diff" tabIndex={0}>
@@ -133,8 +133,10 @@ function Diff({ card, writable }: { readonly card: CardData; readonly writable: 
           </details>
         </>
       ))}
-      {staysBehind.length > 0 && <p class="behind">Tested, but not shipped: {visible(staysBehind.join(' '))}</p>}
-      {writable.length > 0 && <p class="behind">It may write here: {visible(writable.join(' '))}</p>}
+      {staysBehind.length > 0 && (
+        <p class="behind">Tested, but not shipped: {escapeInvisible(staysBehind.join(' '))}</p>
+      )}
+      {writable.length > 0 && <p class="behind">It may write here: {escapeInvisible(writable.join(' '))}</p>}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { QUIET_MS, type Sent } from '../stream/follow.ts';
 import { cursorOfPositions, type StreamPositions } from '../stream/follow-all.ts';
-import { inboxesOf } from './post-office.ts';
+import { inboxesOf } from './person-messages.ts';
 
 /** Interval between looks into the inboxes, in milliseconds. Every process can send. */
 const LOOK_MS = 100;

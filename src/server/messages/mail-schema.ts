@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_TEXT, SPEECH_ACTS } from '../../messages/speech-acts.ts';
 import type { SpeechAct } from '../../ports/message-store.ts';
 
-export const MOST_LETTERS = 32;
+export const MOST_MESSAGES = 32;
 /** Maximum number of names in a circle of waits. */
 export const MOST_CIRCLE = 100;
 /** Maximum number of waits, and of tokens, in one mail. */
@@ -36,11 +36,11 @@ export const MailSchema = z.strictObject({
         leftMs: Left.nullable().describe('How long the sender of a whistle still waits.'),
       }),
     )
-    .max(MOST_LETTERS)
+    .max(MOST_MESSAGES)
     .default([]),
   receipts: z
     .array(z.strictObject({ message: AnyId, state: z.enum(['delivered', 'read']) }))
-    .max(MOST_LETTERS)
+    .max(MOST_MESSAGES)
     .default([]),
   refusals: z
     .array(
@@ -54,7 +54,7 @@ export const MailSchema = z.strictObject({
           .describe('The circle of waits that the message would close; an empty name means other machines.'),
       }),
     )
-    .max(MOST_LETTERS)
+    .max(MOST_MESSAGES)
     .default([])
     .describe('Messages that were not delivered, with the reason.'),
   waits: z

@@ -3,8 +3,16 @@ import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkPost, describeCircle, sendBell } from '../../messages/send-message.ts';
 import type { MailPosition, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
-import { MOST_CIRCLE, MOST_LETTERS, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
-import { circleFor, circleInWords, hashOf, inward, outward, rowsOf, waitsFor } from './node-waits.ts';
+import { MOST_CIRCLE, MOST_MESSAGES, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
+import {
+  circleForNode,
+  circleInWords,
+  hashOfWaits,
+  nameForNode,
+  nameFromNode,
+  waitRows,
+  waitsForNode,
+} from './node-waits.ts';
 
 /** The mail that a node already has: a position in each repository, and the waits that it knows. */
 export interface MailPositions {
@@ -15,7 +23,7 @@ export interface MailPositions {
 const START: MailPosition = { message: 0, receipt: 0 };
 export const NO_MAIL: MailPositions = { places: {}, waits: '' };
 
-type Letter = NodeMailBody['messages'][number];
+type MailMessage = NodeMailBody['messages'][number];
 interface Box {
   readonly messages: MessageStore;
   readonly repository: RepositoryEvidence;
@@ -40,24 +48,25 @@ export class NodeMail {
     after: MailPositions,
   ): Promise<{ readonly mail: NodeMailBody; readonly after: MailPositions } | null> {
     const boxes = await this.#boxes(node);
-    const letters: Message[] = [];
+    const outgoing: Message[] = [];
     const mail: NodeMailBody = { messages: [], receipts: [], refusals: [] };
     const places = { ...after.places };
     for (const { messages, repository } of boxes) {
-      const room = MOST_LETTERS - Math.max(letters.length, mail.receipts.length);
+      const room = MOST_MESSAGES - Math.max(outgoing.length, mail.receipts.length);
       if (room === 0) break;
       const found = await messages.mailFor(node, places[repository.key] ?? START, room);
-      letters.push(...found.messages);
+      outgoing.push(...found.messages);
       for (const { message, state } of found.receipts)
-        if (state === 'delivered' || state === 'read') mail.receipts.push({ message: outward(message, node), state });
+        if (state === 'delivered' || state === 'read')
+          mail.receipts.push({ message: nameForNode(message, node), state });
       places[repository.key] = found.place;
     }
     const now = Date.now();
     // Read last, because a whistle waits before it is sent.
     const rows = await waitsOf(boxes, now);
-    mail.messages.push(...letters.map((message) => letterOf(message, node, rows, now)));
-    const waits = waitsFor(rows, node, now);
-    const known = hashOf(waits, now);
+    mail.messages.push(...outgoing.map((message) => mailMessageOf(message, node, rows, now)));
+    const waits = waitsForNode(rows, node, now);
+    const known = hashOfWaits(waits, now);
     const isNews = mail.messages.length + mail.receipts.length > 0;
     if (!isNews && known === after.waits) return null;
     return { mail: known === after.waits ? mail : { ...mail, ...waits }, after: { places, waits: known } };
@@ -72,11 +81,11 @@ export class NodeMail {
     const refused: Undelivered[] = [];
     // Stored first: whether a whistle closes a circle depends on the waits that its sender is part of.
     if (waits) await putWaits(boxes, node, { waits, behind });
-    for (const letter of messages) {
-      const id = inward(letter.id, node);
+    for (const message of messages) {
+      const id = nameFromNode(message.id, node);
       if (await found(boxes, id)) continue;
-      const problem = await this.#deliver(boxes, node, letter);
-      if (problem !== null) refused.push({ message: outward(id, node), ...problem });
+      const problem = await this.#deliver(boxes, node, message);
+      if (problem !== null) refused.push({ message: nameForNode(id, node), ...problem });
     }
     for (const { message: id, state } of receipts) {
       const sent = await sentTo(boxes, node, id);
@@ -106,12 +115,16 @@ export class NodeMail {
   }
 
   /** Puts a message into the inbox of its recipient; otherwise returns the reason. */
-  async #deliver(boxes: readonly Box[], node: string, letter: Letter): Promise<Omit<Undelivered, 'message'> | null> {
-    const { kind, act, to, text, ref, leftMs } = letter;
-    const id = inward(letter.id, node);
-    const from = inward(letter.from, node);
-    const author = `${letter.author}@${node}`;
-    const post = { kind, act, id, from, author, to, text, ...(ref === null ? {} : { ref: inward(ref, node) }) };
+  async #deliver(
+    boxes: readonly Box[],
+    node: string,
+    message: MailMessage,
+  ): Promise<Omit<Undelivered, 'message'> | null> {
+    const { kind, act, to, text, ref, leftMs } = message;
+    const id = nameFromNode(message.id, node);
+    const from = nameFromNode(message.from, node);
+    const author = `${message.author}@${node}`;
+    const post = { kind, act, id, from, author, to, text, ...(ref === null ? {} : { ref: nameFromNode(ref, node) }) };
     const open: { readonly messages: MessageStore; readonly draft: MessageDraft }[] = [];
     let problem = 'no session was opened there yet';
     for (const { messages, repository } of boxes) {
@@ -125,7 +138,7 @@ export class NodeMail {
     if (kind === 'whistle' && leftMs !== null) {
       const circle = await messages.wait({ id, waiter: from, target: draft.to, until: Date.now() + leftMs });
       if (circle) {
-        const shown = circleFor(circle, node).slice(0, MOST_CIRCLE);
+        const shown = circleForNode(circle, node).slice(0, MOST_CIRCLE);
         return { text: describeCircle(shown.map((name) => name || 'another machine').join(' → ')), circle: shown };
       }
     }
@@ -164,12 +177,12 @@ async function sentTo(boxes: readonly Box[], node: string, id: string): ReturnTy
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;
 }
 
-function letterOf(message: Message, node: string, rows: readonly Wait[], now: number): Letter {
+function mailMessageOf(message: Message, node: string, rows: readonly Wait[], now: number): MailMessage {
   const { id, kind, act, from, author, to, text, ref } = message;
   const until = rows.find((wait) => wait.id === id)?.until;
   return {
-    ...{ id: outward(id, node), kind, act, from: outward(from, node), author, to: outward(to, node), text },
-    ref: ref === null ? null : outward(ref, node),
+    ...{ id: nameForNode(id, node), kind, act, from: nameForNode(from, node), author, to: nameForNode(to, node), text },
+    ref: ref === null ? null : nameForNode(ref, node),
     leftMs: until === undefined ? null : Math.min(until - now, MOST_MS),
   };
 }
@@ -189,10 +202,10 @@ async function putWaits(
   const now = Date.now();
   const targets = new Map<string, string>();
   for (const { id } of wire.waits) {
-    const whistle = (await found(boxes, inward(id, node)))?.message;
+    const whistle = (await found(boxes, nameFromNode(id, node)))?.message;
     if (whistle && whistle.state !== 'answered') targets.set(whistle.id, whistle.to);
   }
-  const rows = rowsOf(wire, node, await waitsOf(boxes, now), targets, now);
+  const rows = waitRows(wire, node, await waitsOf(boxes, now), targets, now);
   for (const { messages } of boxes) await messages.putWaits(node, rows);
 }
 

@@ -9,15 +9,15 @@ import { MOST_MS, MOST_WAITS, type NodeMailBody } from './mail-schema.ts';
  * on, and sees the circle in its own rows.
  */
 
-/** The name of a node's message in the form that the other node uses. Inverse: {@link inward}. */
-export function outward(name: string, node: string): string {
+/** The name of a node's message in the form that the other node uses. Inverse: {@link nameFromNode}. */
+export function nameForNode(name: string, node: string): string {
   const end = `@${node}`;
   if (name.endsWith(end)) return name.slice(0, -end.length);
   return name.includes('@') ? name : `${name}@`;
 }
 
 /** The name under which this node stores a name from the mail of `node`: one that ends with `@` is of that node. */
-export const inward = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
+export const nameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
 const isOwn = ({ id }: Pick<Wait, 'id'>): boolean => !id.includes('@');
 
@@ -33,7 +33,7 @@ const tokenOf = (row: Wait): string | null => {
 type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 
 /** The waits that a node must know: those for somebody on it, and the tokens of all waits behind them. */
-export function waitsFor(rows: readonly Wait[], node: string, now: number): WireWaits {
+export function waitsForNode(rows: readonly Wait[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
   const there = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
   const left = (until: number): number => Math.min(until - now, MOST_MS);
@@ -44,10 +44,15 @@ export function waitsFor(rows: readonly Wait[], node: string, now: number): Wire
   const own = there.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
   return {
     waits: there.map(({ id, waiter, target, until }) => ({
-      ...{ id: outward(id, node), waiter: outward(waiter, node), target: outward(target, node), leftMs: left(until) },
+      ...{
+        id: nameForNode(id, node),
+        waiter: nameForNode(waiter, node),
+        target: nameForNode(target, node),
+        leftMs: left(until),
+      },
     })),
     behind: [...own, ...behind].slice(0, MOST_WAITS).map(({ token, target, until }) => ({
-      ...{ token, target: outward(target, node), leftMs: left(until) },
+      ...{ token, target: nameForNode(target, node), leftMs: left(until) },
     })),
   };
 }
@@ -81,7 +86,7 @@ function tokensBehind(open: readonly Wait[], address: string): Map<string, numbe
  * @param own the waits of this machine
  * @param targets the recipients by the id of a delivered whistle that waits for its answer
  */
-export function rowsOf(
+export function waitRows(
   { waits, behind }: WireWaits,
   node: string,
   own: readonly Wait[],
@@ -90,30 +95,30 @@ export function rowsOf(
 ): readonly Wait[] {
   const targetOf = new Map(own.filter(isOwn).map((row) => [tokenOf(row), row.target]));
   const direct = waits.flatMap(({ id: wireId, waiter, leftMs }) => {
-    const id = inward(wireId, node);
+    const id = nameFromNode(wireId, node);
     const target = targets.get(id);
-    return target === undefined ? [] : [{ id, waiter: inward(waiter, node), target, until: now + leftMs }];
+    return target === undefined ? [] : [{ id, waiter: nameFromNode(waiter, node), target, until: now + leftMs }];
   });
   const further = behind.map(({ token, target, leftMs }, index) => ({
     ...{ id: `${token}.${index}@${node}`, waiter: targetOf.get(token) ?? token },
-    ...{ target: inward(target, node), until: now + leftMs },
+    ...{ target: nameFromNode(target, node), until: now + leftMs },
   }));
   return [...direct, ...further];
 }
 
 /** The parts of the waits in mail that matter: if they change, the mail must be sent. */
-export const hashOf = ({ waits, behind }: WireWaits, now: number): string => {
+export const hashOfWaits = ({ waits, behind }: WireWaits, now: number): string => {
   const rounded = (leftMs: number): number => Math.round((now + leftMs) / 10_000);
   const parts = [...waits, ...behind].map(({ leftMs, ...each }) => JSON.stringify([each, rounded(leftMs)]));
   return hash('sha256', JSON.stringify(parts.sort()));
 };
 
 /** A circle in the names of the receiving node; names of a third machine are left out. */
-export const circleFor = (circle: readonly string[], node: string): string[] =>
+export const circleForNode = (circle: readonly string[], node: string): string[] =>
   circle
-    .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : outward(name, node)))
+    .map((name) => (name.includes('@') && !name.endsWith(`@${node}`) ? '' : nameForNode(name, node)))
     .filter((name, index, all) => name !== '' || all[index - 1] !== '');
 
 /** A node's circle of waits, in words. */
 export const circleInWords = (circle: readonly string[], node: string): string =>
-  circle.map((name) => (name === '' ? 'another machine' : inward(name, node))).join(' → ');
+  circle.map((name) => (name === '' ? 'another machine' : nameFromNode(name, node))).join(' → ');

@@ -3,7 +3,7 @@ import { parseJson } from '../../base/json.ts';
 import { getOwn, suggest } from '../../spec/names.ts';
 import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, type RouteRequest, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
 
 type Asked = Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'header'>;
 
@@ -24,14 +24,14 @@ const CARD = {
 } as const;
 const Path = z.object({ agent: z.string().min(1).max(200) });
 
-const card = route('GET /.well-known/agent-card.json', {
+const card = defineRoute('GET /.well-known/agent-card.json', {
   id: 'a2aCard',
   summary: 'Describes this node to A2A clients; each agency peripheral is a skill.',
   ...CARD,
   run: async (asked) => (await asked.services.a2a()).card(baseOf(asked), null),
 });
 
-const agentCard = route('GET /a2a/{agent}/.well-known/agent-card.json', {
+const agentCard = defineRoute('GET /a2a/{agent}/.well-known/agent-card.json', {
   id: 'a2aAgentCard',
   summary: 'Describes one agent of the registry to A2A clients.',
   path: Path,
@@ -50,7 +50,7 @@ const CALL = {
   answer: { type: 'application/json', description: 'A JSON-RPC response, or an event stream of them.' },
 } as const;
 
-const call = route('POST /a2a', {
+const call = defineRoute('POST /a2a', {
   id: 'a2a',
   summary:
     'Serves the JSON-RPC binding of A2A 1.0: messages, tasks, streams. The message names its agent and peripheral.',
@@ -58,7 +58,7 @@ const call = route('POST /a2a', {
   run: async (asked) => (await asked.services.a2a()).call(callOf(asked, null)),
 });
 
-const agentCall = route('POST /a2a/{agent}', {
+const agentCall = defineRoute('POST /a2a/{agent}', {
   id: 'a2aAgent',
   summary: 'The same for one agent of the registry.',
   path: Path,

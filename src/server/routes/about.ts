@@ -3,11 +3,11 @@ import { COOKIE } from '../access/login-names.ts';
 import { LOGIN_SECONDS } from '../access/logins.ts';
 import { FILE_ROLES } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
-const health = route('GET /v1/health', {
+const health = defineRoute('GET /v1/health', {
   id: 'health',
   summary: 'Confirms that the server answers, with its version.',
   for: 'public',
@@ -15,7 +15,7 @@ const health = route('GET /v1/health', {
   run: async ({ services: { version, startedAt } }) => ({ ok: true, version, startedAt }),
 });
 
-const metrics = route('GET /v1/metrics', {
+const metrics = defineRoute('GET /v1/metrics', {
   id: 'metrics',
   summary: 'Counters since the start, in the Prometheus text format.',
   for: ['operator', 'auditor'],
@@ -48,7 +48,7 @@ function metricsOf({ counters, host, allEvidence, startedAt }: Services): string
   ].join('\n');
 }
 
-const login = route('POST /v1/login', {
+const login = defineRoute('POST /v1/login', {
   id: 'login',
   summary: 'Exchanges a one-use code for a cookie and a page key; a browser needs both.',
   for: 'public',
@@ -67,7 +67,7 @@ const login = route('POST /v1/login', {
   },
 });
 
-const code = route('POST /v1/login/code', {
+const code = defineRoute('POST /v1/login/code', {
   id: 'loginCode',
   summary: 'A one-use code that logs one browser in as the operator; it is valid for a minute.',
   for: ['operator'],
@@ -75,7 +75,7 @@ const code = route('POST /v1/login/code', {
   run: async ({ services: { logins } }) => ({ code: logins.issueCode() }),
 });
 
-const logout = route('POST /v1/logout', {
+const logout = defineRoute('POST /v1/logout', {
   id: 'logout',
   summary: 'Ends the login of this browser.',
   for: ['operator'],
@@ -88,7 +88,7 @@ const logout = route('POST /v1/logout', {
   },
 });
 
-const whoami = route('GET /v1/whoami', {
+const whoami = defineRoute('GET /v1/whoami', {
   id: 'whoami',
   summary: 'The role of the token, and its session.',
   for: [...FILE_ROLES, 'session'],

@@ -9,12 +9,12 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { timeOrderedId } from '../../stores/time-ordered.ts';
 import { READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Instant, Limit, NameSchema, SessionPath } from '../schemas.ts';
 
 const ActivityEvent = FieldsSchema.describe('An event of a MUSN activity log, with the keys `event/type`, `agent`, …');
 
-const list = route('GET /v1/sessions/{session}/activity', {
+const list = defineRoute('GET /v1/sessions/{session}/activity', {
   id: 'activity',
   summary: 'A session as events of an activity log, newest first, one page at a time. `events?form=activity` is live.',
   for: READERS,
@@ -36,7 +36,7 @@ const list = route('GET /v1/sessions/{session}/activity', {
   },
 });
 
-const append = route('POST /v1/sessions/{session}/activity', {
+const append = defineRoute('POST /v1/sessions/{session}/activity', {
   id: 'appendActivity',
   summary:
     'Adds an event or an entry of another program. A session that hopgate wrote keeps it outside of its chain, as an ephemeral entry.',
@@ -95,7 +95,7 @@ async function parsOf(store: EvidenceStore, session: string, since = ''): Promis
   return found;
 }
 
-const pars = route('GET /v1/sessions/{session}/pars', {
+const pars = defineRoute('GET /v1/sessions/{session}/pars', {
   id: 'pars',
   summary: 'The post-action reviews of a session, the oldest first.',
   for: READERS,
@@ -106,7 +106,7 @@ const pars = route('GET /v1/sessions/{session}/pars', {
   }),
 });
 
-const aggregate = route('GET /v1/pars', {
+const aggregate = defineRoute('GET /v1/pars', {
   id: 'aggregatePars',
   summary: 'All reviews added up: problems that recur, and patterns that helped.',
   for: ['operator', 'auditor'],

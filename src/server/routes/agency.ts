@@ -7,7 +7,7 @@ import { RUN_HEADERS } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
 import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MAIL_LOOK_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
 import { MailSchema, NodeName } from '../messages/mail-schema.ts';
 import { type MailPositions, NO_MAIL } from '../messages/node-mail.ts';
@@ -51,7 +51,7 @@ const Via = z
   .max(2_000)
   .regex(/^[\w.-]+(?:,[\w.-]+)*$/);
 
-const run = route('POST /agency/run', {
+const run = defineRoute('POST /agency/run', {
   id: 'agencyRun',
   summary: 'Runs an agent once in an agency peripheral, here or on the node that the registry names.',
   for: ['operator', 'agent', 'session', 'node'],
@@ -76,7 +76,7 @@ const run = route('POST /agency/run', {
   },
 });
 
-const cancel = route('POST /agency/cancel', {
+const cancel = defineRoute('POST /agency/cancel', {
   id: 'agencyCancel',
   summary: 'Cancels a run of this node, and the agent that it passed the run to.',
   for: ['operator', 'agent', 'node'],
@@ -85,7 +85,7 @@ const cancel = route('POST /agency/cancel', {
   run: async ({ body, services }) => ({ cancelled: services.agency.cancel(body.key) }),
 });
 
-const agents = route('GET /agency/agents', {
+const agents = defineRoute('GET /agency/agents', {
   id: 'agencyAgents',
   summary: 'The agents of the registry, and the nodes that are connected.',
   for: ['operator', 'auditor', 'agent', 'node'],
@@ -101,7 +101,7 @@ const agents = route('GET /agency/agents', {
   }),
 });
 
-const connect = route('GET /agency/connect', {
+const connect = defineRoute('GET /agency/connect', {
   id: 'agencyConnect',
   summary: 'Connects a node that cannot be reached, such as a laptop; its runs arrive on this connection.',
   for: ['node'],
@@ -138,7 +138,7 @@ function placesIn(text: string): MailPositions {
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send "after" of the last answer.', 'query.after');
 }
 
-const deliver = route('POST /agency/messages', {
+const deliver = defineRoute('POST /agency/messages', {
   id: 'agencyDeliver',
   summary: 'Delivers messages and receipts of another node. A message that arrives again is stored once.',
   for: ['node'],
@@ -147,7 +147,7 @@ const deliver = route('POST /agency/messages', {
   run: async ({ who, body, services: { mail } }) => ({ refusals: [...(await mail.accept(nodeOf(who), body))] }),
 });
 
-const collect = route('GET /agency/messages', {
+const collect = defineRoute('GET /agency/messages', {
   id: 'agencyCollect',
   summary: 'Returns messages and receipts for another node, after at most 15 seconds.',
   for: ['node'],

@@ -9,7 +9,7 @@ import { treeDiff } from '../../tools/tree/tree-diff.ts';
 import { AUDITORS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { ApprovalCardSchema, cardOf } from '../approval-card-schema.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Hash, Millis } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
@@ -62,7 +62,7 @@ function shown({ pending, answer }: PendingItem): z.output<typeof Waiting> {
   };
 }
 
-const list = route('GET /v1/approvals', {
+const list = defineRoute('GET /v1/approvals', {
   id: 'listApprovals',
   summary: 'The requests that wait for the operator, of all sessions, the oldest first.',
   for: AUDITORS,
@@ -70,7 +70,7 @@ const list = route('GET /v1/approvals', {
   run: async ({ services }) => ({ approvals: everywhere(services).map(shown) }),
 });
 
-const show = route('GET /v1/approvals/{approval}', {
+const show = defineRoute('GET /v1/approvals/{approval}', {
   id: 'approval',
   summary: 'One request in full, with the present diff of the files that a yes ships.',
   for: AUDITORS,
@@ -108,7 +108,7 @@ const show = route('GET /v1/approvals/{approval}', {
   },
 });
 
-const answer = route('POST /v1/approvals/{approval}', {
+const answer = defineRoute('POST /v1/approvals/{approval}', {
   id: 'answerApproval',
   summary: 'Answers a request once. The agent finds the answer when it repeats its call.',
   for: ['operator'],

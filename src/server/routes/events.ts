@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { toActivity } from '../../evidence/musn/activity.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, type RouteRequest, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
 import { SessionPath } from '../schemas.ts';
 import { follow } from '../stream/follow.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';
-import { counted, type Opened, SSE, sse } from '../stream/sse-answer.ts';
+import { countStream, type OpenedStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
 
 const SessionQuery = z.strictObject({
   after: z
@@ -31,14 +31,14 @@ const SOCKET = {
 type SessionAsked = RouteRequest<typeof SessionPath, typeof SessionQuery, undefined>;
 type AllAsked = RouteRequest<undefined, typeof AllQuery, undefined>;
 
-async function openSession(asked: SessionAsked): Promise<Opened> {
+async function openSession(asked: SessionAsked): Promise<OpenedStream> {
   const { services, header, query } = asked;
   const { session } = asked.path;
   const { store } = await services.allEvidence.repositoryOf(session);
   const last = header('last-event-id') ?? query.after ?? '-1';
   if (!/^-?\d{1,15}$/.test(last))
     throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-  const { end, ended } = counted(asked);
+  const { end, ended } = countStream(asked);
   return {
     end,
     batches: follow({
@@ -55,27 +55,27 @@ async function openSession(asked: SessionAsked): Promise<Opened> {
   };
 }
 
-async function openAll(asked: AllAsked): Promise<Opened> {
+async function openAll(asked: AllAsked): Promise<OpenedStream> {
   const { services, header, query } = asked;
   const last = header('last-event-id') ?? query.after;
   const after = last === undefined ? null : parseCursor(last);
   if (last !== undefined && after === null)
     throw new ApiError('invalid-request', 'Last-Event-ID is not a cursor', 'Send the id of the last event.', 'header');
-  const { end, ended } = counted(asked);
+  const { end, ended } = countStream(asked);
   return { end, batches: followAll({ allEvidence: services.allEvidence, feed: services.feed, after, signal: ended }) };
 }
 
-const sessionEvents = route('GET /v1/sessions/{session}/events', {
+const sessionEvents = defineRoute('GET /v1/sessions/{session}/events', {
   id: 'sessionEvents',
   summary: "A session's entries as events: from a place on, then live. Each `seq` comes exactly once.",
   for: READERS,
   path: SessionPath,
   query: SessionQuery,
   answer: SSE,
-  run: async (asked) => sse(await openSession(asked)),
+  run: async (asked) => sseAnswer(await openSession(asked)),
 });
 
-const sessionSocket = route('GET /v1/sessions/{session}/socket', {
+const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
   id: 'sessionSocket',
   summary: 'The same events over a WebSocket.',
   for: READERS,
@@ -85,16 +85,16 @@ const sessionSocket = route('GET /v1/sessions/{session}/socket', {
   run: async (asked) => (await openSession(asked)).batches,
 });
 
-const allEvents = route('GET /v1/events', {
+const allEvents = defineRoute('GET /v1/events', {
   id: 'allEvents',
   summary: 'The entries of all sessions as events: from a cursor on, else from now.',
   for: AUDITORS,
   query: AllQuery,
   answer: SSE,
-  run: async (asked) => sse(await openAll(asked)),
+  run: async (asked) => sseAnswer(await openAll(asked)),
 });
 
-const allSocket = route('GET /v1/socket', {
+const allSocket = defineRoute('GET /v1/socket', {
   id: 'allSocket',
   summary: 'The events of all sessions over a WebSocket.',
   for: AUDITORS,

@@ -4,11 +4,11 @@ import type { EvidenceQuery, FoundEntry } from '../../evidence/evidence-query.ts
 import { projectThread, type Thread } from '../../evidence/threads.ts';
 import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { EntrySchema, FieldsSchema, Hash, Instant, Limit, NameSchema, Seq, SessionPath } from '../schemas.ts';
 import { queryAll } from './query-all.ts';
 
-const ofSession = route('GET /v1/sessions/{session}/evidence', {
+const ofSession = defineRoute('GET /v1/sessions/{session}/evidence', {
   id: 'sessionEvidence',
   summary: "A session's entries in order of `seq`, one page at a time.",
   for: READERS,
@@ -49,7 +49,7 @@ const Filters = {
   after: z.string().max(20_000).optional().describe('The `next` of the previous page of the same query.'),
 };
 
-const query = route('GET /v1/evidence', {
+const query = defineRoute('GET /v1/evidence', {
   id: 'queryEvidence',
   summary: 'A search over all sessions, or one; the newest entries come first.',
   for: AUDITORS,
@@ -79,7 +79,7 @@ const query = route('GET /v1/evidence', {
   },
 });
 
-const entryOf = route('GET /v1/sessions/{session}/entries/{entry}', {
+const entryOf = defineRoute('GET /v1/sessions/{session}/entries/{entry}', {
   id: 'entry',
   summary: 'One entry, and the entries that it replies to, the oldest first.',
   for: READERS,
@@ -129,7 +129,7 @@ const formOf = (one: Thread, page: { readonly from: number; readonly limit: numb
   };
 };
 
-const thread = route('GET /v1/sessions/{session}/thread', {
+const thread = defineRoute('GET /v1/sessions/{session}/thread', {
   id: 'thread',
   summary: 'The thread of a session: its status, its participants, conjectures, patterns and forks.',
   for: READERS,
@@ -149,7 +149,7 @@ const thread = route('GET /v1/sessions/{session}/thread', {
   },
 });
 
-const threads = route('GET /v1/threads', {
+const threads = defineRoute('GET /v1/threads', {
   id: 'listThreads',
   summary: 'The threads of sessions, newest first, with their status.',
   for: AUDITORS,
@@ -174,7 +174,7 @@ const threads = route('GET /v1/threads', {
   },
 });
 
-const blob = route('GET /v1/sessions/{session}/blobs/{hash}', {
+const blob = defineRoute('GET /v1/sessions/{session}/blobs/{hash}', {
   id: 'blob',
   summary: 'The bytes of a large value, which an entry of this session names as `{ blob, bytes }`, or of its pin.',
   for: READERS,

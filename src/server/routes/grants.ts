@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
-import { describeLimits, type GrantView, grantOver } from '../../gate/approvals/grant.ts';
+import { describeLimits, type GrantView, grantEnd } from '../../gate/approvals/grant.ts';
 import { revokedBy, revokeGrant } from '../../operator/revoked-grants.ts';
 import { sessionsWithGrants } from '../../session/grants-in.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { Millis, NameSchema } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
@@ -37,7 +37,7 @@ async function grantsOf({ allEvidence, readers }: Services): Promise<readonly Fo
       for (const grant of view.grants ?? []) {
         const by = revokedBy(stateDir, grant.id);
         const over =
-          grantOver(grant, Date.now()) ??
+          grantEnd(grant, Date.now()) ??
           (by === null ? null : `${by} revoked it`) ??
           (view.closed ? 'the session is closed' : null);
         all.push({ stateDir, session, agent: view.agent, grant, over });
@@ -59,7 +59,7 @@ const shown = ({ session, agent, grant, over }: Found): z.output<typeof Grant> =
   over,
 });
 
-const list = route('GET /v1/grants', {
+const list = defineRoute('GET /v1/grants', {
   id: 'listGrants',
   summary: 'The grants of the operator in all sessions, the latest first; also those that have ended.',
   for: ['operator', 'auditor'],
@@ -67,7 +67,7 @@ const list = route('GET /v1/grants', {
   run: async ({ services }) => ({ grants: (await grantsOf(services)).map(shown) }),
 });
 
-const revoke = route('POST /v1/grants/{grant}/revoke', {
+const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
   id: 'revokeGrant',
   summary: 'Revokes a grant at once, in whichever process its session runs.',
   for: ['operator'],

@@ -4,7 +4,7 @@ import { sendBell, sendWhistle } from '../../messages/send-message.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
 import {
   AnswerBody,
@@ -27,10 +27,10 @@ import {
   sendError,
   unknownMessage,
   withReceipts,
-} from '../messages/post-office.ts';
+} from '../messages/person-messages.ts';
 import { NameSchema } from '../schemas.ts';
 import { cursorOfPositions, parseCursor, type StreamPositions } from '../stream/follow-all.ts';
-import { counted, SSE, sse } from '../stream/sse-answer.ts';
+import { countStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
 
 const READERS = ['operator', 'auditor'] as const;
 /** The holder of the operator's token acts as a person. */
@@ -46,7 +46,7 @@ function placesOf(cursor: string | undefined, path: string): StreamPositions {
   throw new ApiError('invalid-request', 'this is not a cursor', 'Send the cursor of an answer or an event.', path);
 }
 
-const inbox = route('GET /v1/inbox', {
+const inbox = defineRoute('GET /v1/inbox', {
   id: 'inbox',
   summary: "A person's messages from every repository, each inbox in its own order, in pages.",
   for: READERS,
@@ -99,7 +99,7 @@ async function rootOf(
   return null;
 }
 
-const inboxEvents = route('GET /v1/inbox/events', {
+const inboxEvents = defineRoute('GET /v1/inbox/events', {
   id: 'inboxEvents',
   summary: "A person's messages as events (dev.hopgate.message.v1): from a place on, then live.",
   for: READERS,
@@ -108,14 +108,14 @@ const inboxEvents = route('GET /v1/inbox/events', {
   run: async (asked) => {
     const { query, services, header } = asked;
     const places = placesOf(header('last-event-id') ?? query.after, 'query.after');
-    const { end, ended } = counted(asked);
+    const { end, ended } = countStream(asked);
     const followed = {
       address: `person:${query.as}`,
       repositories: () => services.allEvidence.repositoriesOf(query.root),
       unread: query.unread === 'true',
       signal: ended,
     };
-    return sse({ end, batches: followInbox(followed, places) });
+    return sseAnswer({ end, batches: followInbox(followed, places) });
   },
 });
 
@@ -125,7 +125,7 @@ const idFor = (from: string, key: string | undefined): string =>
 
 const Sender = { as: PersonName, root: Root };
 
-const bell = route('POST /v1/bell', {
+const bell = defineRoute('POST /v1/bell', {
   id: 'bell',
   summary: 'Sends a message as a person, and does not wait.',
   for: PEOPLE,
@@ -143,7 +143,7 @@ const bell = route('POST /v1/bell', {
   },
 });
 
-const whistled = route('POST /v1/whistle', {
+const whistled = defineRoute('POST /v1/whistle', {
   id: 'whistle',
   summary:
     'Sends a message as a person, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
@@ -164,7 +164,7 @@ const whistled = route('POST /v1/whistle', {
   },
 });
 
-const message = route('GET /v1/messages/{message}', {
+const message = defineRoute('GET /v1/messages/{message}', {
   id: 'message',
   summary: 'A message with its receipts and its answer; also the state of a whistle whose deadline has passed.',
   for: READERS,
@@ -176,7 +176,7 @@ const message = route('GET /v1/messages/{message}', {
   },
 });
 
-const answer = route('POST /v1/messages/{message}/answer', {
+const answer = defineRoute('POST /v1/messages/{message}/answer', {
   id: 'answerMessage',
   summary: 'Answers a message as the person who got it.',
   for: PEOPLE,
@@ -203,7 +203,7 @@ const answer = route('POST /v1/messages/{message}/answer', {
   },
 });
 
-const read = route('POST /v1/messages/{message}/read', {
+const read = defineRoute('POST /v1/messages/{message}/read', {
   id: 'readMessage',
   summary: 'Acknowledges a message as the person who got it.',
   for: PEOPLE,

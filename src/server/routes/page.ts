@@ -1,6 +1,6 @@
 import { pageScript } from '../../view/page-script.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -16,7 +16,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const page = route('GET /', {
+const page = defineRoute('GET /', {
   id: 'page',
   summary: 'The live view. It holds no data: the sessions come from the other addresses, after a login.',
   for: 'public',
@@ -24,7 +24,7 @@ const page = route('GET /', {
   run: async () => new Response(PAGE, { headers: { 'Content-Type': 'text/html; charset=utf-8' } }),
 });
 
-const script = route('GET /page.js', {
+const script = defineRoute('GET /page.js', {
   id: 'pageScript',
   summary: 'The script of the live view.',
   for: 'public',
@@ -41,7 +41,7 @@ const script = route('GET /page.js', {
   },
 });
 
-const style = route('GET /page.css', {
+const style = defineRoute('GET /page.css', {
   id: 'pageStyle',
   summary: 'The style around the live view.',
   for: 'public',

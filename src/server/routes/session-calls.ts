@@ -3,7 +3,7 @@ import { writeNote } from '../../daemon/write-note.ts';
 import { isReflective } from '../../session/state/drafts.ts';
 import type { Who } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
   By,
   CloseAnswer,
@@ -33,7 +33,7 @@ function principal(who: Who, asked: z.output<typeof By> | undefined): 'agent' | 
   return 'agent';
 }
 
-const start = route('POST /v1/sessions/{session}/start', {
+const start = defineRoute('POST /v1/sessions/{session}/start', {
   id: 'start',
   summary: 'Enters a peripheral from outside.',
   for: WRITERS,
@@ -46,7 +46,7 @@ const start = route('POST /v1/sessions/{session}/start', {
     ),
 });
 
-const step = route('POST /v1/sessions/{session}/step', {
+const step = defineRoute('POST /v1/sessions/{session}/step', {
   id: 'step',
   summary: 'Calls a tool. The answer comes after its evidence is durable.',
   for: WRITERS,
@@ -60,7 +60,7 @@ const step = route('POST /v1/sessions/{session}/step', {
     useSession(services, path.session, tool, (session) => session.step({ tool, args: args ?? {}, signal })),
 });
 
-const hop = route('POST /v1/sessions/{session}/hop', {
+const hop = defineRoute('POST /v1/sessions/{session}/hop', {
   id: 'hop',
   summary: 'Leaves this peripheral and enters another.',
   for: WRITERS,
@@ -82,7 +82,7 @@ const hop = route('POST /v1/sessions/{session}/hop', {
     ),
 });
 
-const mode = route('POST /v1/sessions/{session}/mode', {
+const mode = defineRoute('POST /v1/sessions/{session}/mode', {
   id: 'setMode',
   summary: 'Changes the mode along the mode gate.',
   for: WRITERS,
@@ -102,7 +102,7 @@ const mode = route('POST /v1/sessions/{session}/mode', {
     ),
 });
 
-const stop = route('POST /v1/sessions/{session}/stop', {
+const stop = defineRoute('POST /v1/sessions/{session}/stop', {
   id: 'stop',
   summary: 'Ends the visit; the session is then outside of every peripheral.',
   for: WRITERS,
@@ -115,7 +115,7 @@ const stop = route('POST /v1/sessions/{session}/stop', {
     ),
 });
 
-const note = route('POST /v1/sessions/{session}/note', {
+const note = defineRoute('POST /v1/sessions/{session}/note', {
   id: 'note',
   summary: 'Words of the operator for the agent: a running Claude Code or Codex reads them with its next call or turn.',
   for: ['operator'],
@@ -130,7 +130,7 @@ const note = route('POST /v1/sessions/{session}/note', {
   },
 });
 
-const close = route('POST /v1/sessions/{session}/close', {
+const close = defineRoute('POST /v1/sessions/{session}/close', {
   id: 'closeSession',
   summary: 'Closes the session permanently. Refused in the middle of a visit: stop first.',
   for: WRITERS,
@@ -141,7 +141,7 @@ const close = route('POST /v1/sessions/{session}/close', {
     useSession(services, path.session, 'closing', (session) => session.close(reason, { by: principal(who, by) })),
 });
 
-const resume = route('POST /v1/sessions/{session}/resume', {
+const resume = defineRoute('POST /v1/sessions/{session}/resume', {
   id: 'resume',
   summary: 'Records what happened without the agent: an interrupted step, a passed deadline, the timeout of the mode.',
   for: WRITERS,
@@ -150,7 +150,7 @@ const resume = route('POST /v1/sessions/{session}/resume', {
   run: async ({ path, services }) => useSession(services, path.session, 'a resume', (session) => session.settle()),
 });
 
-const reflect = route('POST /v1/sessions/{session}/reflect', {
+const reflect = defineRoute('POST /v1/sessions/{session}/reflect', {
   id: 'reflect',
   summary: 'Hops to the reflecting peripheral at a natural close. With a review, ends the visit there with it.',
   for: WRITERS,

@@ -3,7 +3,7 @@ import type { Session } from '../../session/session.ts';
 import type { Json } from '../../spec/types.ts';
 import { READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { followInbox } from '../messages/follow-inbox.ts';
 import {
   BellBody,
@@ -16,9 +16,9 @@ import {
   Unread,
   WhistleBody,
 } from '../messages/message-schemas.ts';
-import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/post-office.ts';
+import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
 import { NameSchema, Seq, SessionPath } from '../schemas.ts';
-import { counted, SSE, sse } from '../stream/sse-answer.ts';
+import { countStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
 import { useSession } from './use-session.ts';
 
 /** Only the agent of a session sends and reads as the session. */
@@ -26,7 +26,7 @@ const AGENT = ['session'] as const;
 
 const addressOf = (session: string): string => `session:${session}`;
 
-const inbox = route('GET /v1/sessions/{session}/inbox', {
+const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
   id: 'sessionInbox',
   summary: 'The messages of a session in the order of its inbox, in pages. Reading them acknowledges nothing.',
   for: READERS,
@@ -44,7 +44,7 @@ const inbox = route('GET /v1/sessions/{session}/inbox', {
   },
 });
 
-const inboxEvents = route('GET /v1/sessions/{session}/inbox/events', {
+const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   id: 'sessionInboxEvents',
   summary: 'The messages of a session as events (dev.hopgate.message.v1): from a `seq` on, then live.',
   for: READERS,
@@ -57,7 +57,7 @@ const inboxEvents = route('GET /v1/sessions/{session}/inbox/events', {
     const last = Seq.safeParse(header('last-event-id') ?? query.after);
     if (!last.success)
       throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-    const { end, ended } = counted(asked);
+    const { end, ended } = countStream(asked);
     const followed = {
       address: addressOf(path.session),
       repositories: () => [repository],
@@ -65,11 +65,11 @@ const inboxEvents = route('GET /v1/sessions/{session}/inbox/events', {
       signal: ended,
       cursor: (places: ReadonlyMap<string, number>) => String(places.get(repository.key)),
     };
-    return sse({ end, batches: followInbox(followed, new Map([[repository.key, last.data]])) });
+    return sseAnswer({ end, batches: followInbox(followed, new Map([[repository.key, last.data]])) });
   },
 });
 
-const read = route('POST /v1/sessions/{session}/inbox/read', {
+const read = defineRoute('POST /v1/sessions/{session}/inbox/read', {
   id: 'readSessionMessages',
   summary:
     'Acknowledges messages: a request of the agent to its model has contained them. Both sessions get a receipt.',
@@ -106,7 +106,7 @@ async function send(
   return { ok: true as const, id: message, waitedMs, answer: answer?.id ?? null, evidence: sent.evidence };
 }
 
-const bell = route('POST /v1/sessions/{session}/bell', {
+const bell = defineRoute('POST /v1/sessions/{session}/bell', {
   id: 'sessionBell',
   summary: 'Sends a message as the session, by its tool bell, and does not wait.',
   for: AGENT,
@@ -124,7 +124,7 @@ const bell = route('POST /v1/sessions/{session}/bell', {
   },
 });
 
-const whistle = route('POST /v1/sessions/{session}/whistle', {
+const whistle = defineRoute('POST /v1/sessions/{session}/whistle', {
   id: 'sessionWhistle',
   summary:
     'Sends a message as the session, by its tool whistle, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
@@ -145,7 +145,7 @@ const whistle = route('POST /v1/sessions/{session}/whistle', {
   },
 });
 
-const message = route('GET /v1/sessions/{session}/messages/{message}', {
+const message = defineRoute('GET /v1/sessions/{session}/messages/{message}', {
   id: 'sessionMessage',
   summary: 'A message that the session sent or got, with its receipts and its answer.',
   for: READERS,

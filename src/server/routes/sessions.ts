@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isInUse } from '../../base/process-holder.ts';
 import type { LocatedSession } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
   AvailableSchema,
   DenialSchema,
@@ -56,7 +56,7 @@ async function listed({ readers }: Services, { summary, root }: LocatedSession):
   };
 }
 
-const list = route('GET /v1/sessions', {
+const list = defineRoute('GET /v1/sessions', {
   id: 'listSessions',
   summary: 'The sessions of every process of this user, over all repositories, newest first.',
   for: ['operator', 'auditor'],
@@ -83,7 +83,7 @@ const list = route('GET /v1/sessions', {
   },
 });
 
-const open = route('POST /v1/sessions', {
+const open = defineRoute('POST /v1/sessions', {
   id: 'openSession',
   summary: 'Opens a session, and starts its first peripheral if one is named.',
   for: ['operator', 'agent'],
@@ -116,7 +116,7 @@ const open = route('POST /v1/sessions', {
   },
 });
 
-const status = route('GET /v1/sessions/{session}', {
+const status = defineRoute('GET /v1/sessions/{session}', {
   id: 'sessionStatus',
   summary: 'The state of the session: peripheral, mode, visit, backpack, fruits, counters.',
   for: ['operator', 'auditor', 'session'],
@@ -125,7 +125,7 @@ const status = route('GET /v1/sessions/{session}', {
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).status,
 });
 
-const available = route('GET /v1/sessions/{session}/available', {
+const available = defineRoute('GET /v1/sessions/{session}/available', {
   id: 'available',
   summary: 'The tools, hops and modes that are open now, and what each hop and mode still needs.',
   for: ['operator', 'auditor', 'session'],
@@ -134,7 +134,7 @@ const available = route('GET /v1/sessions/{session}/available', {
   run: async ({ path, services: { readers } }) => (await readers.read(path.session)).available,
 });
 
-const why = route('POST /v1/sessions/{session}/why', {
+const why = defineRoute('POST /v1/sessions/{session}/why', {
   id: 'why',
   summary: 'The denial that a call would get. Nothing is recorded, and nothing runs.',
   for: ['operator', 'auditor', 'session'],
@@ -147,7 +147,7 @@ const why = route('POST /v1/sessions/{session}/why', {
   },
 });
 
-const token = route('POST /v1/sessions/{session}/token', {
+const token = defineRoute('POST /v1/sessions/{session}/token', {
   id: 'sessionToken',
   summary: "The token of a session's agent, for a program that continues the session.",
   for: ['operator'],

@@ -6,9 +6,9 @@ import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
 import type { Connection, Incoming, SocialServices } from '../../social/pipeline-types.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MessagePath, PersonName } from '../messages/message-schemas.ts';
-import { findMessage, inboxesOf, unknownMessage } from '../messages/post-office.ts';
+import { findMessage, inboxesOf, unknownMessage } from '../messages/person-messages.ts';
 import { JsonSchema, NameSchema, SessionPath } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { useSession } from './use-session.ts';
@@ -66,7 +66,7 @@ async function pass(
   return result;
 }
 
-const send = route('POST /v1/send', {
+const send = defineRoute('POST /v1/send', {
   id: 'send',
   summary: 'Sends a message of a person through the social pipeline: the mode of its recipient gates an action.',
   for: ['operator'],
@@ -91,7 +91,7 @@ const send = route('POST /v1/send', {
   },
 });
 
-const sendAsSession = route('POST /v1/sessions/{session}/send', {
+const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
   id: 'sendAsSession',
   summary:
     'Sends a message of the agent of this session through the social pipeline; the session itself must allow the tool bell.',
@@ -113,7 +113,7 @@ const sendAsSession = route('POST /v1/sessions/{session}/send', {
   },
 });
 
-const outcome = route('GET /v1/messages/{message}/outcome', {
+const outcome = defineRoute('GET /v1/messages/{message}/outcome', {
   id: 'messageOutcome',
   summary: 'The outcome of a message that the social pipeline dispatched.',
   for: ['operator', 'auditor'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { READERS } from '../access/tokens.ts';
 import { NEWEST } from '../frame-cache.ts';
-import { type HttpRoute, route } from '../http-route.ts';
+import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
 /** Maximum number of frames in one response. */
@@ -49,7 +49,7 @@ const Frame = z
   })
   .describe('The changes by one entry: its row, and the state after it.');
 
-const frames = route('GET /v1/sessions/{session}/frames', {
+const frames = defineRoute('GET /v1/sessions/{session}/frames', {
   id: 'frames',
   summary: "A session's entries as a page shows them: rows, and the state after each.",
   for: READERS,
@@ -72,7 +72,7 @@ const frames = route('GET /v1/sessions/{session}/frames', {
   },
 });
 
-const snapshot = route('GET /v1/sessions/{session}/snapshot', {
+const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   id: 'snapshot',
   summary: 'The present state of a session with its hop graph. The stream goes on after `seq`.',
   for: READERS,

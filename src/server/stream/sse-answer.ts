@@ -4,7 +4,7 @@ import type { Sent } from './follow.ts';
 import { sseBody } from './send-events.ts';
 
 /** An open stream: its batches, and the function that ends it. */
-export interface Opened {
+export interface OpenedStream {
   readonly batches: AsyncGenerator<readonly Sent[]>;
   readonly end: () => void;
 }
@@ -16,7 +16,7 @@ export const SSE = {
 } as const;
 
 /** Counts an open stream until its client leaves or the server ends. */
-export function counted({
+export function countStream({
   services,
   signal,
   who,
@@ -34,7 +34,7 @@ export function counted({
   return { end, ended: own.signal };
 }
 
-export const sse = ({ batches, end }: Opened): Response =>
+export const sseAnswer = ({ batches, end }: OpenedStream): Response =>
   new Response(sseBody(batches, end), {
     headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
   });

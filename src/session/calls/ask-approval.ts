@@ -1,6 +1,6 @@
 import type { ApprovalBody, GrantBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VERSION, type Approval } from '../../gate/approvals/approval.ts';
-import { boundBy, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
+import { boundParts, type GrantLimits, type GrantView, grantProblem } from '../../gate/approvals/grant.ts';
 import type { WantedApproval } from '../../gate/request.ts';
 import type { SessionView } from '../../gate/session-view.ts';
 import type { ApprovalRecord, Approver } from '../../ports/approver.ts';
@@ -63,7 +63,7 @@ function begin(
     via,
     grantedAt: new Date(now()).toISOString(),
     action: { ...subject.action },
-    bound: boundBy(subject),
+    bound: boundParts(subject),
     limits: { ...limits },
   };
 }

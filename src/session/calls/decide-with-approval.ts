@@ -1,5 +1,5 @@
 import { decide, type PlanOf } from '../../gate/decide.ts';
-import { deny } from '../../gate/make-denial.ts';
+import { makeDenial } from '../../gate/make-denial.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
@@ -39,7 +39,7 @@ export async function decideWithApproval<Plan>(
     await again();
     return { decision: decide(given.approval), approval: given };
   }
-  const { denial } = deny(context(), 'approval-required', {
+  const { denial } = makeDenial(context(), 'approval-required', {
     ...first.denial.about,
     ...(given ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
     by,

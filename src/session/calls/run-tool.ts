@@ -1,5 +1,5 @@
 import { isObject, setOwn } from '../../base/json.ts';
-import { parametersApart } from '../../evidence/blob-values.ts';
+import { blobParameters } from '../../evidence/blob-values.ts';
 import type { OutcomeRecord } from '../../evidence/bodies.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
 import { describeType, hasType } from '../../gate/fruit.ts';
@@ -101,7 +101,7 @@ export async function storeArguments(
   peripheral: PeripheralSpec | undefined,
   args: { readonly [name: string]: Json },
 ): Promise<{ [name: string]: Json }> {
-  const unjudged = parametersApart(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
+  const unjudged = blobParameters(tool, peripheral).filter(({ name }) => Object.hasOwn(args, name));
   if (unjudged.length === 0) return { ...args };
   const kept = await storeFields(store, Object.fromEntries(unjudged.map(({ name }) => [name, args[name]!] as const)));
   return { ...args, ...kept };

@@ -4,7 +4,7 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { GrantView } from '../../gate/approvals/grant.ts';
 import { type StepPlan, withWritePaths } from '../../gate/decide-step.ts';
 import type { Denial } from '../../gate/denial.ts';
-import { deny } from '../../gate/make-denial.ts';
+import { makeDenial } from '../../gate/make-denial.ts';
 import type { GateContext, Request } from '../../gate/request.ts';
 import type { TreeNow } from '../../gate/scope/compare-trees.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
@@ -256,6 +256,6 @@ export class SessionCalls {
     if (!(error instanceof StoreError)) return null;
     if (error.code !== 'session-busy' && error.code !== 'lease-expired' && error.code !== 'chain-conflict') return null;
     const code = error.code === 'session-busy' ? 'session-busy' : 'lease-expired';
-    return { ok: false, denial: deny(this.context(), code, { why: error.message }).denial, evidence: [] };
+    return { ok: false, denial: makeDenial(this.context(), code, { why: error.message }).denial, evidence: [] };
   }
 }

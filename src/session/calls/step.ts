@@ -1,7 +1,7 @@
 import type { Body, WouldRefuse } from '../../evidence/bodies.ts';
 import { decide } from '../../gate/decide.ts';
 import type { StepPlan } from '../../gate/decide-step.ts';
-import { deny } from '../../gate/make-denial.ts';
+import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { BackgroundCommand, CallWatch, ToolRefusal } from '../../ports/tool-backend.ts';
@@ -93,7 +93,7 @@ async function run(
     const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
     const refused = await calls.refuse(
       request,
-      deny(calls.context(), outcome.code, aboutRefusal(tool, outcome)).denial,
+      makeDenial(calls.context(), outcome.code, aboutRefusal(tool, outcome)).denial,
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }

@@ -2,7 +2,7 @@ import type { Body, EffectRecord } from '../../evidence/bodies.ts';
 import { findingsIn } from '../../evidence/findings/findings.ts';
 import { decide } from '../../gate/decide.ts';
 import { effectiveScope, type StepPlan } from '../../gate/decide-step.ts';
-import { deny } from '../../gate/make-denial.ts';
+import { makeDenial } from '../../gate/make-denial.ts';
 import type { Request } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
@@ -109,7 +109,7 @@ export class NativeSteps {
     if ('refused' in seen)
       return this.#calls.refuse(
         request,
-        deny(this.#calls.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
+        makeDenial(this.#calls.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
       );
     const args = hasIntent(plan.tool) ? await this.#calls.keepArguments(plan, plan.args) : null;
     const evidence = args ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...refusalOf(plan) }]) : [];

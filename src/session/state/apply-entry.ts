@@ -1,12 +1,12 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
-import { runningAfter } from '../../evidence/background-commands.ts';
+import { runningCommands } from '../../evidence/background-commands.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
 import { waitedMs } from '../../evidence/waiting-time.ts';
-import { type GrantLimits, type GrantView, outsideOf } from '../../gate/approvals/grant.ts';
+import { firstUncovered, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';
 import { backpackOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
 import type { TreeState, TreeToShip } from '../../gate/scope/compare-trees.ts';
@@ -138,13 +138,13 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
         // Replies to a selection, and conclusions, do not become the visit's head.
         if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
           visit.headId = entry.id;
-        visit.background = runningAfter(visit.background, body);
+        visit.background = runningCommands(visit.background, body);
         visit.observations = observeStep(visit.observations, body, draft.change, witness);
       }
       if (changes) {
         const changed = changedPaths(body.effects);
         endGrants(draft, ({ files }) => {
-          const outside = files && outsideOf(changed, files);
+          const outside = files && firstUncovered(changed, files);
           return outside && `a file outside of its files was changed: ${outside}`;
         });
       }

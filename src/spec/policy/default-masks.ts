@@ -1,17 +1,17 @@
-import { words } from '../../base/text.ts';
+import { splitWords } from '../../base/text.ts';
 /**
  * Files that no tool shows if `hopgate.yaml` has no `mask`. Patterns without `/` match at any depth; `!` excepts paths
  * from the patterns before it. Backups of such files are masked with them.
  */
 export const DEFAULT_MASKS: readonly string[] = [
   // settings of an application
-  ...words(`
+  ...splitWords(`
     .env .env.* !.env.*{example,sample,template,dist} .envrc .dev.vars .dev.vars.*
     !.dev.vars.*{example,sample,template} {prod,production,staging,secret,secrets,local}.env .secrets
     local.settings.json **/.streamlit/secrets.toml
   `),
   // tokens of package managers, registries and clouds
-  ...words(`
+  ...splitWords(`
     .npmrc .netrc _netrc .pypirc .git-credentials .gitcookies .dockercfg **/.docker/config.json **/.gem/credentials
     **/.cargo/credentials **/.cargo/credentials.toml **/.m2/settings*.xml **/.composer/auth.json **/.aws/credentials
     **/.aws/sso **/.azure/*.json **/.config/gcloud .boto .s3cfg rclone.conf .vault-token .vault_pass* .vault-pass*
@@ -19,27 +19,27 @@ export const DEFAULT_MASKS: readonly string[] = [
     .mylogin.cnf .htpasswd
   `),
   // service accounts
-  ...words(`
+  ...splitWords(`
     *service{-,_,}account*.json *firebase-adminsdk*.json client_secret*.json application_default_credentials.json
   `),
   // infrastructure
-  ...words(`
+  ...splitWords(`
     *.tfstate *.tfstate.* *.tfvars *.tfvars.json !*{example,sample,template}*.tfvars *.tfrc credentials.tfrc.json
     .terraformrc /kubeconfig kubeconfig.{yaml,yml,conf} *.kubeconfig **/.kube/config
   `),
   // keys
-  ...words(`
+  ...splitWords(`
     *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.ppk *.jks *.jceks *.bks *.keystore *.kdb *.kdbx *.keychain *.keychain-db
     *.ovpn {key,keystore}.properties **/.ssh **/.gnupg id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}
     ssh_host_*_key deploy_{key,rsa,ed25519}
   `),
   // certificates that are public, and keys that are published with a package
-  ...words(`
+  ...splitWords(`
     !{cacert,cacerts,ca-bundle,ca-certificates,roots}.pem !**/ssl_certs/**/*.pem
     !**/{node_modules,site-packages}/**/*.{pem,key} **/node_modules/.cache/**/*.{pem,key}
   `),
   // keys that test suites include
-  ...words(`
+  ...splitWords(`
     !**/{testdata,fixtures,__fixtures__}/**/*.{pem,key,p12,pfx,jks,keystore}
     !**/{test,tests,spec}/{certs,keys,ssl,tls,resources}/**/*.{pem,key,p12,jks}
   `),
@@ -47,8 +47,10 @@ export const DEFAULT_MASKS: readonly string[] = [
 
 /** Prefixes and suffixes of the names of backups: `.env~`, `.server.pem.swp`, `#id_rsa#`. */
 export const BACKUP_MARKS: readonly (readonly [before: string, after: string])[] = [
-  ...words('~ .~1~ .bak .backup .bkp .old .orig .save .saved .copy .tmp .rej').map((after) => ['', after] as const),
-  ...words('.swp .swo .swn .un~').flatMap((after) => [['', after] as const, ['.', after] as const]),
+  ...splitWords('~ .~1~ .bak .backup .bkp .old .orig .save .saved .copy .tmp .rej').map(
+    (after) => ['', after] as const,
+  ),
+  ...splitWords('.swp .swo .swn .un~').flatMap((after) => [['', after] as const, ['.', after] as const]),
   ...([
     ['.', '.kate-swp'],
     ['#', '#'],

@@ -1,4 +1,4 @@
-import { HELD } from '../../evidence/patterns/pur.ts';
+import { OUTCOME_HOLDS } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import {
   invalidPatternCall,
@@ -21,7 +21,7 @@ export function markPivotTool(context: PatternContext): ToolOutcome {
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome: 'pivoted',
-    held: HELD.pivoted,
+    held: OUTCOME_HOLDS.pivoted,
     expected: selection.psr.expected,
     notes: reason,
     to: trimmedText(args['to']),

@@ -1,5 +1,5 @@
-import { magnitude } from '../../evidence/dialects/fields.ts';
-import { HELD, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
+import { errorMagnitude } from '../../evidence/dialects/fields.ts';
+import { OUTCOME_HOLDS, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import {
   invalidPatternCall,
@@ -24,7 +24,7 @@ export function updateTool(context: PatternContext): ToolOutcome {
       `Say one of: ${PATTERN_OUTCOMES.join(', ')}.`,
     );
   const error = args['prediction-error'];
-  const predictionError = magnitude(error);
+  const predictionError = errorMagnitude(error);
   if (error !== undefined && predictionError === null)
     return invalidPatternCall(
       'prediction-error',
@@ -35,7 +35,7 @@ export function updateTool(context: PatternContext): ToolOutcome {
     pattern: selection.pattern,
     psr: selection.psrEntry,
     outcome,
-    held: HELD[outcome],
+    held: OUTCOME_HOLDS[outcome],
     expected: trimmedText(args['expected']) ?? selection.psr.expected,
     actual: trimmedText(args['actual']),
     predictionError,

@@ -1,4 +1,4 @@
-import { words } from '../../base/text.ts';
+import { splitWords } from '../../base/text.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { failed, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
@@ -59,7 +59,7 @@ const everyCommit = (sub: string, wanted: readonly string[]): readonly string[] 
 
 /** Options of log that make it show files; without one it shows messages only. */
 const SHOWS_FILES = new Set(
-  words('patch unified stat numstat shortstat summary name-only name-status raw word-diff function-context check'),
+  splitWords('patch unified stat numstat shortstat summary name-only name-status raw word-diff function-context check'),
 );
 
 /** Options that select commits by changed contents: the result would reveal the content of a masked file. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { words } from '../../base/text.ts';
+import { splitWords } from '../../base/text.ts';
 import type { Mount } from './mount.ts';
 import { readFolder } from './mounts/read-folder.ts';
 
@@ -46,7 +46,7 @@ export const isSecretName = (name: string): boolean => SECRET.test(name);
 const SECRET_SETTING =
   /^[ \t]*[\w.]*(?:pw|pass(?:word|wd|phrase)?|secret|token|licen[sc]e|[._]key)[ \t]*=[ \t]*["']?[^\s"';]/im;
 /** Folders of programs and their data: very many files, none written by hand. */
-const PROGRAMS = new Set(words('bin sbin lib lib32 lib64 libexec include games man node_modules'));
+const PROGRAMS = new Set(splitWords('bin sbin lib lib32 lib64 libexec include games man node_modules'));
 const DEPTH = { system: 4, toolchain: 2 };
 /** Maximum number of covered files, because each is a mount. If there are more, the whole folder is covered. */
 const MAX_MOUNTS = 50;

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { shorten } from '../../base/text.ts';
 import { isProtected, maskMatcher } from '../../gate/scope/masks.ts';
-import { MASKED, PROTECTED } from '../../gate/scope/path-refusals.ts';
+import { MASKED_PATH, PROTECTED_PATH } from '../../gate/scope/path-refusals.ts';
 import { mayHoldWritable, OUTSIDE_WRITE_PATHS, writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { isInstructionFile } from '../instruction-imports.ts';
@@ -73,8 +73,8 @@ export function judgeChanges(
     if (why === OUTSIDE_WRITE_PATHS)
       return `it is outside the scope (${shorten(envelope.scope.write.join(', ') || 'nothing', 200)})`;
     if (why !== null) return `it ${why}`;
-    if (isProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED.why;
-    if (masked(path)) return MASKED.why;
+    if (isProtected(path) || isSealed(path) || path.startsWith(JOURNAL_PREFIX)) return PROTECTED_PATH.why;
+    if (masked(path)) return MASKED_PATH.why;
     return null;
   };
   const wrongFile = ({ upper, lower }: Extract<Change, { kind: 'file' }>): string | null => {

@@ -11,7 +11,7 @@ export class LateMaskedFileError extends Error {
     super(
       `${path} is masked, and ${how} while the command ran; so the output and the changes of the command were discarded. Run it again.`,
     );
-    this.name = 'UncoveredError';
+    this.name = 'LateMaskedFileError';
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/client';
-import { canonical } from '../../evidence/canonical.ts';
+import { canonicalJson } from '../../evidence/canonical.ts';
 import type { Json } from '../../spec/types.ts';
 import { sha256Hex } from '../content-effect.ts';
 
@@ -12,5 +12,5 @@ export type ListedTool = Tool;
 export function toolHash(tool: ListedTool): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
   const said = { name, title, description, inputSchema, outputSchema, annotations };
-  return sha256Hex(canonical(JSON.parse(JSON.stringify(said).toWellFormed()) as Json));
+  return sha256Hex(canonicalJson(JSON.parse(JSON.stringify(said).toWellFormed()) as Json));
 }

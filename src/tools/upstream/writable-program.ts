@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
-import { words } from '../../base/text.ts';
+import { splitWords } from '../../base/text.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { ProjectConfig, UpstreamServer } from '../../spec/types.ts';
 
-const PROGRAMS = new Set(words('.js .mjs .cjs .ts .mts .cts .py .rb .pl .php .sh .jar .lua'));
+const PROGRAMS = new Set(splitWords('.js .mjs .cjs .ts .mts .cts .py .rb .pl .php .sh .jar .lua'));
 
 /**
  * Returns the root-relative file of a server's command line that some scope lets agents write; null if there is none.

@@ -1,5 +1,5 @@
 import { isGitInternal, isMasked, isProtected } from '../../gate/scope/masks.ts';
-import { MASKED, PROTECTED } from '../../gate/scope/path-refusals.ts';
+import { MASKED_PATH, PROTECTED_PATH } from '../../gate/scope/path-refusals.ts';
 import { writePathReason } from '../../gate/scope/write-paths.ts';
 import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
@@ -47,7 +47,7 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
 }
 
-const refusal = (path: string, { why, remedy }: typeof MASKED): ReturnType<PathCheck> => ({
+const refusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnType<PathCheck> => ({
   message: `"${path}": ${why}.`,
   remedy,
 });
@@ -60,7 +60,7 @@ export function readCheck({ root, scope, readableFiles, config }: CallEnvelope):
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
-    if (isMasked(path, config.mask) || git.holdsCredential(path)) return refusal(path, MASKED);
+    if (isMasked(path, config.mask) || git.holdsCredential(path)) return refusal(path, MASKED_PATH);
     if (scope.read === 'session-log' && !named.has(path))
       return {
         message: `"${path || '.'}" is not among the files that this session's log names.`,
@@ -85,8 +85,8 @@ function writeJudge({ root, scope, config }: CallEnvelope): PathCheck {
       };
     if (isGitInternal(path) || git.holds(path))
       return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
-    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return refusal(path, PROTECTED);
-    if (isMasked(path, config.mask)) return refusal(path, MASKED);
+    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return refusal(path, PROTECTED_PATH);
+    if (isMasked(path, config.mask)) return refusal(path, MASKED_PATH);
     return null;
   };
 }

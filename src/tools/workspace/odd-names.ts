@@ -1,4 +1,4 @@
-import { visible } from '../../base/text.ts';
+import { escapeInvisible } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 
@@ -35,9 +35,9 @@ function textOf(path: Uint8Array): string | null {
 /** Formats a path for display: invisible characters as `\u{a}`, bytes that are not UTF-8 as `\xff`. */
 export function formatPathBytes(path: Uint8Array): string {
   const text = textOf(path);
-  if (text !== null) return visible(text);
+  if (text !== null) return escapeInvisible(text);
   const ascii = (byte: number) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`);
-  return visible([...path].map(ascii).join(''));
+  return escapeInvisible([...path].map(ascii).join(''));
 }
 
 /** Holds a regular file by the bytes of its name, each folder by descriptor; null for anything else. */

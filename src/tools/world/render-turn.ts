@@ -1,4 +1,4 @@
-import { attributed } from '../../base/attributed.ts';
+import { attributeText } from '../../base/attributed.ts';
 import type { WorldTurn } from '../../ports/world-environment.ts';
 
 /** When the agent sees the list of admissible commands. By published results, agents may do worse with it. */
@@ -27,15 +27,15 @@ export function renderTurn({ turn, carried, list, opening, notices = [] }: TurnP
   const first = steps === 0 || opening !== undefined;
   const shown = admissible !== null && !done && (list === 'always' || (list === 'on-refusal' && wasRefused(turn)));
   return [
-    ...notices.map((notice) => attributed('hopgate', notice)),
-    ...(first && task !== '' ? [attributed('ALFWorld', `Task: ${task}`)] : []),
-    ...(opening === undefined ? [] : [attributed('ALFWorld', opening)]),
-    attributed('ALFWorld', observation),
-    attributed('ALFWorld', `Inventory: ${carried ?? 'nothing'}.`),
-    ...(shown ? [attributed('ALFWorld', `Commands: ${admissible.join(', ')}.`)] : []),
+    ...notices.map((notice) => attributeText('hopgate', notice)),
+    ...(first && task !== '' ? [attributeText('ALFWorld', `Task: ${task}`)] : []),
+    ...(opening === undefined ? [] : [attributeText('ALFWorld', opening)]),
+    attributeText('ALFWorld', observation),
+    attributeText('ALFWorld', `Inventory: ${carried ?? 'nothing'}.`),
+    ...(shown ? [attributeText('ALFWorld', `Commands: ${admissible.join(', ')}.`)] : []),
     ...(won
-      ? [attributed('ALFWorld', `Task completed! Score: ${score} of ${maxScore}. Leave when you are ready.`)]
+      ? [attributeText('ALFWorld', `Task completed! Score: ${score} of ${maxScore}. Leave when you are ready.`)]
       : []),
-    ...(done && !won ? [attributed('ALFWorld', `The game is over after ${steps} commands, without a win.`)] : []),
+    ...(done && !won ? [attributeText('ALFWorld', `The game is over after ${steps} commands, without a win.`)] : []),
   ].join('\n');
 }

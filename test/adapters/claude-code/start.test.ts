@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { readClaudeCommand } from '../../../src/cli/claude/claude-command.ts';
+import { parseClaudeCommand } from '../../../src/cli/claude/claude-command.ts';
 import { commitAll, folder, type Machine, machine, put } from '../../cli/run.ts';
 
 let on: Machine;
@@ -194,17 +194,17 @@ describe('the arguments of "hopgate claude"', () => {
     [['-p', '--', '--continue'], null],
     [['-p', 'continue'], null],
   ])('determine the continued conversation: %j', (words, continued) => {
-    expect(readClaudeCommand(words).continued).toEqual(continued);
+    expect(parseClaudeCommand(words).continued).toEqual(continued);
   });
 
   it('are hopgate’s up to the first unknown one', () => {
-    expect(readClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
+    expect(parseClaudeCommand(['--root', 'x', '--approve=execute,deploy', '-p', '--root', 'y'])).toMatchObject({
       root: 'x',
       approve: ['execute', 'deploy'],
       args: ['-p', '--root', 'y'],
     });
-    expect(readClaudeCommand(['--', '--root', 'y']).args).toEqual(['--root', 'y']);
-    expect(() => readClaudeCommand(['--session'])).toThrow('--session needs a value');
+    expect(parseClaudeCommand(['--', '--root', 'y']).args).toEqual(['--root', 'y']);
+    expect(() => parseClaudeCommand(['--session'])).toThrow('--session needs a value');
   });
 
   it.each([
@@ -219,12 +219,12 @@ describe('the arguments of "hopgate claude"', () => {
     ['mcp', 'list'],
     ['--bg'],
   ])('are refused if they would disable the session’s protection: %j', (...words) => {
-    expect(() => readClaudeCommand(words)).toThrow();
+    expect(() => parseClaudeCommand(words)).toThrow();
   });
 
   it('are not read after --', () => {
-    expect(readClaudeCommand(['-p', '--', '--bare']).args).toEqual(['-p', '--', '--bare']);
+    expect(parseClaudeCommand(['-p', '--', '--bare']).args).toEqual(['-p', '--', '--bare']);
     for (const args of [['-dw'], ['-nw'], ['-pc', 'why'], ['-p', '-r', 'w']])
-      expect(readClaudeCommand(args).args).toEqual(args);
+      expect(parseClaudeCommand(args).args).toEqual(args);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { codexHooks } from '../../../src/adapters/codex/codex-hook-config.ts';
-import { hashesOf } from '../../../src/cli/codex/codex-arguments.ts';
-import { readCodexCommand } from '../../../src/cli/codex/codex-command.ts';
+import { hookHashes } from '../../../src/cli/codex/codex-arguments.ts';
+import { parseCodexCommand } from '../../../src/cli/codex/codex-command.ts';
 import { hookWarning } from '../../../src/cli/codex/show-codex-end.ts';
 import type { StoredConversation } from '../../../src/daemon/conversation-files.ts';
 
@@ -17,12 +17,12 @@ describe('the arguments of "hopgate codex"', () => {
     [['exec', 'resume the work'], null],
     [['go', 'resume', '--last'], null],
   ])('determine the continued conversation: %j', (words, continued) => {
-    expect(readCodexCommand(words).continued).toEqual(continued);
+    expect(parseCodexCommand(words).continued).toEqual(continued);
   });
 
   test('are hopgate’s up to the first unknown one, then Codex’s', () => {
     expect(
-      readCodexCommand([
+      parseCodexCommand([
         '--root',
         'r',
         '--session=s',
@@ -50,9 +50,9 @@ describe('the arguments of "hopgate codex"', () => {
       observe: false,
       args: ['exec', '--json', '--root', 'mine', 'do it'],
     });
-    expect(readCodexCommand([]).args).toEqual([]);
-    expect(readCodexCommand(['--', '--root']).args).toEqual(['--root']);
-    expect(readCodexCommand(['-m', 'gpt', 'exec']).args).toEqual(['-m', 'gpt', 'exec']);
+    expect(parseCodexCommand([]).args).toEqual([]);
+    expect(parseCodexCommand(['--', '--root']).args).toEqual(['--root']);
+    expect(parseCodexCommand(['-m', 'gpt', 'exec']).args).toEqual(['-m', 'gpt', 'exec']);
   });
 
   test.each([
@@ -87,7 +87,7 @@ describe('the arguments of "hopgate codex"', () => {
     [['app-server']],
     [['login']],
   ])('are refused with a remedy if they open what hopgate closes: %j', (args) => {
-    expect(() => readCodexCommand(args)).toThrow(
+    expect(() => parseCodexCommand(args)).toThrow(
       expect.objectContaining({ code: 'usage', remedy: expect.stringMatching(/Leave|without hopgate/) }),
     );
   });
@@ -103,12 +103,12 @@ describe('the arguments of "hopgate codex"', () => {
     [['-p', 'mine']],
     [['resume']],
   ])('are passed to Codex: %j', (args) => {
-    expect(readCodexCommand(args).args).toEqual(args);
+    expect(parseCodexCommand(args).args).toEqual(args);
   });
 
   test('are refused if an option has no value', () => {
     for (const words of [['--session'], ['--root='], ['--approve']])
-      expect(() => readCodexCommand(words)).toThrow('needs a value');
+      expect(() => parseCodexCommand(words)).toThrow('needs a value');
   });
 });
 
@@ -128,7 +128,7 @@ describe('the hooks that Codex is about to run', () => {
   test('are trusted by the hash that Codex reports, and no other hook is', () => {
     const stranger = { ...listed[0], key: 'k', command: 'curl evil' } as (typeof listed)[number];
     const fromRepository = { ...listed[0], key: 'r', source: 'project' } as (typeof listed)[number];
-    const hashes = hashesOf({ ...answer, hooks: [...listed, stranger, fromRepository] }, ours);
+    const hashes = hookHashes({ ...answer, hooks: [...listed, stranger, fromRepository] }, ours);
     expect(Object.keys(hashes)).toEqual(listed.map(({ key }) => key));
   });
 
@@ -137,7 +137,7 @@ describe('the hooks that Codex is about to run', () => {
     ['one is switched off', listed.map((hook, index) => ({ ...hook, enabled: index > 0 }))],
     ['none is listed', []],
   ])('stop Codex from starting if %s', (_, hooks) => {
-    expect(() => hashesOf({ ...answer, hooks }, ours)).toThrow(
+    expect(() => hookHashes({ ...answer, hooks }, ours)).toThrow(
       expect.objectContaining({ code: 'hooks-off', message: expect.stringContaining('a policy') }),
     );
   });

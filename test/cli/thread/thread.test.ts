@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../../src/cli/io.ts';
-import { broken } from '../../../src/cli/table.ts';
+import { wrapText } from '../../../src/cli/table.ts';
 import { renderText } from '../../../src/cli/thread/render-thread.ts';
 import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
@@ -292,14 +292,14 @@ describe('a call in a thread', () => {
 });
 
 it('a long line breaks between words, or within a word that is too long', () => {
-  expect(broken('one two three', 8)).toEqual(['one two', 'three']);
-  expect(broken('abcdefghij', 4)).toEqual(['abcd', 'efgh', 'ij']);
+  expect(wrapText('one two three', 8)).toEqual(['one two', 'three']);
+  expect(wrapText('abcdefghij', 4)).toEqual(['abcd', 'efgh', 'ij']);
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('a', 'b', ' ', '🙂') }),
       fc.integer({ min: 2, max: 12 }),
       (words, room) => {
-        const lines = broken(words, room);
+        const lines = wrapText(words, room);
         for (const line of lines) expect([...line].length).toBeLessThanOrEqual(room);
         expect(lines.join('').replaceAll(' ', '')).toBe(words.replaceAll(' ', ''));
       },

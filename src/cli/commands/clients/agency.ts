@@ -6,18 +6,18 @@ import { dialIn } from '../../../agency/dial-in.ts';
 import { fanOut } from '../../../agency/fan-out.ts';
 import type { RunRequest } from '../../../agency/run-request.ts';
 import { parseJson } from '../../../base/json.ts';
-import { plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural } from '../../../base/text.ts';
 import { Tokens } from '../../../server/access/tokens.ts';
 import { AllEvidence } from '../../../server/all-evidence.ts';
 import { exchangeMail } from '../../../server/messages/exchange-mail.ts';
 import { NodeMail } from '../../../server/messages/node-mail.ts';
 import { loadAgency, nodeNameOf } from '../../../spec/agency/load-agency.ts';
 import type { Json } from '../../../spec/types.ts';
-import { agencyOption, folderOf, openOwn, shownReply, withNode } from '../../agency/use-node.ts';
-import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { agencyOption, folderOf, openOwnNode, shownReply, withNode } from '../../agency/use-node.ts';
+import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
 import { examples, numberUpTo } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface RunOptions {
   readonly agency?: string;
@@ -152,7 +152,9 @@ async function runAll(io: Io, agents: string, peripheral: string, options: RunOp
     ),
   );
   if (io.json) printJson(io, all);
-  else for (const [agent, reply] of Object.entries(all.replies)) print(io, `${visible(agent)}: ${shownReply(reply)}`);
+  else
+    for (const [agent, reply] of Object.entries(all.replies))
+      print(io, `${escapeInvisible(agent)}: ${shownReply(reply)}`);
   if (all.outcome !== 'all') io.exitCode = 1;
 }
 
@@ -166,7 +168,7 @@ function check(io: Io, options: RunOptions): void {
   if (specs.length > 0)
     print(
       io,
-      table(
+      formatTable(
         io,
         ['peripheral', 'inputs', 'tools', 'response'],
         specs.map(({ id, inputs, tools, response }) => [
@@ -182,20 +184,22 @@ function check(io: Io, options: RunOptions): void {
   if (all.length > 0)
     print(
       io,
-      table(
+      formatTable(
         io,
         ['agent', 'location', 'by'],
         all.map((agent) => [
           agent.id,
           agent.location,
-          visible(agent.location === 'local' ? agent.driver : agent.location === 'remote' ? agent.url : agent.node),
+          escapeInvisible(
+            agent.location === 'local' ? agent.driver : agent.location === 'remote' ? agent.url : agent.node,
+          ),
         ]),
       ),
     );
 }
 
 async function connect(io: Io, url: string, options: ConnectOptions): Promise<void> {
-  const node = openOwn(io, options);
+  const node = openOwnNode(io, options);
   const ended = new AbortController();
   onSignal(() => ended.abort());
   const token = readFileSync(resolve(io.cwd, options.tokenFile), 'utf8').trim();
@@ -214,9 +218,11 @@ async function connect(io: Io, url: string, options: ConnectOptions): Promise<vo
     cancel: (key) => void node.cancel(key),
     signal: ended.signal,
     onChange: (isConnected, problem) =>
-      note(
+      printRemark(
         io,
-        isConnected ? `connected to ${url}` : `not connected to ${url}${problem ? `: ${visible(problem)}` : ''}`,
+        isConnected
+          ? `connected to ${url}`
+          : `not connected to ${url}${problem ? `: ${escapeInvisible(problem)}` : ''}`,
       ),
   });
   await exchanged;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { visible } from '../../../base/text.ts';
+import { escapeInvisible } from '../../../base/text.ts';
 import { describeLimits } from '../../../gate/approvals/grant.ts';
 import { answerOnce, answerRequest } from '../../../operator/answer-request.ts';
 import { type GrantTerms, grantLimits } from '../../../operator/grant-terms.ts';
@@ -137,7 +137,7 @@ const othersOf = (io: Io, options: Options): number =>
 
 /** Shows a request, with its repository if that is not the current one. */
 async function show(io: Io, { pending: { request, root } }: PendingItem): Promise<void> {
-  if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${visible(root)}:`));
+  if (root !== rootOf(io, { root: '.' })) print(io, paint(io, 'bold', `In ${escapeInvisible(root)}:`));
   await showRequest(io, request, root);
 }
 
@@ -149,7 +149,7 @@ async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promis
     print(io, paint(io, 'yellow', `  ${saidBefore(item.answer)}; your answer replaces that one`));
   const said = await askAtTerminal(io, item.pending.request);
   if (said === null || 'problem' in said) {
-    print(io, `Not answered${said ? `: ${visible(said.problem)}` : ''}. ${item.pending.id} still waits.`);
+    print(io, `Not answered${said ? `: ${escapeInvisible(said.problem)}` : ''}. ${item.pending.id} still waits.`);
     return null;
   }
   answer(io, item, said.verdict === 'yes' ? { ...termsOf(options), ...said } : said, options);
@@ -212,7 +212,7 @@ function answer(io: Io, item: PendingItem, { verdict, terms }: Said, options: Op
 
 type Earlier = Pick<NonNullable<PendingItem['answer']>, 'by' | 'verdict'>;
 
-const saidBefore = ({ by, verdict }: Earlier): string => `${visible(by)} has said ${verdict}`;
+const saidBefore = ({ by, verdict }: Earlier): string => `${escapeInvisible(by)} has said ${verdict}`;
 
 const alreadyAnswered = (id: string, earlier: Earlier): CliError =>
   new CliError(

@@ -16,8 +16,8 @@ export function register(command: Command, io: Io): void {
     ],
   };
   registerClient(command, io, texts, async (words) => {
-    const { readClaudeCommand } = await import('../../claude/claude-command.ts');
+    const { parseClaudeCommand } = await import('../../claude/claude-command.ts');
     const { runClaude } = await import('../../claude/run-claude.ts');
-    await runClaude(io, readClaudeCommand(words));
+    await runClaude(io, parseClaudeCommand(words));
   });
 }

@@ -17,8 +17,8 @@ export function register(command: Command, io: Io): void {
     ],
   };
   registerClient(command, io, texts, async (words) => {
-    const { readCodexCommand } = await import('../../codex/codex-command.ts');
+    const { parseCodexCommand } = await import('../../codex/codex-command.ts');
     const { runCodex } = await import('../../codex/run-codex.ts');
-    await runCodex(io, readCodexCommand(words));
+    await runCodex(io, parseCodexCommand(words));
   });
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { visible } from '../../../base/text.ts';
+import { escapeInvisible } from '../../../base/text.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { entryFile } from '../../../daemon/package-files.ts';
 import { askStatus, askStop } from '../../daemon-status.ts';
-import { type Io, note, print, printJson } from '../../io.ts';
+import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
 import { checkedTelemetry, examples, telemetryOption } from '../../shared-options.ts';
 
@@ -38,15 +38,15 @@ export function register(command: Command, io: Io): void {
 
 async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | undefined): Promise<void> {
   const telemetry = await checkedTelemetry(said);
-  const { serve } = await import('../../../daemon/serve-daemon.ts');
-  const daemon = await serve({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
+  const { serveDaemon } = await import('../../../daemon/serve-daemon.ts');
+  const daemon = await serveDaemon({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {
     const found = await askStatus(io);
-    note(io, (found && otherInstallation(found.entry)) ?? 'a daemon is running already');
+    printRemark(io, (found && otherInstallation(found.entry)) ?? 'a daemon is running already');
     io.exitCode = 1;
     return;
   }
-  note(io, `listens on ${daemon.socket}`);
+  printRemark(io, `listens on ${daemon.socket}`);
   onSignal(() => void daemon.stop());
   await daemon.ended;
 }
@@ -56,7 +56,7 @@ async function status(io: Io): Promise<void> {
   if (io.json) return printJson(io, found ?? { running: false });
   if (!found) {
     print(io, 'No daemon is running. It starts with the first hook; "hopgate daemon start" starts one here.');
-    for (const line of logTail(io, 5)) print(io, `  ${visible(line)}`);
+    for (const line of logTail(io, 5)) print(io, `  ${escapeInvisible(line)}`);
     return;
   }
   print(io, `Runs as process ${found.pid} since ${found.startedAt}, on ${found.socket}.`);
@@ -66,7 +66,10 @@ async function status(io: Io): Promise<void> {
   if (found.httpAddress !== null) print(io, `It serves HTTP at ${found.httpAddress}.`);
   if (found.sessions.length === 0) print(io, 'No session is open in it.');
   for (const { id, root, busy } of found.sessions)
-    print(io, `${visible(id)}  ${visible(root)}${busy === null ? '' : `  at work: ${visible(busy)}`}`);
+    print(
+      io,
+      `${escapeInvisible(id)}  ${escapeInvisible(root)}${busy === null ? '' : `  at work: ${escapeInvisible(busy)}`}`,
+    );
 }
 
 async function stop(io: Io): Promise<void> {
@@ -76,7 +79,7 @@ async function stop(io: Io): Promise<void> {
 /** A sentence if a daemon with this entry file was started from another installation; null if from this one. */
 function otherInstallation(entry: string): string | null {
   if (entry === entryFile()) return null;
-  return `The running daemon is that of another hopgate: ${visible(entry)}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
+  return `The running daemon is that of another hopgate: ${escapeInvisible(entry)}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
 }
 
 function logTail({ env }: Io, lines: number): readonly string[] {

@@ -5,16 +5,16 @@ import { isThere } from '../../../base/files.ts';
 import { excerpt } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import { approvalTitle } from '../../../gate/approvals/approval-rows.ts';
-import { describeLimits, grantOver } from '../../../gate/approvals/grant.ts';
+import { describeLimits, grantEnd } from '../../../gate/approvals/grant.ts';
 import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
 import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
 import { nearest } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
-import { closedAfter } from '../../open-store.ts';
+import { useAndClose } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -56,7 +56,7 @@ async function list(io: Io, options: Options): Promise<void> {
     over ?? describeLimits(grant.limits),
     excerpt(grant.by, 20),
   ]);
-  print(io, table(io, ['id', 'agent', 'for', 'used', 'valid', 'by'], rows));
+  print(io, formatTable(io, ['id', 'agent', 'for', 'used', 'valid', 'by'], rows));
 }
 
 async function revoke(io: Io, options: Options): Promise<void> {
@@ -86,9 +86,9 @@ async function listed(io: Io, options: Options): Promise<readonly Listed[]> {
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!isThere(file)) continue;
-    for (const one of await closedAfter(openEvidenceFile(file, 'read'), grantsIn)) {
+    for (const one of await useAndClose(openEvidenceFile(file, 'read'), grantsIn)) {
       const by = revokedBy(dir, one.grant.id);
-      const over = grantOver(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
+      const over = grantEnd(one.grant, Date.now()) ?? (by === null ? null : `${by} revoked it`);
       all.push({ ...one, stateDir: dir, over });
     }
   }

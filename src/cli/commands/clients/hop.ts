@@ -3,7 +3,7 @@ import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
 import { ownToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import type { Session } from '../../../session/session.ts';
-import { sessionNamed } from '../../choose-sessions.ts';
+import { findOpenedSession } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
@@ -30,7 +30,7 @@ export function register(command: Command, io: Io): void {
 
 async function hop(io: Io, id: string, to: string, { exit, reason, ...options }: Options): Promise<void> {
   const root = rootOf(io, options);
-  const chosen = await sessionNamed(io, root, id);
+  const chosen = await findOpenedSession(io, root, id);
   const { sessionId: session } = chosen;
   const token = ownToken(ensureStateDir(root, io.env));
   const act = { op: 'hop' as const, root, session, to, reason, token, ...(exit === undefined ? {} : { exit }) };

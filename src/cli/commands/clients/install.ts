@@ -11,7 +11,7 @@ export interface InstallOptions {
   readonly dryRun?: boolean;
 }
 
-export const clients = (): string => Object.keys(INSTALLERS).sort().join(', ');
+export const clientNames = (): string => Object.keys(INSTALLERS).sort().join(', ');
 
 export const scopeOption = (): Option =>
   new Option('--scope <scope>', 'user: every repository of this account; project: this one')
@@ -21,17 +21,17 @@ export const scopeOption = (): Option =>
 export function register(command: Command, io: Io): void {
   command
     .description(
-      `Makes a client program (${clients()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
+      `Makes a client program (${clientNames()}) start every conversation in a session, and shows what it writes. Your other settings stay unchanged. A second run changes nothing, unless a newer hopgate writes something else.`,
     )
-    .argument('<client>', clients())
+    .argument('<client>', clientNames())
     .addOption(scopeOption())
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
     .addHelpText('after', examples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
-    .action((client: string, options: InstallOptions) => change(io, client, options, 'install'));
+    .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'install'));
 }
 
-export async function change(
+export async function changeClient(
   io: Io,
   client: string,
   options: InstallOptions,
@@ -61,7 +61,7 @@ export async function change(
 async function installerOf(client: string): Promise<Installer> {
   const load = Object.hasOwn(INSTALLERS, client) ? INSTALLERS[client] : undefined;
   if (load) return load();
-  throw usageError(`hopgate cannot be installed into "${client}"`, `It knows: ${clients()}.`, 'unknown-client');
+  throw usageError(`hopgate cannot be installed into "${client}"`, `It knows: ${clientNames()}.`, 'unknown-client');
 }
 
 /** The installers of the supported client programs, by name. */

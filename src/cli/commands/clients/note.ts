@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
-import { sessionNamed } from '../../choose-sessions.ts';
+import { findOpenedSession } from '../../choose-sessions.ts';
 import { type Io, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
@@ -20,7 +20,7 @@ export function register(command: Command, io: Io): void {
 
 async function send(io: Io, id: string, text: string, options: { readonly root: string }): Promise<void> {
   const root = rootOf(io, options);
-  const session = await sessionNamed(io, root, id);
+  const session = await findOpenedSession(io, root, id);
   await actAsOperator({ op: 'note', root, session: session.sessionId, text }, io.env);
   const written = `Written to ${session.agent}; it reads the note with its next call or turn.`;
   printResult(io, { session: session.sessionId, text }, written);

@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parBell } from '../../../agency/par/par-bell.ts';
 import type { Contributions } from '../../../agency/par/review-document.ts';
 import { serveDocument } from '../../../agency/par/serve-document.ts';
-import { plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural } from '../../../base/text.ts';
 import { stateHome } from '../../../base/user-folders.ts';
 import type { EntryDraft } from '../../../evidence/entry.ts';
 import { readActivity } from '../../../evidence/musn/activity.ts';
@@ -13,7 +13,7 @@ import { readToken } from '../../../operator/operator-token.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
-import { CliError, type Io, note, print, printJson } from '../../io.ts';
+import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
 import { examples, hostAndPort, rootOf, rootOption } from '../../shared-options.ts';
 
@@ -81,13 +81,14 @@ async function ring(io: Io, options: Options): Promise<void> {
     const title = options.title ?? facts.title ?? 'Post-action review';
     const session = options.session ?? facts.session ?? par;
     document.keepFacts({ title, session });
-    note(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
+    printRemark(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
     const all = await withNode(io, options, (send, signal) =>
       parBell({
         ...{ agents, par, title, session, document, continued: facts.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
         run: (request, key) => send(request, { key, budgetMs: null, via: [] }, signal),
-        onReply: (agent, reply) => note(io, `${agent}: ${reply.ok ? 'contributed' : visible(reply.error.message)}`),
+        onReply: (agent, reply) =>
+          printRemark(io, `${agent}: ${reply.ok ? 'contributed' : escapeInvisible(reply.error.message)}`),
       }),
     );
     const contributions = document.contributions();
@@ -96,9 +97,9 @@ async function ring(io: Io, options: Options): Promise<void> {
       printJson(io, { par, session, title, outcome: all.outcome, contributions, entry, replies: all.replies });
     else {
       for (const [agent, text] of Object.entries(contributions))
-        print(io, `${visible(agent)}: ${text.split('\n').map(visible).join('\n')}`);
+        print(io, `${escapeInvisible(agent)}: ${text.split('\n').map(escapeInvisible).join('\n')}`);
       for (const [agent, reply] of Object.entries(all.replies))
-        if (!reply.ok) print(io, `${visible(agent)}: ${shownReply(reply)}`);
+        if (!reply.ok) print(io, `${escapeInvisible(agent)}: ${shownReply(reply)}`);
       if (entry !== null) print(io, `The review is in the evidence: hopgate log ${par}`);
     }
     if (all.outcome !== 'all') io.exitCode = 1;

@@ -7,7 +7,7 @@ import { tokenFolder } from '../../../server/access/tokens.ts';
 import { pendingEverywhere } from '../../approve/find-pending.ts';
 import { notifyOfNew } from '../../approve/notify.ts';
 import { askStatus, askStop } from '../../daemon-status.ts';
-import { CliError, type Io, note, print, printJson, usageError } from '../../io.ts';
+import { CliError, type Io, print, printJson, printRemark, usageError } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
 import { checkedTelemetry, examples, hostAndPort, telemetryOption, wholeUpTo } from '../../shared-options.ts';
 
@@ -78,7 +78,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
       );
     return openBrowser(io, running, await askCode(io, running), options.session);
   }
-  const [{ serve }, { openHttpServer }, { FILE_ROLES, roleTokenFile }] = await Promise.all([
+  const [{ serveDaemon }, { openHttpServer }, { FILE_ROLES, roleTokenFile }] = await Promise.all([
     import('../../../daemon/serve-daemon.ts'),
     import('../../../server/http-server.ts'),
     import('../../../server/access/tokens.ts'),
@@ -90,7 +90,7 @@ export async function serveHttp(io: Io, options: Options): Promise<void> {
   const deadline = Date.now() + HAND_OVER_MS;
   for (;;) {
     await askStop(io);
-    const daemon = await serve({
+    const daemon = await serveDaemon({
       env: io.env,
       telemetry,
       openHttp: async (host, log) => {
@@ -163,7 +163,7 @@ async function askCode(io: Io, address: string): Promise<string> {
 function openBrowser(io: Io, address: string, code: string, session?: string): void {
   if (!address.startsWith('http:')) throw usageError('a browser cannot open a unix socket', 'Leave out --socket.');
   const url = `${address}/#code=${code}${session === undefined ? '' : `&session=${encodeURIComponent(session)}`}`;
-  note(io, `open ${url}`);
+  printRemark(io, `open ${url}`);
   const file = join(tokenFolder(io.env), 'open.html');
   rmSync(file, { force: true });
   writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url.replaceAll('&', '&amp;')}">\n`, {

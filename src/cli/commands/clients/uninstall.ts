@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import type { Io } from '../../io.ts';
 import { examples, rootOption } from '../../shared-options.ts';
-import { change, clients, type InstallOptions, scopeOption } from './install.ts';
+import { changeClient, clientNames, type InstallOptions, scopeOption } from './install.ts';
 
 export function register(command: Command, io: Io): void {
   command
     .description('Removes what "hopgate install" wrote, and nothing else. Sessions and evidence stay.')
-    .argument('<client>', clients())
+    .argument('<client>', clientNames())
     .addOption(scopeOption())
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
     .addHelpText('after', examples('hopgate uninstall claude', 'hopgate uninstall claude --scope project'))
-    .action((client: string, options: InstallOptions) => change(io, client, options, 'uninstall'));
+    .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'uninstall'));
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import manifest from '../../../../package.json' with { type: 'json' };
-import { plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural } from '../../../base/text.ts';
 import { withWritePaths } from '../../../gate/decide-step.ts';
 import { openProject, type Project } from '../../../project/open-project.ts';
 import { CONFIG_FILE } from '../../../project/repository-root.ts';
@@ -11,9 +11,9 @@ import { type Comparison, compareTool } from '../../../tools/upstream/compare-to
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/upstream-connection.ts';
 import { writableProgram } from '../../../tools/upstream/writable-program.ts';
-import { CliError, heading, type Io, note, paint, print, printJson, type Style, usageError } from '../../io.ts';
+import { CliError, heading, type Io, paint, print, printJson, printRemark, type Style, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -60,7 +60,7 @@ async function importTools(io: Io, name: string, options: Options & { readonly p
   const made = catalogueFragments(name, tools.values(), prefix);
   if (io.json) return printJson(io, { server: name, tools: made });
   print(io, ['tools:', ...made.map(({ yaml }) => yaml)].join('\n'));
-  note(
+  printRemark(
     io,
     `${plural(made.length, 'tool')}; review every CHECK, keep the entries that you need, and add them to the tools of a peripheral.`,
   );
@@ -135,7 +135,10 @@ async function list(io: Io, options: Options): Promise<void> {
   io.exitCode = ok ? 0 : 1;
   const untrusted = project.ignored.includes('upstream');
   if (untrusted && !io.json)
-    note(io, `${CONFIG_FILE} is not trusted, so its upstream servers are not used; read it, then run "hopgate trust".`);
+    printRemark(
+      io,
+      `${CONFIG_FILE} is not trusted, so its upstream servers are not used; read it, then run "hopgate trust".`,
+    );
   if (io.json) {
     printJson(io, {
       ok,
@@ -155,10 +158,10 @@ async function list(io: Io, options: Options): Promise<void> {
   const rows = compared.map(({ tool, upstream, standing, remarks }) => [
     paint(io, STYLES[standing], standing),
     tool,
-    visible(`${upstream.server}: ${upstream.tool}`),
-    visible(remarks.join('; ')),
+    escapeInvisible(`${upstream.server}: ${upstream.tool}`),
+    escapeInvisible(remarks.join('; ')),
   ]);
-  print(io, `\n${heading(io, 'Tools of the specs')}\n${table(io, ['', 'tool', 'upstream', ''], rows)}`);
+  print(io, `\n${heading(io, 'Tools of the specs')}\n${formatTable(io, ['', 'tool', 'upstream', ''], rows)}`);
 }
 
 const STYLES: { readonly [standing in Comparison['standing']]: Style } = {
@@ -190,6 +193,7 @@ function serverLine(io: Io, { name, at, problem, tools }: Server, compared: read
   const used = new Set(compared.flatMap(({ upstream }) => (upstream.server === name ? [upstream.tool] : [])));
   const has = [...(tools?.keys() ?? [])].filter((tool) => used.has(tool)).length;
   const mark = problem === null ? paint(io, 'green', 'answers') : paint(io, 'red', 'down   ');
-  const told = problem === null ? `${plural(tools!.size, 'tool')}, ${has} of them used by the specs` : visible(problem);
-  return `${mark}  ${heading(io, name)}  ${visible(at)}\n         ${told}`;
+  const told =
+    problem === null ? `${plural(tools!.size, 'tool')}, ${has} of them used by the specs` : escapeInvisible(problem);
+  return `${mark}  ${heading(io, name)}  ${escapeInvisible(at)}\n         ${told}`;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { explainSystemError } from '../../../base/system-error.ts';
-import { excerpt, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { FoundEntry } from '../../../evidence/evidence-query.ts';
 import { toActivity } from '../../../evidence/musn/activity.ts';
 import { printEntryForm, toEntryForm } from '../../../evidence/musn/entry-form.ts';
@@ -11,10 +11,10 @@ import { type EdnValue, printEdn } from '../../../evidence/musn/print-edn.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import type { Json } from '../../../spec/types.ts';
 import { withSessions } from '../../choose-sessions.ts';
-import { CliError, type Io, note, print, printJson, printResult } from '../../io.ts';
+import { CliError, type Io, print, printJson, printRemark, printResult } from '../../io.ts';
 import { findSession, withNewStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -75,11 +75,11 @@ async function list(io: Io, id: string, options: Options): Promise<void> {
     printJson(io, { [options.entries ? 'entries' : 'events']: forms, next: page.next });
     return;
   } else print(io, overview(io, page.entries));
-  if (page.next !== null) note(io, `there is more: --after ${page.next}`);
+  if (page.next !== null) printRemark(io, `there is more: --after ${page.next}`);
 }
 
 const overview = (io: Io, entries: readonly FoundEntry[]): string =>
-  table(
+  formatTable(
     io,
     ['at', 'event', 'agent', 'what'],
     entries.map(({ entry }) => {
@@ -92,7 +92,12 @@ const overview = (io: Io, entries: readonly FoundEntry[]): string =>
         ...rest
       } = event;
       const { metadata = rest } = event;
-      return [entry.at, visible(String(type)), visible(String(agent)), excerpt(JSON.stringify(metadata), 100)];
+      return [
+        entry.at,
+        escapeInvisible(String(type)),
+        escapeInvisible(String(agent)),
+        excerpt(JSON.stringify(metadata), 100),
+      ];
     }),
   );
 
@@ -111,9 +116,9 @@ async function importLog(io: Io, sessionId: string, file: string, options: Optio
   await withNewStore(root, io.env, async (store) => {
     const added = await append(store, sessionId, plan);
     if (plan.dropped.length > 0)
-      note(io, `left out, because entries have no such field: ${plan.dropped.map(visible).join(', ')}`);
-    const known = `${visible(file)} was imported before; nothing was added`;
-    const text = added === 0 ? known : `${added} imported as session ${visible(sessionId)}`;
+      printRemark(io, `left out, because entries have no such field: ${plan.dropped.map(escapeInvisible).join(', ')}`);
+    const known = `${escapeInvisible(file)} was imported before; nothing was added`;
+    const text = added === 0 ? known : `${added} imported as session ${escapeInvisible(sessionId)}`;
     printResult(io, { sessionId, imported: added, dropped: plan.dropped }, text);
   });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural } from '../../../base/text.ts';
 import { withSessions } from '../../choose-sessions.ts';
 import { type Io, printResult, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
@@ -41,6 +41,6 @@ async function erase(io: Io, id: string, options: Options): Promise<void> {
     },
     'write',
   );
-  const bodies = `${plural(done.erased, 'body', 'bodies')} of session ${visible(done.sessionId)}`;
+  const bodies = `${plural(done.erased, 'body', 'bodies')} of session ${escapeInvisible(done.sessionId)}`;
   printResult(io, done, `${bodies} erased, ${done.blobs} unused blobs removed`);
 }

@@ -5,14 +5,14 @@ import { type Inferred, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { printSpecs } from '../../../audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../../audit/infer/usage.ts';
 import { makeFolders } from '../../../base/files.ts';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chosenSessions, noSessions, pinOf, withSessions } from '../../choose-sessions.ts';
-import { CliError, heading, type Io, note, paintDiff, print, printJson } from '../../io.ts';
+import { chooseSessions, noSessions, requirePin, withSessions } from '../../choose-sessions.ts';
+import { CliError, heading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -45,8 +45,8 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   const { specs } = await openProject(root, io.env);
   const usage = await withSessions(io, root, async (store) => {
     const found = new Usage();
-    for (const session of await chosenSessions(store, ids)) {
-      const pin = await pinOf(store, session);
+    for (const session of await chooseSessions(store, ids)) {
+      const pin = await requirePin(store, session);
       await addUsage(found, pin, store.entries(session.sessionId));
     }
     return found;
@@ -60,7 +60,10 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   else if (options.out === undefined) for (const [name, text] of files) print(io, `# ${name}\n${text}`);
   if (!io.json) printSlack(io, inferred);
   if (options.out !== undefined)
-    note(io, `wrote ${plural(files.size, 'file')} to ${options.out}; check them with "hopgate check ${options.out}"`);
+    printRemark(
+      io,
+      `wrote ${plural(files.size, 'file')} to ${options.out}; check them with "hopgate check ${options.out}"`,
+    );
 }
 
 function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
@@ -82,7 +85,7 @@ function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): 
     const lines = lineDiff(current.get(name) ?? '', files.get(name) ?? '');
     if (!lines.some((line) => !line.startsWith(' '))) continue;
     print(io, heading(io, name));
-    for (const line of lines) if (!line.startsWith(' ')) print(io, paintDiff(io, visible(line)));
+    for (const line of lines) if (!line.startsWith(' ')) print(io, paintDiff(io, escapeInvisible(line)));
   }
 }
 
@@ -91,14 +94,18 @@ const WIDTH = 60;
 function printSlack(io: Io, { slack, seen }: Inferred): void {
   print(io, heading(io, `\nGranted, never used (${slack.length})`));
   if (slack.length > 0) {
-    const rows = slack.map(({ peripheral, what, granted }) => [visible(peripheral ?? '-'), what, visible(granted)]);
-    print(io, table(io, ['peripheral', 'what', 'granted'], rows));
+    const rows = slack.map(({ peripheral, what, granted }) => [
+      escapeInvisible(peripheral ?? '-'),
+      what,
+      escapeInvisible(granted),
+    ]);
+    print(io, formatTable(io, ['peripheral', 'what', 'granted'], rows));
   }
   print(io, heading(io, '\nSeen'));
   const rows = Object.entries(seen).map(([id, { visits, reads, writes, commands, hosts }]) => [
-    visible(id),
+    escapeInvisible(id),
     String(visits),
     ...[reads, writes, commands, hosts].map((list) => excerpt(list.join(' ') || '-', WIDTH)),
   ]);
-  print(io, table(io, ['peripheral', 'visits', 'read', 'written', 'commands', 'hosts'], rows));
+  print(io, formatTable(io, ['peripheral', 'visits', 'read', 'written', 'commands', 'hosts'], rows));
 }

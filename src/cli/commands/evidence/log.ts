@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { excerpt, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt } from '../../../base/text.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { summariseInOneLine } from '../../../view/entry-summary.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
@@ -7,7 +7,7 @@ import { pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { columnsOf, table } from '../../table.ts';
+import { formatTable, terminalColumns } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -53,10 +53,15 @@ async function operatorLog(io: Io, options: Options, id?: string): Promise<void>
   else
     print(
       io,
-      table(
+      formatTable(
         io,
         ['time', 'code', 'session', 'message'],
-        shown.map(({ at, code, sessionId, message }) => [at, code, visible(sessionId ?? '-'), visible(message)]),
+        shown.map(({ at, code, sessionId, message }) => [
+          at,
+          code,
+          escapeInvisible(sessionId ?? '-'),
+          escapeInvisible(message),
+        ]),
       ),
     );
 }
@@ -81,10 +86,10 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
 const COLUMNS = ['seq', 'time', 'peripheral', 'mode', 'claim', 'event', 'summary'];
 
 function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder): string {
-  const isNarrow = columnsOf(io, Number.POSITIVE_INFINITY) < WIDE;
+  const isNarrow = terminalColumns(io, Number.POSITIVE_INFINITY) < WIDE;
   const shown = <T>(row: readonly T[]): readonly T[] => (isNarrow ? row.filter((_, at) => at !== 3 && at !== 4) : row);
   const rows = stored.map((entry) => cells(io, entry, order));
-  return table(
+  return formatTable(
     io,
     shown(COLUMNS),
     rows.map(([seq = '', at = '', ...rest]) =>
@@ -96,17 +101,17 @@ function overview(io: Io, stored: readonly StoredEntry[], order: ParameterOrder)
 function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly string[] {
   const { seq, at, peripheral, mode, claim } = stored.entry;
   const { event, text } = summariseInOneLine(stored.entry, order);
-  const name = visible(event);
+  const name = escapeInvisible(event);
   const styled = event === 'denial' ? paint(io, 'red', name) : name;
-  return [String(seq), at, visible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
+  return [String(seq), at, escapeInvisible(peripheral ?? '-'), mode ?? '-', claim, styled, excerpt(text, SUMMARY)];
 }
 
-/** JSON does not escape bidirectional and zero-width characters; `visible` does. */
+/** JSON does not escape bidirectional and zero-width characters; `escapeInvisible` does. */
 function whole(io: Io, stored: StoredEntry, order: ParameterOrder): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
   const head = cells(io, stored, order).slice(0, -1).join('  ');
   return [
     `${paint(io, 'bold', head)}  ${stored.entry.id}`,
-    ...body.split('\n').map((line) => `  ${visible(line)}`),
+    ...body.split('\n').map((line) => `  ${escapeInvisible(line)}`),
   ].join('\n');
 }

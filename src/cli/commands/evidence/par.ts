@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { fieldsOf } from '../../../base/json.ts';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
 import {
   type Aggregate,
@@ -9,11 +9,11 @@ import {
   type Recurring,
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
-import { chosenSessions } from '../../choose-sessions.ts';
+import { chooseSessions } from '../../choose-sessions.ts';
 import { heading, type Io, printResult, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption, wholeUpTo } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -48,7 +48,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
   const pars = await withStore<readonly Par[] | null>(root, io.env, [], async (store) => {
     const found: Par[] = [];
     const refusedIn = new Map<string, Set<string>>();
-    const sessions = (await chosenSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
+    const sessions = (await chooseSessions(store, ids)).filter(({ lastAt }) => Date.parse(lastAt) >= since);
     for (const { sessionId } of sessions) {
       for await (const stored of store.entries(sessionId)) {
         const review = Date.parse(stored.entry.at) < since ? null : reviewOf(stored);
@@ -61,10 +61,10 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
       }
     }
     if (!options.propose) return found;
-    const { propose } = await import('./propose.ts');
+    const { printProposals } = await import('./propose.ts');
     const reviewed = new Set(found.map((review) => review['session/id']));
     const own = sessions.filter(({ sessionId }) => reviewed.has(sessionId));
-    await propose(io, root, found, { store, sessions: own, least: options.least, refusedIn });
+    await printProposals(io, root, found, { store, sessions: own, least: options.least, refusedIn });
     return null;
   });
   if (pars === null) return;
@@ -93,7 +93,7 @@ function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: Aggregat
       ? []
       : [
           heading(io, title),
-          table(
+          formatTable(
             io,
             ['reviews', 'times', 'what'],
             items.slice(0, MOST).map(({ text, times, reviews: in_ }) => [`${in_}`, `${times}`, excerpt(text, WIDTH)]),
@@ -114,7 +114,7 @@ function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: Aggregat
 
 function patternTable(io: Io, patterns: readonly PatternRecord[]): string {
   const rows = patterns.map(({ pattern, selected, inferred, outcomes, held, errorsWith, errorsWithout }) => [
-    visible(pattern),
+    escapeInvisible(pattern),
     `${selected}`,
     `${inferred}`,
     Object.entries(outcomes)
@@ -124,5 +124,5 @@ function patternTable(io: Io, patterns: readonly PatternRecord[]): string {
     `${errorsWith}`,
     errorsWithout === null ? '-' : `${errorsWithout}`,
   ]);
-  return table(io, ['pattern', 'selected', 'seen', 'outcomes', 'held', 'errors with', 'without'], rows);
+  return formatTable(io, ['pattern', 'selected', 'seen', 'outcomes', 'held', 'errors with', 'without'], rows);
 }

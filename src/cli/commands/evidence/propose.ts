@@ -1,16 +1,16 @@
 import { type Proposal, proposeChanges, type RefusedIn } from '../../../audit/infer/propose-changes.ts';
 import { type Proof, proveProperties } from '../../../audit/properties/prove.ts';
-import { plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
 import { openProject } from '../../../project/open-project.ts';
 import { type Replay, replay } from '../../../session/replay-decisions.ts';
-import { pinOf } from '../../choose-sessions.ts';
+import { requirePin } from '../../choose-sessions.ts';
 import { heading, type Io, print, printJson } from '../../io.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 /** Prints the changes that reviews suggest, with the proof of each property and the replay of the sessions. */
-export async function propose(
+export async function printProposals(
   io: Io,
   root: string,
   pars: readonly Par[],
@@ -29,7 +29,7 @@ export async function propose(
   const broken = proofs.filter(({ holds, property }) => !holds && held.has(property));
   const replayed: Replay[] = [];
   for (const session of isChanged ? sessions : []) {
-    const pin = await pinOf(store, session);
+    const pin = await requirePin(store, session);
     const entries = store.entries(session.sessionId);
     const other = { specs: proposal.specs, config: pin.config };
     replayed.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
@@ -52,33 +52,34 @@ function show(
   if (changes.length === 0) print(io, 'None.');
   else {
     const rows = changes.map(({ peripheral, change, because, reviews }) => [
-      visible(peripheral),
-      visible(change),
-      visible(because),
+      escapeInvisible(peripheral),
+      escapeInvisible(change),
+      escapeInvisible(because),
       `${reviews}`,
     ]);
-    print(io, table(io, ['peripheral', 'change', 'because', 'reviews'], rows));
+    print(io, formatTable(io, ['peripheral', 'change', 'because', 'reviews'], rows));
     print(io, `\n${heading(io, 'Properties')}`);
     print(
       io,
       `${proofs.filter(({ holds }) => holds).length} of ${proofs.length} hold; the changes break ${broken.length}.`,
     );
-    for (const { property, message } of broken) print(io, `  ${visible(property)}: ${visible(message ?? '')}`);
+    for (const { property, message } of broken)
+      print(io, `  ${escapeInvisible(property)}: ${escapeInvisible(message ?? '')}`);
     print(io, `\n${heading(io, 'Replay')}`);
     for (const { sessionId, decisions, changes: other } of replayed) {
-      print(io, `${visible(sessionId)}: ${plural(decisions, 'decision')}, ${other.length} would change`);
+      print(io, `${escapeInvisible(sessionId)}: ${plural(decisions, 'decision')}, ${other.length} would change`);
       for (const { seq, request, was, now } of other)
-        print(io, `  ${seq}  ${visible(request)}: ${visible(was)} → ${visible(now)}`);
+        print(io, `  ${seq}  ${escapeInvisible(request)}: ${escapeInvisible(was)} → ${escapeInvisible(now)}`);
     }
   }
   if (open.length === 0) return;
   print(io, `\n${heading(io, 'Left to the author')}`);
   print(
     io,
-    table(
+    formatTable(
       io,
       ['problem', 'reviews', 'why'],
-      open.map(({ problem, reviews, why }) => [visible(problem), `${reviews}`, visible(why)]),
+      open.map(({ problem, reviews, why }) => [escapeInvisible(problem), `${reviews}`, escapeInvisible(why)]),
     ),
   );
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
 import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
-import { chosenSessions, noSessions, pinOf, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, noSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
@@ -51,8 +51,8 @@ export async function writeRecording(io: Io, root: string, ids: readonly string[
     throw new CliError('page-not-built', 'this checkout has no built page', 'Run "npm run build", then try again.');
   const recording = await withSessions(io, root, async (store) => {
     const chosen: SessionToShow[] = [];
-    for (const session of await chosenSessions(store, ids)) {
-      const pin = await pinOf(store, session);
+    for (const session of await chooseSessions(store, ids)) {
+      const pin = await requirePin(store, session);
       const id = session.sessionId;
       chosen.push({ id, place: basename(root), pin, entries: store.entries(id) });
     }

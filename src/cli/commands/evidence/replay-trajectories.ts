@@ -1,14 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fieldsOf } from '../../../base/json.ts';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { readTrajectory } from '../../../trajectories/read-trajectory.ts';
 import { type ReplayedTrajectory, replayTrajectory } from '../../../trajectories/replay-trajectory.ts';
 import { namedSpecs } from '../../choose-specs.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 export interface TrajectoryOptions {
   readonly trajectories: string;
@@ -54,7 +54,7 @@ export async function replayTrajectories(io: Io, options: TrajectoryOptions): Pr
   for (const run of runs) show(io, run);
   print(io, '');
   summarise(io, runs);
-  for (const { file, why } of unread) print(io, `not read: ${visible(file)} (${why})`);
+  for (const { file, why } of unread) print(io, `not read: ${escapeInvisible(file)} (${why})`);
 }
 
 function parse(file: string): { readonly value: unknown } | { readonly why: string } {
@@ -89,7 +89,7 @@ function show(io: Io, { id, acts, calls, moves, refused, submitted, resolved }: 
     resolved === null ? (submitted === false ? ', not submitted' : '') : resolved ? ', solved' : ', not solved';
   print(
     io,
-    `${visible(id)}  ${plural(acts, 'act')}${end}: ${plural(calls, 'call')}, ${plural(moves.hops, 'hop')}, ${refused.length} refused`,
+    `${escapeInvisible(id)}  ${plural(acts, 'act')}${end}: ${plural(calls, 'call')}, ${plural(moves.hops, 'hop')}, ${refused.length} refused`,
   );
   if (refused.length === 0) return;
   const rows = refused.map(({ act, request, code, why }) => [
@@ -98,7 +98,7 @@ function show(io: Io, { id, acts, calls, moves, refused, submitted, resolved }: 
     code,
     excerpt(why, 100),
   ]);
-  print(io, table(io, ['act', 'request', 'refused as', 'why'], rows));
+  print(io, formatTable(io, ['act', 'request', 'refused as', 'why'], rows));
 }
 
 function summarise(io: Io, runs: readonly ReplayedTrajectory[]): void {
@@ -118,7 +118,7 @@ function summarise(io: Io, runs: readonly ReplayedTrajectory[]): void {
     ['solved runs with a refusal', `${withRefusal(solved)} of ${solved.length}`],
     ['failed runs with a refusal', `${withRefusal(failed)} of ${failed.length}`],
   ];
-  print(io, table(io, ['all runs', ''], rows));
+  print(io, formatTable(io, ['all runs', ''], rows));
 }
 
 const isFailed = ({ resolved, submitted }: ReplayedTrajectory): boolean =>

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { type Replay, replay } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
-import { chosenSessions, noSessions, pinOf } from '../../choose-sessions.ts';
+import { chooseSessions, noSessions, requirePin } from '../../choose-sessions.ts';
 import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 import { replayTrajectories, type TrajectoryOptions } from './replay-trajectories.ts';
 
 interface Options extends Partial<TrajectoryOptions> {
@@ -61,8 +61,8 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
     options.config === undefined ? null : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const replayed = await withStore<readonly Replay[]>(root, io.env, [], async (store) => {
     const all: Replay[] = [];
-    for (const session of await chosenSessions(store, ids)) {
-      const pin = await pinOf(store, session);
+    for (const session of await chooseSessions(store, ids)) {
+      const pin = await requirePin(store, session);
       const entries = store.entries(session.sessionId);
       const other = { specs: specs ?? pin.specs, config: config ?? pin.config };
       all.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
@@ -78,15 +78,15 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
 
 function show(io: Io, { sessionId, decisions, changes }: Replay): void {
   const word = changes.length === 0 ? paint(io, 'green', 'same') : paint(io, 'yellow', 'changed');
-  print(io, `${word}  ${visible(sessionId)}  ${plural(decisions, 'decision')}, ${changes.length} would change`);
+  print(io, `${word}  ${escapeInvisible(sessionId)}  ${plural(decisions, 'decision')}, ${changes.length} would change`);
   if (changes.length === 0) return;
   const rows = changes.map(({ seq, peripheral, request, was, now, why }) => [
     String(seq),
-    visible(peripheral ?? '-'),
+    escapeInvisible(peripheral ?? '-'),
     excerpt(request, 60),
-    visible(was),
-    visible(now),
+    escapeInvisible(was),
+    escapeInvisible(now),
     excerpt(why ?? '', 100),
   ]);
-  print(io, table(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows));
+  print(io, formatTable(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows));
 }

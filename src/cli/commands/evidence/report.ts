@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type FittingSettings, WouldRefuseReport } from '../../../audit/infer/would-refuse.ts';
-import { excerpt, plural, visible, visibleLines } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural, visibleLines } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { chosenSessions, pinOf, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -28,8 +28,8 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
   const { specs, config } = await openProject(root, io.env);
   const found = await withSessions(io, root, async (store) => {
     const summed = new WouldRefuseReport();
-    for (const session of await chosenSessions(store, ids)) {
-      const pin = await pinOf(store, session);
+    for (const session of await chooseSessions(store, ids)) {
+      const pin = await requirePin(store, session);
       await summed.add(pin, session.sessionId, store.entries(session.sessionId));
     }
     return summed;
@@ -48,10 +48,10 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
   if (refused > 0) {
     const rows = groups.map(({ peripheral, tool, code, calls, remedy }) => [
       String(calls),
-      ...[peripheral, tool, code].map(visible),
+      ...[peripheral, tool, code].map(escapeInvisible),
       excerpt(wayIn(remedy), WIDTH),
     ]);
-    print(io, table(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows));
+    print(io, formatTable(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows));
   }
   printSettings(io, settings);
 }

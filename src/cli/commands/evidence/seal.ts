@@ -8,8 +8,8 @@ import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
 import { newSealKey, publicKeyOf, type Seal, SealError, sealHead } from '../../../evidence/seal.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
-import { chosenSessions, withSessions } from '../../choose-sessions.ts';
-import { CliError, type Io, note, printJson, printResult, usageError } from '../../io.ts';
+import { chooseSessions, withSessions } from '../../choose-sessions.ts';
+import { CliError, type Io, printJson, printRemark, printResult, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
@@ -37,7 +37,7 @@ export function register(command: Command, io: Io): void {
 async function seal(io: Io, id: string, options: Options): Promise<void> {
   const root = rootOf(io, options);
   const made = await withSessions(io, root, async (store) => {
-    const [session] = await chosenSessions(store, [id]);
+    const [session] = await chooseSessions(store, [id]);
     const privateKey = options.key === undefined ? ownKey(io, root) : readKey(io, options.key);
     return sealSession(store, session!.sessionId, privateKey);
   });
@@ -102,6 +102,6 @@ function ownKey(io: Io, root: string): string {
   }
   const publicFile = join(folder, 'seal.pub.pem');
   writeFileSync(publicFile, publicKeyOf(privateKey));
-  note(io, `created a key; keep a copy of ${publicFile} elsewhere`);
+  printRemark(io, `created a key; keep a copy of ${publicFile} elsewhere`);
   return privateKey;
 }

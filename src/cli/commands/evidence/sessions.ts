@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { isInUse } from '../../../base/process-holder.ts';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { withSessions } from '../../choose-sessions.ts';
-import { missingHooks } from '../../claude/list-missing-hooks.ts';
-import { CliError, type Io, note, print, printJson, printJsonLine, printResult, usageError } from '../../io.ts';
+import { listMissingHooks } from '../../claude/list-missing-hooks.ts';
+import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { sessionTable } from '../../sessions/session-table.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
@@ -64,9 +64,9 @@ async function list(io: Io, options: Options & { readonly all?: boolean }): Prom
   const hidden = every.length - all.length;
   if (all.length === 0) print(io, hidden === 0 ? 'No sessions yet.' : 'All sessions are archived.');
   else print(io, sessionTable(io, all));
-  if (hidden > 0) note(io, `${plural(hidden, 'archived session')} left out; --all lists them`);
-  for (const { sessionId, text } of missingHooks(rootOf(io, options), io.env))
-    note(io, `WARNING: session ${visible(sessionId)}: ${visible(text)}`);
+  if (hidden > 0) printRemark(io, `${plural(hidden, 'archived session')} left out; --all lists them`);
+  for (const { sessionId, text } of listMissingHooks(rootOf(io, options), io.env))
+    printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);
 }
 
 const changing = <T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
@@ -76,7 +76,7 @@ const LONGEST_NAME = 60;
 
 async function rename(io: Io, id: string, wanted: string, options: Options): Promise<void> {
   const name = wanted.trim() || null;
-  if (name !== null && (name.length > LONGEST_NAME || name !== visible(name)))
+  if (name !== null && (name.length > LONGEST_NAME || name !== escapeInvisible(name)))
     throw usageError(
       `"${excerpt(name, LONGEST_NAME)}" cannot be a name`,
       `Use up to ${LONGEST_NAME} visible characters.`,
@@ -93,7 +93,7 @@ async function rename(io: Io, id: string, wanted: string, options: Options): Pro
     return session.sessionId;
   });
   const now = name === null ? 'has no name now' : `is now "${name}"`;
-  printResult(io, { sessionId, name }, `Session ${visible(sessionId)} ${now}.`);
+  printResult(io, { sessionId, name }, `Session ${escapeInvisible(sessionId)} ${now}.`);
 }
 
 async function archive(io: Io, ids: readonly string[], options: Options & { readonly undo?: boolean }): Promise<void> {
@@ -106,5 +106,5 @@ async function archive(io: Io, ids: readonly string[], options: Options & { read
   });
   if (io.json) return printJson(io, { archived, sessions });
   for (const sessionId of sessions)
-    print(io, `Session ${visible(sessionId)} is ${archived ? 'archived' : 'not archived any more'}.`);
+    print(io, `Session ${escapeInvisible(sessionId)} is ${archived ? 'archived' : 'not archived any more'}.`);
 }

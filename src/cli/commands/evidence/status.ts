@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { visible } from '../../../base/text.ts';
+import { escapeInvisible } from '../../../base/text.ts';
 import { StatusReader } from '../../../daemon/answer-status-line.ts';
 import { type LineStatus, statusLine } from '../../../view/status-line.ts';
 import { type Io, printResult } from '../../io.ts';
@@ -33,5 +33,9 @@ async function show(io: Io, options: Options): Promise<void> {
   });
   const line = statusLine(status, io.color);
   const isBare = options.line || status === null;
-  printResult(io, status, isBare ? line : `${visible(status.sessionId)} (${visible(status.agent)}): ${line}`);
+  printResult(
+    io,
+    status,
+    isBare ? line : `${escapeInvisible(status.sessionId)} (${escapeInvisible(status.agent)}): ${line}`,
+  );
 }

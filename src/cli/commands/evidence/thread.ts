@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural } from '../../../base/text.ts';
 import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry.ts';
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { outline } from '../../../view/outline.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
-import { chosenSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
+import { chooseSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { examples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
-import { columnsOf, table } from '../../table.ts';
+import { formatTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderText } from '../../thread/render-thread.ts';
 
@@ -40,7 +40,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   const { subject, thread, order } = await withSessions(io, root, async (store) => {
     const subject = subjectOf(name) ?? {
       type: 'session' as const,
-      id: (await chosenSessions(store, [name]))[0]!.sessionId,
+      id: (await chooseSessions(store, [name]))[0]!.sessionId,
     };
     const entries = await about(store, subject);
     const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
@@ -51,7 +51,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   if (thread === null)
     throw new CliError(
       'no-thread',
-      `there is no goal about ${subject.type}/${visible(subject.id)}`,
+      `there is no goal about ${subject.type}/${escapeInvisible(subject.id)}`,
       'List the sessions with "hopgate sessions".',
     );
   const { violations } = checkInvariants(rooted(thread.entries), {
@@ -63,7 +63,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
   else {
     show(io, thread, order);
     for (const { rule, entryId, message } of violations)
-      print(io, `${paint(io, 'red', rule)}  ${visible(entryId)}  ${visible(message)}`);
+      print(io, `${paint(io, 'red', rule)}  ${escapeInvisible(entryId)}  ${escapeInvisible(message)}`);
   }
 }
 
@@ -98,27 +98,27 @@ const titleOf = ({ subject, status, count, participants }: Thread): string =>
 
 function show(io: Io, thread: Thread, order: ParameterOrder): void {
   const { entries, conjectures, patterns, forks } = thread;
-  print(io, heading(io, visible(titleOf(thread))));
-  print(io, renderText(io, outline(entries, order), columnsOf(io)));
+  print(io, heading(io, escapeInvisible(titleOf(thread))));
+  print(io, renderText(io, outline(entries, order), terminalColumns(io)));
   printFindings(io, entries);
   if (conjectures.length > 0)
     print(
       io,
-      table(
+      formatTable(
         io,
         ['conjecture', 'outcome'],
-        conjectures.map(({ entry, outcome }) => [visible(entry.id), outcome]),
+        conjectures.map(({ entry, outcome }) => [escapeInvisible(entry.id), outcome]),
       ),
     );
   if (patterns.length > 0)
     print(
       io,
-      table(
+      formatTable(
         io,
         ['pattern', 'applied', 'stands'],
-        patterns.map((one) => [visible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
+        patterns.map((one) => [escapeInvisible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
       ),
     );
   for (const fork of forks)
-    print(io, `fork  ${visible(fork.id)}  ${fork.status}, ${plural(fork.count, 'entry', 'entries')}`);
+    print(io, `fork  ${escapeInvisible(fork.id)}  ${fork.status}, ${plural(fork.count, 'entry', 'entries')}`);
 }

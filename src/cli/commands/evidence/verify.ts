@@ -5,18 +5,18 @@ import type { OtherSession } from '../../../audit/delegation/sub-agents.ts';
 import type { Violation } from '../../../audit/verify/audit-verdict.ts';
 import { type SessionVerdict, type VerifyOptions, verifySession } from '../../../audit/verify/verify-session.ts';
 import { explainSystemError } from '../../../base/system-error.ts';
-import { excerpt, plural, visible } from '../../../base/text.ts';
+import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import { parseSeal, SealError } from '../../../evidence/seal.ts';
 import type { Shipment, ShippedCommit } from '../../../evidence/shipments.ts';
 import type { EvidenceStore, SessionSummary, StoreProblem } from '../../../ports/evidence-store.ts';
-import { chosenSessions, readPin } from '../../choose-sessions.ts';
+import { chooseSessions, readPin } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { inhabitationOf, printInhabitation } from '../../print-inhabitation.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 import { findingLine } from '../../thread/print-findings.ts';
 
 interface Options {
@@ -62,7 +62,7 @@ async function verify(io: Io, ids: readonly string[], options: Options): Promise
   const found = await withStore(root, io.env, 0, async (store) => {
     const problems = await checkStore(io, store, ids);
     if (problems.some(({ isGap }) => options.strict || !isGap)) io.exitCode = 1;
-    const chosen = await chosenSessions(store, ids);
+    const chosen = await chooseSessions(store, ids);
     for (const session of chosen) {
       const verdict = await verifyOne(io, store, session, seal);
       const isClean = verdict.audit.counts.gaps === 0 && !verdict.audit.observed;
@@ -97,7 +97,7 @@ async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]):
     const cells = problems.map(({ sessionId, where, message, isGap }) =>
       [sessionId ?? '', where, isGap ? `gap: ${message}` : message].map((cell) => excerpt(cell, WIDTH)),
     );
-    print(io, table(io, ['session', 'part', 'what'], cells));
+    print(io, formatTable(io, ['session', 'part', 'what'], cells));
   }
   return problems;
 }
@@ -149,7 +149,7 @@ async function verifyOne(
     ...(shows
       ? {
           progress: (entries) =>
-            void io.stderr.write(`\r${visible(sessionId)}  ${entries} of ${session.entries} entries`),
+            void io.stderr.write(`\r${escapeInvisible(sessionId)}  ${entries} of ${session.entries} entries`),
         }
       : {}),
   });
@@ -214,7 +214,7 @@ async function unpinned(
 
 /** One line: `at 41, in deploy: tested 1a2b…; approved 3c4d…; committed 5e6f… (tree 3c4d…)`. */
 function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pushed, deployed }: Shipment): string {
-  const short = (id: string | null) => (id === null ? 'unknown' : visible(id.slice(0, 12)));
+  const short = (id: string | null) => (id === null ? 'unknown' : escapeInvisible(id.slice(0, 12)));
   const commits = (verb: string, all: readonly ShippedCommit[]) =>
     all.map(({ sha, tree }) => {
       const text = `${verb} ${short(sha)} (tree ${short(tree)})`;
@@ -223,14 +223,14 @@ function shipmentLine(io: Io, { seq, peripheral, tested, approved, committed, pu
   const shipped = [
     ...commits('committed', committed),
     ...commits('pushed', pushed),
-    ...deployed.map((name) => `ran ${visible(name)}`),
+    ...deployed.map((name) => `ran ${escapeInvisible(name)}`),
   ];
   const before = [
     tested === null ? 'no tested tree' : `tested ${short(tested)}`,
     approved === null ? 'no approved tree' : `approved ${short(approved)}`,
   ];
   const all = [...before, ...(shipped.length > 0 ? shipped : ['nothing shipped'])];
-  return `at ${seq}, in ${visible(peripheral)}: ${all.join('; ')}`;
+  return `at ${seq}, in ${escapeInvisible(peripheral)}: ${all.join('; ')}`;
 }
 
 const WIDTH = 160;
@@ -258,7 +258,7 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
   print(
     io,
     [
-      `${word}  ${visible(sessionId)}  ${plural(entries, 'entry', 'entries')}, ${plural(steps, 'step')}, ${plural(denials, 'denial')}, ${plural(visits, 'visit')}`,
+      `${word}  ${escapeInvisible(sessionId)}  ${plural(entries, 'entry', 'entries')}, ${plural(steps, 'step')}, ${plural(denials, 'denial')}, ${plural(visits, 'visit')}`,
       ...found,
     ].join('; '),
   );
@@ -278,7 +278,7 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
   ];
   if (rows.length === 0) return;
   const cells = rows.map((row) => row.map((cell) => excerpt(cell, WIDTH)));
-  print(io, table(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells));
+  print(io, formatTable(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells));
 }
 
 /** One row for each gap. Consecutive equal gaps, as in an erased session, share a row. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { sessionNamed } from '../../choose-sessions.ts';
+import { findOpenedSession } from '../../choose-sessions.ts';
 import type { Io } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 import { SERVED_PORT, serveHttp } from '../clients/serve.ts';
@@ -16,6 +16,6 @@ export function register(command: Command, io: Io): void {
 }
 
 async function watch(io: Io, id: string, options: { readonly root: string }): Promise<void> {
-  const { sessionId: session } = await sessionNamed(io, rootOf(io, options), id);
+  const { sessionId: session } = await findOpenedSession(io, rootOf(io, options), id);
   await serveHttp(io, { port: SERVED_PORT, open: true, session });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sendBell } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
-import { asOption, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import { checkedDraft, type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
 import { examples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
@@ -17,7 +17,7 @@ export function register(command: Command, io: Io): void {
     .argument('<to>', 'session:<id>, agent:<id> or person:<name>; a name alone if only one has it')
     .argument('<text...>', 'the message')
     .addOption(rootOption())
-    .addOption(asOption())
+    .addOption(personOption())
     .option('--act <act>', 'query, answer, assert, challenge, agree, define, retract, suggest or request')
     .option('--ref <id>', 'the message that this one answers or is about')
     .addHelpText(
@@ -29,7 +29,7 @@ export function register(command: Command, io: Io): void {
       const message = await withInboxes(io, options, async (messages, store) =>
         sendBell(
           messages,
-          await draftOf(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
+          await checkedDraft(store, messages, options, { kind: 'bell', to, text: words.join(' '), act, ref }),
         ),
       );
       printResult(io, message, `Sent ${message.id} to ${message.to}.`);

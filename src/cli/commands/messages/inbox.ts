@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { renderMessages } from '../../../messages/render-messages.ts';
 import type { Message, MessageStore } from '../../../ports/message-store.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
-import { asOption, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
 import { examples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
       "Prints a person's unread messages in the order of the inbox, and marks them as read. With --json, one message per line.",
     )
     .addOption(rootOption())
-    .addOption(asOption())
+    .addOption(personOption())
     .option('--follow', 'keep printing new messages')
     .option('--all', 'also print the messages that were read')
     .option('--keep', 'do not mark them as read')

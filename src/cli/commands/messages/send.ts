@@ -7,7 +7,7 @@ import { sendSocial } from '../../../social/pipeline.ts';
 import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
-import { asOption, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
@@ -24,7 +24,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('[text...]', 'the message')
     .addOption(rootOption())
-    .addOption(asOption())
+    .addOption(personOption())
     .option('--to <address>', 'session:<id>, agent:<id> or person:<name>')
     .option('--payload <json>', 'a typed payload instead of a text, such as {"type":"handoff"}')
     .option('--id <id>', 'the id of the message; the same id never sends twice')

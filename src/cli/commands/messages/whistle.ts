@@ -1,8 +1,14 @@
 import type { Command } from 'commander';
-import { visible } from '../../../base/text.ts';
+import { escapeInvisible } from '../../../base/text.ts';
 import { sendWhistle } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
-import { asOption, cliRefusal, draftOf, type PersonOptions, withInboxes } from '../../messages/act-as-person.ts';
+import {
+  checkedDraft,
+  invalidMessage,
+  type PersonOptions,
+  personOption,
+  withInboxes,
+} from '../../messages/act-as-person.ts';
 import { onSignal } from '../../on-signal.ts';
 import { examples, numberUpTo, rootOption } from '../../shared-options.ts';
 
@@ -18,21 +24,21 @@ export function register(command: Command, io: Io): void {
     .argument('<to>', 'session:<id>, agent:<id> or person:<name>; a name alone if only one has it')
     .argument('<text...>', 'the question')
     .addOption(rootOption())
-    .addOption(asOption())
+    .addOption(personOption())
     .option('--seconds <n>', 'how long to wait', numberUpTo(86_400), 60)
     .addHelpText('after', examples('hopgate whistle claude-code "Which port?" --seconds 120'))
     .action(async (to: string, words: readonly string[], options: Options) => {
       const result = await withInboxes(io, options, async (messages, store) => {
-        const draft = await draftOf(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });
+        const draft = await checkedDraft(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });
         const interrupted = new AbortController();
         const stop = onSignal(() => interrupted.abort());
         const { seconds } = options;
         return sendWhistle(messages, draft, { seconds, signal: interrupted.signal }).finally(stop);
       });
-      if (!result.ok) throw cliRefusal(result);
+      if (!result.ok) throw invalidMessage(result);
       const { message, answer, waitedMs } = result;
       if (!answer) io.exitCode = 1;
       const text = answer?.text ?? `No answer yet to ${message.id}; it will be in "hopgate inbox".`;
-      printResult(io, { job: message.id, answer, waitedMs }, visible(text));
+      printResult(io, { job: message.id, answer, waitedMs }, escapeInvisible(text));
     });
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { examineSpecs, type Proof } from '../../../audit/properties/prove.ts';
 import { isWithin } from '../../../base/paths.ts';
-import { plural, shellWord, visible } from '../../../base/text.ts';
+import { escapeInvisible, plural, shellWord } from '../../../base/text.ts';
 import { defaultBackends } from '../../../default-backends.ts';
 import { effectiveScope } from '../../../gate/decide-step.ts';
 import { DENIAL_CODES } from '../../../gate/denial.ts';
@@ -25,7 +25,7 @@ import { namedSpecs } from '../../choose-specs.ts';
 import { exceptionFor } from '../../detect/mask-exceptions.ts';
 import { missingPrograms } from '../../doctor/diagnose-programs.ts';
 import type { Diagnosis } from '../../doctor/diagnosis.ts';
-import { evidence, git, gitRemote } from '../../doctor/examine.ts';
+import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
@@ -95,11 +95,11 @@ async function check(io: Io, path: string | undefined, options: Options): Promis
   printProofs(io, proofs, broken);
   for (const warning of warnings) print(io, warningLine(io, warning));
   for (const { name, found, fix } of machine)
-    print(io, `${paint(io, 'yellow', 'warning')}  ${name}: ${visible(found)}${fix ? `. ${fix}` : ''}`);
+    print(io, `${paint(io, 'yellow', 'warning')}  ${name}: ${escapeInvisible(found)}${fix ? `. ${fix}` : ''}`);
   for (const file of tracked.slice(0, MOST_TRACKED))
     print(
       io,
-      `${paint(io, 'yellow', 'warning')}  ${visible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${visible(exceptionFor(file))}"])`,
+      `${paint(io, 'yellow', 'warning')}  ${escapeInvisible(file)} is masked, but git tracks it: its history shows it to anyone who clones (if it holds no secret, make an exception: mask: [default, "${escapeInvisible(exceptionFor(file))}"])`,
     );
   if (tracked.length > MOST_TRACKED)
     print(
@@ -189,9 +189,9 @@ const warningLine = (io: Io, { code, path, message, suggestion }: SpecWarning): 
 /** The programs and folders that the configuration names and that are missing or damaged. */
 async function missingHere(root: string, config: ProjectConfig, io: Io): Promise<readonly Diagnosis[]> {
   const all = [
-    await git(io, runProgram),
-    ...(await gitRemote(root, io, config)),
-    ...evidence(root, io),
+    await diagnoseGit(io, runProgram),
+    ...(await diagnoseRemote(root, io, config)),
+    ...diagnoseEvidence(root, io),
     ...missingPrograms(root, config, io),
   ];
   return all.filter(({ status }) => status !== 'ok');
@@ -210,7 +210,7 @@ function idleGlobs(specs: SpecSet, config: ProjectConfig, files: readonly string
       .map((glob) => ({
         code: 'glob-matches-nothing',
         path: `scopes.${id}`,
-        message: `"${visible(glob)}" matches no file`,
+        message: `"${escapeInvisible(glob)}" matches no file`,
         suggestion: 'a glob is relative to the root, and * stays within one folder: use **/ for files at any depth',
       })),
   );

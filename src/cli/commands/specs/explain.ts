@@ -11,7 +11,7 @@ import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
 import { getOwn, nearest } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
-import { pinOf, withSessions } from '../../choose-sessions.ts';
+import { requirePin, withSessions } from '../../choose-sessions.ts';
 import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
@@ -67,7 +67,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   }
   const mode = modeOf(specs, options.mode);
   const args = parseArguments(getOwn(specs.tools, options.tool), words);
-  const view = imagine(root, peripheral, mode);
+  const view = viewAfterEntry(root, peripheral, mode);
   const decision = decide({ specs, config, view, unsafeNoSandbox: false }, { kind: 'step', tool: options.tool, args });
   answer(io, { peripheral, mode, tool: options.tool, args }, decision.ok ? null : decision.denial);
 }
@@ -80,7 +80,7 @@ async function explainNow(io: Io, root: string, words: readonly string[], option
   await withSessions(io, root, async (store) => {
     const found = findSession(await store.sessions(), session);
     const { sessionId } = found;
-    const pin = await pinOf(store, found);
+    const pin = await requirePin(store, found);
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
     const reader = new SessionReader(pin, sessionId, null, new Set(served));
     await reader.catchUp((from) => store.entries(sessionId, { from }));
@@ -111,7 +111,7 @@ function answer(io: Io, question: Question, denial: Denial | null): void {
 
 async function decidingPin(io: Io, root: string, { session, specs }: Options): Promise<Pin> {
   if (session !== undefined)
-    return withSessions(io, root, async (store) => pinOf(store, findSession(await store.sessions(), session)));
+    return withSessions(io, root, async (store) => requirePin(store, findSession(await store.sessions(), session)));
   const project = await openProject(root, io.env);
   return {
     config: project.config,
@@ -130,7 +130,7 @@ function modeOf({ modeGate: gate }: SpecSet, named: string | undefined): Mode | 
 }
 
 /** The view of a session that has just entered the peripheral, for the dry run. */
-export function imagine(root: string, peripheral: string, mode: Mode | null): SessionView {
+export function viewAfterEntry(root: string, peripheral: string, mode: Mode | null): SessionView {
   const nothing: { readonly [name: string]: Json } = {};
   return {
     sessionId: 'dry-run',

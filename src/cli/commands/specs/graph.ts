@@ -8,7 +8,7 @@ import { OUTSIDE } from '../../../compile/special-states.ts';
 import { GraphTooLargeError } from '../../../compile/svg/render-svg.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
-import { chosenSpecs } from '../../choose-specs.ts';
+import { chooseSpecs } from '../../choose-specs.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
@@ -49,7 +49,7 @@ export function register(command: Command, io: Io): void {
 
 async function graph(io: Io, path: string | undefined, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const folder = await chosenSpecs(io, root, path);
+  const folder = await chooseSpecs(io, root, path);
   const specs = await loadSpecs(folder);
   const format = io.json ? 'json' : (options.format ?? 'mermaid');
   const { machine = HOP_GRAPH } = options;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { visible } from '../../../base/text.ts';
+import { escapeInvisible } from '../../../base/text.ts';
 import { resumeSession } from '../../../session/create-session.ts';
 import { noSessions, withSessions } from '../../choose-sessions.ts';
 import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch-machines.ts';
@@ -51,7 +51,7 @@ async function inspect(io: Io, id: string | undefined, options: Options): Promis
       const { address, socket } = watch;
       const at = address === null ? `shown to ${socket}` : `${address}  (messages: ${socket})`;
       const shown = { session: session.sessionId, address, socket };
-      printResult(io, shown, `session ${visible(session.sessionId)}\n${at}`);
+      printResult(io, shown, `session ${escapeInvisible(session.sessionId)}\n${at}`);
       await untilInterrupted(io, watch);
     } finally {
       await watch.close();

@@ -8,10 +8,10 @@ import { emitTestFiles } from '../../../testing/emit-test-files.ts';
 import { junitReport, type TestResult } from '../../../testing/junit-report.ts';
 import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
-import { chosenSpecs } from '../../choose-specs.ts';
+import { chooseSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { table } from '../../table.ts';
+import { formatTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -54,7 +54,7 @@ export function register(command: Command, io: Io): void {
 
 async function test(io: Io, path: string | undefined, options: Options): Promise<void> {
   const root = rootOf(io, options);
-  const folder = await chosenSpecs(io, root, path);
+  const folder = await chooseSpecs(io, root, path);
   const specs = await loadSpecs(folder);
   const generated = await generateTests(specs, { deaths: options.deaths ?? false });
   if (options.paths) return printPaths(io, generated);
@@ -114,7 +114,7 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     `${covered} of ${reachable}`,
     unreachable.length === 0 ? '' : String(unreachable.length),
   ]);
-  print(io, table(io, ['what', 'covered of reachable', 'unreachable'], cells));
+  print(io, formatTable(io, ['what', 'covered of reachable', 'unreachable'], cells));
   const list = (title: string, names: readonly string[]) => {
     if (names.length === 0) return;
     print(io, `\n${title}`);

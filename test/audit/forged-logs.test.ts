@@ -3,7 +3,9 @@ import type { Rule } from '../../src/audit/rules/rule-problem.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { sealDrafts } from '../../src/evidence/chain.ts';
+import type { ApprovalBody } from '../../src/evidence/bodies.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from '../../src/evidence/entry.ts';
+import { type ApprovalSubject, approvalHash } from '../../src/gate/approvals/approval.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { answering, CONFIG, fivePeripherals, SPECS, world } from './world.ts';
 
@@ -92,6 +94,22 @@ const FORGED: readonly Forgery[] = [
       const index = find('approval', 1);
       const request = body(LOG[index]!)['request'] as Event;
       return bodyAt(index, { request: { ...request, reason: 'nothing' } })(drafts);
+    },
+  },
+  {
+    name: 'an approval whose view shows what no entry shows',
+    rule: 'approval',
+    says: 'risk done: nothing',
+    make: (drafts) => {
+      const index = find('approval', 1);
+      const { record, request, ...rest } = body(LOG[index]!) as unknown as ApprovalBody;
+      const view = { ...request.view, risk: 'none' };
+      const requestHash = approvalHash({ ...request, sessionId: record.sessionId, view } as unknown as ApprovalSubject);
+      return bodyAt(index, {
+        ...rest,
+        request: { ...request, view },
+        record: { ...record, requestHash },
+      } as unknown as Event)(drafts);
     },
   },
   {

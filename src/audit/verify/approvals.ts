@@ -62,7 +62,9 @@ export class Approvals {
   }
 
   /**
-   * Judges the use of an approval by a hop or a change of mode.
+   * Judges the use of an approval by a hop or a change of mode. A title of the view that the entries do not show is a
+   * violation, except the context of a hop, which the next start shows: see {@link checkContext}.
+   *
    * @param id the approval that the entry names
    */
   use(id: string | null, at: number, wanted: ApprovedRequest): ApprovalBody | null {
@@ -87,7 +89,9 @@ export class Approvals {
       );
     this.#compare('action', request.action, wanted.action);
     this.#compare('reason', request.reason, wanted.reason);
-    for (const [title, done] of Object.entries(wanted.view)) this.#compare(title, request.view[title], done);
+    for (const title of new Set([...Object.keys(wanted.view), ...Object.keys(request.view)]))
+      if (title in wanted.view || title !== APPROVAL_VIEW.context)
+        this.#compare(title, request.view[title], wanted.view[title]);
     return given;
   }
 

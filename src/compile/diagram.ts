@@ -2,7 +2,7 @@ import { needsInWords } from './guarded-transition.ts';
 import type { MachineJson } from './machine-json.ts';
 
 /** One transition: the event's short name (`pass`, `stop`) and its needs in words. */
-export interface DiagramWay {
+export interface DiagramExit {
   readonly name: string;
   readonly needs: readonly string[];
 }
@@ -11,7 +11,7 @@ export interface DiagramWay {
 interface DiagramEdge {
   readonly from: string;
   readonly to: string;
-  readonly ways: readonly DiagramWay[];
+  readonly ways: readonly DiagramExit[];
 }
 
 export interface DiagramNode {
@@ -30,7 +30,7 @@ export interface Diagram {
 
 /** Builds the diagram of a machine without the events in `omit`. Omits needs that the graph itself implies. Pure. */
 export function diagramOf({ id, initial, states }: MachineJson, omit: readonly string[] = []): Diagram {
-  const edges = new Map<string, { from: string; to: string; ways: DiagramWay[] }>();
+  const edges = new Map<string, { from: string; to: string; ways: DiagramExit[] }>();
   for (const [from, { on = {} }] of Object.entries(states)) {
     for (const [event, { target: to, guard }] of Object.entries(on)) {
       if (omit.includes(event)) continue;
@@ -50,6 +50,6 @@ export function diagramOf({ id, initial, states }: MachineJson, omit: readonly s
 }
 
 /** Formats a transition as a label: `pass [result is pass, approval by operator]`. */
-export function wayInWords({ name, needs }: DiagramWay): string {
+export function exitInWords({ name, needs }: DiagramExit): string {
   return needs.length === 0 ? name : `${name} [${needs.join(', ')}]`;
 }

@@ -12,7 +12,7 @@ import {
   toolFault,
 } from '../adapters/core/transcript/transcript-items.ts';
 import { errorText } from '../base/text.ts';
-import { asJson } from '../session/as-json.ts';
+import { toJson } from '../session/convert-input.ts';
 import type { Session } from '../session/session.ts';
 import type { Caller } from './conversations/session-host-options.ts';
 import type { SessionHost } from './session-host.ts';
@@ -93,7 +93,7 @@ async function carryOutCall(
   { root, session, call }: Call,
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
-  const own = { tool: call.name, args: asJson(call.input ?? {}) };
+  const own = { tool: call.name, args: toJson(call.input ?? {}) };
   const worksIn = await host.worksIn(root, session, own);
   const transcript = host.transcript(root, worksIn);
   const id = call.callId ?? randomUUID();

@@ -12,8 +12,8 @@ import { repositoryOf } from '../project/repository-root.ts';
 import { evidenceFile, stateDir } from '../project/state-dir.ts';
 import { getPin, type Pin } from '../session/pin.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
-import { keptState } from '../session/state/kept-state.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
+import { readStoredState } from '../session/state/stored-state.ts';
 import type { Json } from '../spec/types.ts';
 import { type LineStatus, lineStatus, statusLine } from '../view/status-line.ts';
 import { ConversationFiles } from './conversation-files.ts';
@@ -66,7 +66,7 @@ export class StatusReader {
 async function begun(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<Folded> {
   const pin = await getPin(store, hash);
   const tables = compileTables(pin.specs);
-  const state = (await keptState(store, sessionId))?.state ?? initialState(tables, sessionId);
+  const state = (await readStoredState(store, sessionId))?.state ?? initialState(tables, sessionId);
   return { pin, tables, state };
 }
 

@@ -169,7 +169,7 @@ const lendsTools = ({ parameters }: ToolSpec, args: Arguments, { agency = [] }: 
 /** The first CEL rule that does not hold for a call; null if all do. */
 function failedRule({ view }: GateContext, gates: readonly ToolGate[], args: Arguments): string | null {
   for (const gate of gates)
-    if (gate.kind === 'when' && !evaluateRule(gate.cel, celFacts(view, view.visit?.observed ?? {}, args)))
+    if (gate.kind === 'when' && !evaluateRule(gate.cel, celFacts(view, view.visit?.observedFruit ?? {}, args)))
       return gate.cel;
   return null;
 }

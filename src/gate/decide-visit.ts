@@ -4,7 +4,7 @@ import { reportedFields } from '../spec/reported-fields.ts';
 import { delegationEdge } from '../spec/resolve/derive-edges.ts';
 import type { Edge, Json, PeripheralSpec } from '../spec/types.ts';
 import type { Approval, ApprovalAction } from './approvals/approval.ts';
-import { hopView } from './approvals/approved-hop-view.ts';
+import { approvedHopView } from './approvals/approved-hop-view.ts';
 import { checkApproval } from './approvals/check-approval.ts';
 import { findEdge, hasText } from './find-edge.ts';
 import { backpackOf, type Fruit, prospectiveFruit } from './fruit.ts';
@@ -61,7 +61,7 @@ export function decideStop(context: GateContext, { fruit: stated }: Pick<StopReq
   if (view.closed) return makeDenial(context, 'session-closed', {});
   const peripheral = view.visit ? specs.peripherals[view.visit.peripheral] : undefined;
   if (!view.visit || !peripheral) return makeDenial(context, 'no-peripheral', {});
-  const { fruit, problems } = prospectiveFruit(peripheral, view.visit.observed, stated ?? {});
+  const { fruit, problems } = prospectiveFruit(peripheral, view.visit.observedFruit, stated ?? {});
   if (problems.length === 0) return { ok: true, plan: { peripheral, fruit } };
   return makeDenial(context, 'invalid-fruit', {
     peripheral: peripheral.id,
@@ -143,7 +143,7 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
-    const shown = hopView(context, fruit, carried.context);
+    const shown = approvedHopView(context, fruit, carried.context);
     if (shown === null) return treeUnknown(context, target);
     const checked = checkApproval(context, action, request, shown);
     if (checked) return checked;

@@ -25,7 +25,7 @@ export interface VisitView {
   /** The commit message in the context of this visit. Each commit of the visit must have it. Null if there was none. */
   readonly message?: string | null;
   /** Observed fruit fields so far, by field name. */
-  readonly observed: { readonly [field: string]: Json };
+  readonly observedFruit: { readonly [field: string]: Json };
 }
 
 /** The gate's view of a session: a read-only projection of its fold. `now` is data: the gate has no clock. */

@@ -1,6 +1,6 @@
 import { signal, useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { duration, offset } from '../view/format-time.ts';
+import { formatDuration, formatOffset } from '../view/format-time.ts';
 import type { ViewRow } from '../view/view-state.ts';
 import { effectOf } from './graph.tsx';
 import type { SessionEntry } from './source.ts';
@@ -192,14 +192,14 @@ function RowLine({ row, session, top, selected, place, of }: LineProps) {
       style={{ transform: `translateY(${top}px)`, height: `${heightOf(row)}px` }}
       onClick={() => store.goTo(row)}
     >
-      <time>{offset(row.at - start)}</time>
+      <time>{formatOffset(row.at - start)}</time>
       <span class="mark" title={mark ? WORDS[mark] : undefined}>
         {mark ? SIGNS[mark] : ''}
       </span>
       <span class="text" style={depth > 0 ? { marginLeft: `${Math.min(depth, 8) * 1.2}em` } : {}}>
         {state !== undefined && <span class="state">{state}</span>} <span class="what">{what}</span>{' '}
         {came !== undefined && <span class="came">{came}</span>}
-        {took !== undefined && took >= 1000 && <span class="took"> ({duration(took)})</span>}
+        {took !== undefined && took >= 1000 && <span class="took"> ({formatDuration(took)})</span>}
         {remedy !== undefined && (
           <span class="remedy">
             {wouldRefuse !== undefined && <b>would be refused: {wouldRefuse} </b>}→ {remedy}

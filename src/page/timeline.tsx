@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { offset } from '../view/format-time.ts';
+import { formatOffset } from '../view/format-time.ts';
 import type { Frame } from '../view/view-state.ts';
 import type { SessionStore } from './session-store.ts';
 
@@ -52,7 +52,9 @@ export function Timeline({ store }: { readonly store: SessionStore }) {
   };
   const frame = store.frames[at];
   const first = store.frames[0]?.at ?? 0;
-  const words = frame ? `entry ${at + 1} of ${count}, ${offset(frame.at - first)}: ${frame.row.what}` : 'no entries';
+  const words = frame
+    ? `entry ${at + 1} of ${count}, ${formatOffset(frame.at - first)}: ${frame.row.what}`
+    : 'no entries';
   return (
     <footer class="timeline">
       <button
@@ -95,7 +97,11 @@ export function Timeline({ store }: { readonly store: SessionStore }) {
         newest
       </button>
       <output>
-        {store.partial.value ? 'loading the history' : frame ? `${at + 1}/${count} · ${offset(frame.at - first)}` : ''}
+        {store.partial.value
+          ? 'loading the history'
+          : frame
+            ? `${at + 1}/${count} · ${formatOffset(frame.at - first)}`
+            : ''}
       </output>
     </footer>
   );

@@ -47,7 +47,7 @@ export interface Lease {
 }
 
 /** Cached fold of a session's evidence, for reopening. Not evidence; used only if its head matches the chain. */
-export interface KeptFold {
+export interface StoredFold {
   /** The last entry that is folded into it. */
   readonly head: ChainHead;
   readonly text: string;
@@ -124,11 +124,11 @@ export interface EvidenceStore {
    * Releases the lease; ignores a lease that another holder has taken.
    * @param fold replaces the stored fold, unless part of the session was erased
    */
-  release(lease: Lease, fold?: KeptFold): Promise<void>;
+  release(lease: Lease, fold?: StoredFold): Promise<void>;
   /** Stores the fold as `release` does, and leaves the lease with its holder. A store may omit this method. */
-  keepFold?(lease: Lease, fold: KeptFold): Promise<void>;
+  keepFold?(lease: Lease, fold: StoredFold): Promise<void>;
   /** Returns the stored fold; null if none or damaged. A store may omit this method; resuming is then slower. */
-  keptFold?(sessionId: string): Promise<KeptFold | null>;
+  keptFold?(sessionId: string): Promise<StoredFold | null>;
 
   /**
    * Appends drafts in order to the session's chain, after `after` (the head that the writer expects), and renews the

@@ -1,12 +1,12 @@
 import { compileTables } from '../compile/spec-tables.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
-import { keptState } from '../session/state/kept-state.ts';
+import { readStoredState } from '../session/state/stored-state.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { SessionFrames } from '../view/session-frames.ts';
 import type { Frame, ViewGraph } from '../view/view-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 import type { GraphCache } from './graph-cache.ts';
-import { KeptFrames, type Tail } from './kept-frames.ts';
+import { StoredFrames, type Tail } from './stored-frames.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MOST = 128;
@@ -19,7 +19,7 @@ export const NEWEST = 200;
 export class FrameCache {
   readonly #allEvidence: AllEvidence;
   readonly #graphs: GraphCache;
-  readonly #sessions = new Map<string, Promise<KeptFrames>>();
+  readonly #sessions = new Map<string, Promise<StoredFrames>>();
 
   constructor(allEvidence: AllEvidence, graphs: GraphCache) {
     this.#allEvidence = allEvidence;
@@ -27,7 +27,7 @@ export class FrameCache {
   }
 
   /** The frames of a session up to this moment. @throws ApiError as `AllEvidence.ownSession` */
-  async of(sessionId: string): Promise<KeptFrames> {
+  async of(sessionId: string): Promise<StoredFrames> {
     const kept = this.#sessions.get(sessionId) ?? this.#begin(sessionId);
     this.#sessions.delete(sessionId);
     this.#sessions.set(sessionId, kept);
@@ -41,10 +41,10 @@ export class FrameCache {
     return frames;
   }
 
-  async #begin(sessionId: string): Promise<KeptFrames> {
+  async #begin(sessionId: string): Promise<StoredFrames> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const pin = await this.#allEvidence.pinOf(sessionId);
-    return new KeptFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
+    return new StoredFrames(store, sessionId, new SessionFrames(pin, sessionId), await this.#tailOf(sessionId));
   }
 
   /** The tail of a long session; null if the session is short, or no state is stored near its end. */
@@ -52,7 +52,7 @@ export class FrameCache {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
     if (seq < LONG) return null;
-    const kept = await keptState(store, sessionId);
+    const kept = await readStoredState(store, sessionId);
     if (kept === null || seq - kept.state.head.seq > LONG) return null;
     const pin = await this.#allEvidence.pinOf(sessionId);
     const tables = compileTables(pin.specs);

@@ -9,9 +9,9 @@ import type { SessionView } from '../gate/session-view.ts';
 import type { Pin } from '../session/pin.ts';
 import { type SessionStatus, statusOf } from '../session/session-status.ts';
 import { applyEntry } from '../session/state/apply-entry.ts';
-import { keptState } from '../session/state/kept-state.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
-import { viewOf } from '../session/state/view-of-state.ts';
+import { readStoredState } from '../session/state/stored-state.ts';
+import { viewOfState } from '../session/state/view-of-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 
 /** Maximum number of sessions whose state is kept. */
@@ -43,7 +43,7 @@ export class SessionReader {
   }
 
   get view(): SessionView {
-    const view = viewOf(this.#tables, this.#state, Date.now());
+    const view = viewOfState(this.#tables, this.#state, Date.now());
     return {
       ...view,
       ...(this.#unserved.size === 0 ? {} : { unserved: this.#unserved }),
@@ -102,7 +102,7 @@ export class SessionReaders {
   async #open(sessionId: string): Promise<SessionReader> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const pin = await this.#allEvidence.pinOf(sessionId);
-    const state = (await keptState(store, sessionId))?.state ?? null;
+    const state = (await readStoredState(store, sessionId))?.state ?? null;
     const served = defaultBackends(store, { unsafeNoSandbox: false, ...pin }).flatMap(({ tools }) => tools);
     return new SessionReader(pin, sessionId, state, new Set(served));
   }

@@ -7,8 +7,8 @@ import type { SessionParts } from './calls/session-parts.ts';
 import { getPin, type Pin, putPin } from './pin.ts';
 import { Session } from './session.ts';
 import { Writer } from './session-writer.ts';
-import { type KeptState, keptState } from './state/kept-state.ts';
 import { initialState, type SessionState } from './state/session-state.ts';
+import { readStoredState, type StoredState } from './state/stored-state.ts';
 
 type Parts = Omit<SessionParts, 'compiled' | 'config'>;
 
@@ -50,7 +50,7 @@ export interface ResumePoint {
 /** Finds the point to resume a session from. Only reads. Throws StoreError `session-not-found`, `blob-not-found`. */
 export async function resumePoint(store: EvidenceStore, sessionId: string): Promise<ResumePoint> {
   const opened = await openingOf(store, sessionId);
-  const kept = await keptState(store, sessionId);
+  const kept = await readStoredState(store, sessionId);
   const fits = kept !== null && isOpenedAs(kept, opened);
   return { hash: opened.pin, pin: await getPin(store, opened.pin), state: fits ? kept.state : null };
 }
@@ -96,7 +96,7 @@ async function openingOf(store: EvidenceStore, sessionId: string): Promise<Sessi
 }
 
 /** True if a kept state names the agent, root, sandbox and pin of the first entry. */
-const isOpenedAs = ({ pin, state: { facts } }: KeptState, opened: SessionOpenBody): boolean =>
+const isOpenedAs = ({ pin, state: { facts } }: StoredState, opened: SessionOpenBody): boolean =>
   pin === opened.pin &&
   facts.agent === opened.agent &&
   facts.root === opened.root &&

@@ -12,10 +12,10 @@ import { getOwn } from '../spec/names.ts';
 import type { Pin } from './pin.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { initialState, type SessionState } from './state/session-state.ts';
-import { viewOf } from './state/view-of-state.ts';
+import { viewOfState } from './state/view-of-state.ts';
 
 /** A decision: `allow`, or the code of a denial. */
-export type Decided = 'allow' | (string & {});
+export type ReplayedAnswer = 'allow' | (string & {});
 
 /** One decision: the recorded one, and the one under other specs. */
 export interface ReplayedDecision {
@@ -24,8 +24,8 @@ export interface ReplayedDecision {
   readonly peripheral: string | null;
   /** The request as text: `step write src/a.ts`, `hop test → deploy (pass)`. */
   readonly request: string;
-  readonly was: Decided;
-  readonly now: Decided;
+  readonly was: ReplayedAnswer;
+  readonly now: ReplayedAnswer;
   /** The reason of the refusal; null if the request would be allowed. */
   readonly why: string | null;
 }
@@ -51,7 +51,7 @@ export interface Replay {
  * @param other the spec set and config to decide by instead; if equal, nothing changes
  * @throws FoldError if the evidence contains a move that its own spec does not have: verify it first.
  */
-export async function replay(
+export async function replayDecisions(
   pinned: Pin,
   other: Pin,
   sessionId: string,
@@ -115,7 +115,7 @@ const about = ({ id, seq }: Entry, { facts }: SessionState) => ({
 
 interface Asked {
   readonly request: Request;
-  readonly was: Decided;
+  readonly was: ReplayedAnswer;
 }
 
 /** The requests that an entry records. Most entries record none, or only a part of one. */
@@ -173,7 +173,7 @@ function takeAgain(
   entry: Entry,
   request: Request,
   batch: readonly StoredEntry[],
-): { readonly now: Decided; readonly why: string | null } {
+): { readonly now: ReplayedAnswer; readonly why: string | null } {
   const context = contextFor(other, state, entry, batch);
   if (typeof context === 'string') return { now: 'no-peripheral', why: context };
   const fitted = asAsked(other.pinned, context, request);
@@ -212,18 +212,22 @@ function contextFor(
   // The old mode machine stays. If the other specs have no mode gate, there is no mode.
   const body = bodyOf(entry.body);
   const tree = body?.event === 'hop' || body?.event === 'start' ? body.tree : undefined;
-  const view = viewOf(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
+  const view = viewOfState(compiled, state, Date.parse(entry.at), tree as TreeNow | undefined);
   const par = batch.map(({ entry: one }) => bodyOf(one.body)).find((one) => one?.event === 'par');
-  const observed = { ...view.visit?.observed };
+  const observedFruit = { ...view.visit?.observedFruit };
   const fruit = visit ? (specs.peripherals[visit.peripheral]?.fruit ?? {}) : {};
   if (par?.event === 'par')
     for (const [field, rule] of Object.entries(fruit))
-      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par.par as Json;
+      if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par.par as Json;
   return {
     specs,
     config,
     unsafeNoSandbox: state.facts.unsafeNoSandbox,
-    view: { ...view, mode: specs.modeGate ? view.mode : null, visit: view.visit ? { ...view.visit, observed } : null },
+    view: {
+      ...view,
+      mode: specs.modeGate ? view.mode : null,
+      visit: view.visit ? { ...view.visit, observedFruit } : null,
+    },
   };
 }
 

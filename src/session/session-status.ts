@@ -40,7 +40,7 @@ export const statusOf = (view: SessionView): SessionStatus => ({
   here: view.visit && {
     steps: view.visit.steps,
     deadline: view.visit.deadline,
-    observed: view.visit.observed,
+    observed: view.visit.observedFruit,
   },
   observeOnly: view.observeOnly ?? false,
   changedFiles: Object.keys(view.changes),

@@ -8,8 +8,8 @@ import type { Ids } from '../ports/ids.ts';
 import type { EntryObserver } from './actors.ts';
 import { applyEntry } from './state/apply-entry.ts';
 import { draftEntry } from './state/drafts.ts';
-import { foldOf } from './state/kept-state.ts';
 import type { SessionState } from './state/session-state.ts';
+import { storedFold } from './state/stored-state.ts';
 
 /** TTL of a writer's lease without a renewal, in milliseconds. */
 export const LEASE_MS = 30_000;
@@ -145,7 +145,7 @@ export class Writer {
     this.#keptUntil = seq;
     const { store, pin } = this.#parts;
     // The entries are durable, so a failure to store the state only slows down the next reader.
-    await store.keepFold?.(lease, foldOf({ pin, state: this.#state })).catch(() => {});
+    await store.keepFold?.(lease, storedFold({ pin, state: this.#state })).catch(() => {});
   }
 
   /** Runs work that may outlast the lease, and renews the lease meanwhile. */
@@ -181,7 +181,9 @@ export class Writer {
     this.#lease = null;
     const { store, pin } = this.#parts;
     const { seq } = this.#state.head;
-    await (seq > this.#keptUntil ? store.release(lease, foldOf({ pin, state: this.#state })) : store.release(lease));
+    await (seq > this.#keptUntil
+      ? store.release(lease, storedFold({ pin, state: this.#state }))
+      : store.release(lease));
     this.#keptUntil = seq;
   }
 

@@ -22,14 +22,14 @@ import type {
   StopResult,
 } from './call-results.ts';
 import { changeMode } from './calls/change-mode.ts';
-import { close } from './calls/close-session.ts';
-import { type DelegateOptions, delegate } from './calls/delegate.ts';
+import { closeSession } from './calls/close-session.ts';
+import { type DelegateOptions, makeDelegation } from './calls/delegate.ts';
 import { type ModeOptions, type StepCall, stepRequest } from './calls/gate-requests.ts';
 import { operatorActs, recordNote } from './calls/operator-acts.ts';
 import { SessionCalls } from './calls/session-calls.ts';
 import type { SessionParts } from './calls/session-parts.ts';
-import { step } from './calls/step.ts';
-import { hop, startVisit, stopVisit } from './calls/visit.ts';
+import { takeStep } from './calls/step.ts';
+import { makeHop, startVisit, stopVisit } from './calls/visit.ts';
 import { moveDenial, type WantedMove, wantedApproval } from './calls/wanted-approval.ts';
 import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
@@ -39,7 +39,7 @@ import type { Writer } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
 
 /** The approver for this one call; by default the session's approver. */
-export interface Answering {
+export interface CallApprover {
   readonly approver?: Approver | null;
 }
 
@@ -218,8 +218,8 @@ export class Session {
   }
 
   /** Calls a tool. An acting tool's intent is durable before it runs; an outcome is durable before this answers. */
-  step(call: StepCall & CallWatch, { approver }: Answering = {}): Promise<StepResult> {
-    return this.#calls.serially(() => step(this.#calls, call, approver));
+  step(call: StepCall & CallWatch, { approver }: CallApprover = {}): Promise<StepResult> {
+    return this.#calls.serially(() => takeStep(this.#calls, call, approver));
   }
 
   /**
@@ -269,8 +269,8 @@ export class Session {
   }
 
   /** Leaves this peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
-  hop(to: HopOptions | ShortHop, { approver }: Answering = {}): Promise<HopResult> {
-    return this.#calls.serially(() => hop(this.#calls, to, approver));
+  hop(to: HopOptions | ShortHop, { approver }: CallApprover = {}): Promise<HopResult> {
+    return this.#calls.serially(() => makeHop(this.#calls, to, approver));
   }
 
   /**
@@ -280,18 +280,18 @@ export class Session {
    * @example
    * const started = await session.delegate({ to: 'test', reason: 'run the tests' });
    */
-  delegate(options: DelegateOptions, { approver }: Answering = {}): Promise<DelegateResult> {
-    return this.#calls.serially(() => delegate(this.#calls, options, approver));
+  delegate(options: DelegateOptions, { approver }: CallApprover = {}): Promise<DelegateResult> {
+    return this.#calls.serially(() => makeDelegation(this.#calls, options, approver));
   }
 
   /** Changes the mode by a transition of the mode gate. */
-  setMode(options: ModeOptions, { approver }: Answering = {}): Promise<ModeResult> {
+  setMode(options: ModeOptions, { approver }: CallApprover = {}): Promise<ModeResult> {
     return this.#calls.serially(() => changeMode(this.#calls, options, approver));
   }
 
   /** Closes the session permanently and frees its resources. Refused in the middle of a visit: stop first. */
   async close(reason = 'done', options: { readonly by?: Principal } = {}): Promise<CloseResult> {
-    const result = await this.#calls.serially(() => close(this.#calls, reason, options.by));
+    const result = await this.#calls.serially(() => closeSession(this.#calls, reason, options.by));
     if (result.ok) await this.detach();
     return result;
   }

@@ -24,7 +24,7 @@ export interface ShortHop extends Omit<HopOptions, 'to' | 'by'> {
  * Converts either form of a hop to hop options.
  * @param fields the fruit fields of the peripheral being left
  */
-export function readHop(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
+export function hopOptionsOf(hop: HopOptions | ShortHop, fields: readonly string[]): HopOptions {
   if (!('hop' in hop)) return hop;
   const { hop: to, reason, exit, summary } = hop;
   const fruit = summary === undefined || !fields.includes('summary') ? hop.fruit : { summary, ...hop.fruit };

@@ -6,11 +6,11 @@ import type { MessageStore } from '../ports/message-store.ts';
 import { getPin } from '../session/pin.ts';
 import type { GateSpec, Json, Mode } from '../spec/types.ts';
 import {
+  type PipelineMessage,
   type SocialOutcome,
   type SocialReceipt,
   type SocialServices,
   subjectOf,
-  type Travelling,
 } from './pipeline-types.ts';
 
 /** The outcome of a message by its present receipts; null if the pipeline has not dispatched it. */
@@ -19,7 +19,7 @@ export async function socialOutcome(
   messages: MessageStore,
   id: string,
 ): Promise<SocialOutcome | null> {
-  const dispatched = await dispatchOf(store, id);
+  const dispatched = await readDispatch(store, id);
   if (!dispatched) return null;
   const message = await messages.find(id);
   if (!message) return { type: 'coordination-failed', valid: false, state: null };
@@ -29,7 +29,7 @@ export async function socialOutcome(
 
 type DispatchBody = Pick<SocialReceipt, 'to' | 'talk' | 'mode' | 'opened'>;
 
-export async function recorded(
+export async function readMessageRecord(
   store: EvidenceStore,
   event: 'dispatch' | 'outcome',
   message: string,
@@ -38,10 +38,10 @@ export async function recorded(
   return entries[0] ? fieldsOf(entries[0].entry.body) : null;
 }
 
-export const dispatchOf = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
-  (await recorded(store, 'dispatch', id)) as DispatchBody | null;
+export const readDispatch = async (store: EvidenceStore, id: string): Promise<DispatchBody | null> =>
+  (await readMessageRecord(store, 'dispatch', id)) as DispatchBody | null;
 
-export async function gateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {
+export async function modeGateOf(store: EvidenceStore, session: string): Promise<GateSpec | null> {
   const found = (await store.sessions()).find(({ sessionId }) => sessionId === session);
   return found ? (await getPin(store, found.pin)).specs.modeGate : null;
 }
@@ -54,9 +54,9 @@ export async function recordedModeOf(store: EvidenceStore, sessionId: string, ga
 }
 
 /** Records a fact about a message, once for each id, as an ephemeral entry. */
-export async function record(
+export async function recordOnce(
   { store, now }: SocialServices,
-  at: Travelling,
+  at: PipelineMessage,
   id: string,
   claim: EntryDraft['claim'],
   body: { readonly [field: string]: unknown },

@@ -14,7 +14,7 @@ export interface Connection {
   readonly name: string;
 }
 
-export interface Incoming {
+export interface IncomingMessage {
   /** The id of the message; the same id never sends twice. */
   readonly id: string;
   /** `session:<id>`, `agent:<id>` or `person:<name>`; null opens a session. */
@@ -80,9 +80,9 @@ export interface SocialFailure {
 export const subjectOf = (message: string): Subject => ({ type: 'evidence', id: message });
 
 /** A message in the pipeline; each stage adds a part. */
-export interface Travelling {
+export interface PipelineMessage {
   readonly connection: Connection;
-  readonly incoming: Incoming;
+  readonly incoming: IncomingMessage;
   from?: string;
   classified?: Classified;
   to?: string;

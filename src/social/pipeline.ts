@@ -5,15 +5,22 @@ import { checkPost, sendBell } from '../messages/send-message.ts';
 import { StoreError, type StoreErrorCode } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft } from '../ports/message-store.ts';
 import { classify } from './classify.ts';
-import { dispatchOf, gateOf, record, recorded, recordedModeOf, socialOutcome } from './message-evidence.ts';
+import {
+  modeGateOf,
+  readDispatch,
+  readMessageRecord,
+  recordedModeOf,
+  recordOnce,
+  socialOutcome,
+} from './message-evidence.ts';
 import {
   type Connection,
-  type Incoming,
+  type IncomingMessage,
+  type PipelineMessage,
   type SocialFailure,
   type SocialReceipt,
   type SocialServices,
   subjectOf,
-  type Travelling,
 } from './pipeline-types.ts';
 import { type FailureCode, STAGES, STORE_FAILED, type StageId } from './stages.ts';
 import { TALK_PATTERNS } from './talk-patterns.ts';
@@ -30,7 +37,7 @@ class StageFailure extends Error {
   }
 }
 
-type Run = (at: Travelling, services: SocialServices) => Promise<void>;
+type Run = (at: PipelineMessage, services: SocialServices) => Promise<void>;
 
 const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, dispatch, validate, persist };
 
@@ -47,7 +54,7 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
 export async function sendSocial(
   services: SocialServices,
   connection: Connection,
-  incoming: Incoming,
+  incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
   const before = sending.get(incoming.id) ?? Promise.resolve();
   const result = before.catch(() => {}).then(() => pass(services, connection, incoming));
@@ -65,9 +72,9 @@ const sending = new Map<string, Promise<unknown>>();
 async function pass(
   services: SocialServices,
   connection: Connection,
-  incoming: Incoming,
+  incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
-  const at: Travelling = { connection, incoming };
+  const at: PipelineMessage = { connection, incoming };
   const subject = subjectOf(incoming.id);
   for (const { id: stage } of STAGES) {
     const fail = ({ code, message: reason, remedy }: Failure): SocialFailure => ({
@@ -77,7 +84,7 @@ async function pass(
       await RUN[stage](at, services).catch(async (error: unknown) => {
         if (!(error instanceof StageFailure)) throw error;
         const body = { ...fail(error), event: 'failure' };
-        await record(services, at, `failure-${randomUUID()}`, 'conclusion', body);
+        await recordOnce(services, at, `failure-${randomUUID()}`, 'conclusion', body);
         throw error;
       });
     } catch (error) {
@@ -110,7 +117,10 @@ async function pass(
 }
 
 /** S-presence: the sender is connected, and an agent has an open session. */
-async function presence({ connection: { principal, name } }: Travelling, { store }: SocialServices): Promise<void> {
+async function presence(
+  { connection: { principal, name } }: PipelineMessage,
+  { store }: SocialServices,
+): Promise<void> {
   if (principal === 'clock') return;
   if (name.trim() === '')
     throw new StageFailure('invalid-connection', 'the connection has no holder', 'Connect with a token.');
@@ -131,7 +141,7 @@ const CLOCK = 'clock';
 /**
  * S-authenticate: finds the address of the connection's holder, a session or a person, which outlives the connection.
  */
-async function authenticate(at: Travelling, { messages }: SocialServices): Promise<void> {
+async function authenticate(at: PipelineMessage, { messages }: SocialServices): Promise<void> {
   const { principal, name } = at.connection;
   if (principal === 'agent') at.from = `session:${name}`;
   else if (principal === 'clock') at.from = `person:${CLOCK}`;
@@ -148,7 +158,7 @@ async function authenticate(at: Travelling, { messages }: SocialServices): Promi
 }
 
 /** S-mode: classifies the message. */
-async function mode(at: Travelling): Promise<void> {
+async function mode(at: PipelineMessage): Promise<void> {
   const { id, payload } = at.incoming;
   if (id.includes('@'))
     throw new StageFailure('invalid-message', `the id "${id}" contains "@"`, 'Use letters, digits and "-".');
@@ -163,12 +173,12 @@ async function mode(at: Travelling): Promise<void> {
 }
 
 /** S-dispatch: finds or opens the recipient, asks the gate, and puts the message into the inbox. */
-async function dispatch(at: Travelling, services: SocialServices): Promise<void> {
+async function dispatch(at: PipelineMessage, services: SocialServices): Promise<void> {
   const { id, to, payload } = at.incoming;
   const { store, messages } = services;
   const { talk, asks, by: classifiedBy } = at.classified!;
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  const first = await dispatchOf(store, id);
+  const first = await readDispatch(store, id);
   const known = await messages.find(id);
   if (known && (known.text !== text || known.from !== at.from))
     throw new StageFailure('id-reused', `another message has the id ${id}`, 'Use a new id for each message.');
@@ -200,7 +210,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
   const isAway = at.to.includes('@') && !at.to.startsWith('person:');
   const session = at.to.startsWith('session:') && !isAway ? at.to.slice('session:'.length) : null;
   if (session !== null) {
-    const gate = await gateOf(store, session);
+    const gate = await modeGateOf(store, session);
     at.mode = gate && (await recordedModeOf(store, session, gate));
     const refused = refuseMessage(gate, at.mode, { asks, by: at.connection.principal });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
@@ -208,7 +218,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     const refused = refuseMessage(null, null, { asks, by: at.connection.principal, isAway });
     if (refused) throw new StageFailure(refused.code, refused.message, refused.remedy);
   }
-  await record(services, at, `dispatch-${id}`, 'goal', {
+  await recordOnce(services, at, `dispatch-${id}`, 'goal', {
     event: 'dispatch',
     message: id,
     from: at.from!,
@@ -220,7 +230,7 @@ async function dispatch(at: Travelling, services: SocialServices): Promise<void>
     opened: at.opened === true,
   });
   // Another process may have dispatched a message with the same id meanwhile; its recipient is the only one.
-  const kept = await dispatchOf(store, id);
+  const kept = await readDispatch(store, id);
   if (kept?.to !== at.to)
     throw new StageFailure('id-reused', `the id ${id} was dispatched differently`, 'Use a new id for each message.');
   at.sent = await deliver(at, services, checked.draft);
@@ -237,7 +247,7 @@ const OPENED_ELSEWHERE: ReadonlySet<string> = new Set<StoreErrorCode>([
 ]);
 
 /** Opens the session of a message to nobody. Its id is the same in each process that sends the message. */
-async function openFor({ incoming, from }: Travelling, { store, opener }: SocialServices): Promise<string> {
+async function openFor({ incoming, from }: PipelineMessage, { store, opener }: SocialServices): Promise<string> {
   if (!opener) throw new StageFailure('no-session', 'this surface cannot open a session', 'Name a recipient.');
   const session = `s-${hash('sha256', JSON.stringify([opener.root, from, incoming.id])).slice(0, 32)}`;
   while ((await store.head(session)).seq < 0)
@@ -249,7 +259,7 @@ async function openFor({ incoming, from }: Travelling, { store, opener }: Social
 }
 
 async function deliver(
-  { connection }: Travelling,
+  { connection }: PipelineMessage,
   { messages, ringAs }: SocialServices,
   draft: MessageDraft,
 ): Promise<Message> {
@@ -261,7 +271,7 @@ async function deliver(
 }
 
 /** S-validate: the outcome, from what is recorded about the message. */
-async function validate(at: Travelling, { store, messages }: SocialServices): Promise<void> {
+async function validate(at: PipelineMessage, { store, messages }: SocialServices): Promise<void> {
   const outcome = await socialOutcome(store, messages, at.incoming.id);
   if (!outcome)
     throw new StageFailure('missing-evidence', 'nothing is recorded about the message', 'Run "hopgate doctor".');
@@ -269,9 +279,9 @@ async function validate(at: Travelling, { store, messages }: SocialServices): Pr
 }
 
 /** S-persist: keeps the outcome. */
-async function persist(at: Travelling, services: SocialServices): Promise<void> {
+async function persist(at: PipelineMessage, services: SocialServices): Promise<void> {
   const { id } = at.incoming;
-  await record(
+  await recordOnce(
     services,
     at,
     `outcome-${id}`,
@@ -279,6 +289,6 @@ async function persist(at: Travelling, services: SocialServices): Promise<void> 
     { event: 'outcome', message: id, ...at.outcome! },
     `dispatch-${id}`,
   );
-  if (!(await recorded(services.store, 'outcome', id)))
+  if (!(await readMessageRecord(services.store, 'outcome', id)))
     throw new StageFailure('not-kept', 'the store did not keep the outcome', 'Check the disk, then send it again.');
 }

@@ -6,7 +6,7 @@ type Tools = Pick<SpecSet, 'tools'>;
 /** The value of a check that passed. */
 export const PASS = 'pass';
 
-interface Reported {
+interface ReportedFields {
   /** By name: the fields that tools observe. */
   readonly observed: { readonly [field: string]: FruitType };
   /** By name: the fields of session state. No caller and no fruit sets them. */
@@ -15,14 +15,14 @@ interface Reported {
   readonly checks: { readonly [condition: string]: string };
 }
 
-const known = new WeakMap<Tools['tools'], Reported>();
+const known = new WeakMap<Tools['tools'], ReportedFields>();
 
-export function reportedFields({ tools }: Tools): Reported {
+export function reportedFields({ tools }: Tools): ReportedFields {
   let reported = known.get(tools);
   if (!reported) {
     const all = Object.values(tools);
-    const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as Reported['observed'];
-    const state = Object.assign({}, ...all.map((tool) => tool.state)) as Reported['state'];
+    const observed = Object.assign({}, ...all.map(({ observes }) => observes)) as ReportedFields['observed'];
+    const state = Object.assign({}, ...all.map((tool) => tool.state)) as ReportedFields['state'];
     const checks = Object.keys(observed).filter(
       (field) => typeof observed[field] !== 'string' && observed[field]!.includes(PASS),
     );

@@ -100,7 +100,7 @@ const DDL = `
   ) STRICT;
 `;
 
-/** See {@link KeptFold}; `digest` covers the whole row and detects disk damage. */
+/** See {@link StoredFold}; `digest` covers the whole row and detects disk damage. */
 const DDL_FOLDS = `
   CREATE TABLE folds (
     session_id TEXT PRIMARY KEY,

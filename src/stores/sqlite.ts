@@ -3,7 +3,7 @@ import type { StoredBytes } from '../evidence/chain.ts';
 import type { StoredEntry } from '../evidence/entry.ts';
 import type { FoundEntry } from '../evidence/evidence-query.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EvidenceStore, KeptFold, OperatorNote, StoreError } from '../ports/evidence-store.ts';
+import type { EvidenceStore, OperatorNote, StoredFold, StoreError } from '../ports/evidence-store.ts';
 import type { MessageStore } from '../ports/message-store.ts';
 import { DataVersion } from './data-version.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
@@ -135,7 +135,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
   /** Leases concern only processes of this boot, so they need not survive a power cut. */
   const leasing = <T>(sessionId: string, work: (now: number) => T): Promise<T> => write(sessionId, work, false);
 
-  const putFold = (sessionId: string, fold: KeptFold): void => {
+  const putFold = (sessionId: string, fold: StoredFold): void => {
     if (sql.erased.get(sessionId) !== undefined) return;
     const code = key.codeOf(sessionId, fold, true);
     if (code !== null) sql.keepFold.run(sessionId, fold.head.seq, fold.head.hash, fold.text, code);

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stateHome } from '../base/user-folders.ts';
-import type { KeptFold } from '../ports/evidence-store.ts';
+import type { StoredFold } from '../ports/evidence-store.ts';
 import type { LeaseRow } from './rules/append-rules.ts';
 
 const KEY_BYTES = 32;
@@ -44,7 +44,7 @@ export class StoreKey {
   }
 
   /** The signature of a stored state in hexadecimal digits; null if there is no key. */
-  codeOf(sessionId: string, { head, text }: KeptFold, create: boolean): string | null {
+  codeOf(sessionId: string, { head, text }: StoredFold, create: boolean): string | null {
     return this.#sign(`${sessionId}\n${head.seq}\n${head.hash}\n${text}`, create);
   }
 

@@ -1,7 +1,7 @@
 import { runCase } from './model/run-case.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
-import { type CaseSetting, settingOf } from './test-specs.ts';
+import { type CaseSetting, caseSetting } from './test-specs.ts';
 
 export type EmittedMoves = { readonly [name: string]: Omit<Move, 'name'> };
 
@@ -33,7 +33,7 @@ export function emittedTest(
   };
   return ({ path, tries, forges, both, provoke }) =>
     async () => {
-      const known = settings.get(specs) ?? settingOf(specs);
+      const known = settings.get(specs) ?? caseSetting(specs);
       settings.set(specs, known);
       const { pinned, run } = await known;
       const planned: PlannedCase = {

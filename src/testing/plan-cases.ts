@@ -7,8 +7,8 @@ import { type Move, movesFrom } from './plan/moves.ts';
 import { onlyLacksApproval, refusalCases } from './plan/plan-refusals.ts';
 import { visitCases } from './plan/plan-visits.ts';
 import { walkCases } from './plan/plan-walks.ts';
-import { coveredBy, inWords, type PlannedCase, place } from './plan/planned-case.ts';
-import { everyState, searchRoute } from './plan/search-route.ts';
+import { coveredBy, describeMove, type PlannedCase, placeName } from './plan/planned-case.ts';
+import { allStates, searchRoute } from './plan/search-route.ts';
 
 export interface TestPlan {
   readonly cases: readonly PlannedCase[];
@@ -34,7 +34,7 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const model = hopModel(pinned, restricted ? opening : working, restricted);
   const prefix = restricted ? [] : toWork.moves;
   const modes = modeCases(pinned, opening);
-  const states = specs.edges.length > LARGE_EDGES ? null : everyState(model, LARGE_STATES);
+  const states = specs.edges.length > LARGE_EDGES ? null : allStates(model, LARGE_STATES);
   const rest = states ? smallPlan(pinned, model, prefix, states) : walkCases(model, prefix);
   const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
   return {
@@ -50,7 +50,7 @@ function routeToWork(pinned: AuditedPin, opening: AuditState): Route<AuditState,
   const { modeGate: gate } = pinned.specs;
   if (!gate) return nothing;
   const power = (mode: Mode | null) => (mode ? (gate.effects[mode]?.length ?? 0) : 0);
-  const routes = everyState(modeModel(pinned, opening), 10) ?? [nothing];
+  const routes = allStates(modeModel(pinned, opening), 10) ?? [nothing];
   return routes.toSorted((a, b) => power(b.states.at(-1)!.mode) - power(a.states.at(-1)!.mode))[0] ?? nothing;
 }
 
@@ -103,12 +103,12 @@ function smallPlan(
     });
   }
   for (const [item, route] of [...hops].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const way = inWords(route);
+    const way = describeMove(route);
     cases.push({ group: 'hops', name: `${item}: ${way}`, moves: [...prefix, ...route.moves] });
     const back = item.startsWith('edge ') ? roundTrip(model, route) : null;
     if (back) {
       const kind = isReframe(pinned, route) ? 'reframe' : 'round trip';
-      cases.push({ group: 'round trips', name: `${kind}: ${inWords(back)}`, moves: [...prefix, ...back.moves] });
+      cases.push({ group: 'round trips', name: `${kind}: ${describeMove(back)}`, moves: [...prefix, ...back.moves] });
     }
   }
   cases.push(...refusalCases(pinned, prefix, states), ...visitCases(pinned, model, prefix, states));
@@ -117,7 +117,7 @@ function smallPlan(
 
 /** Extends a route by the shortest route back to the source of its last hop. */
 function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move>): Route<AuditState, Move> | null {
-  const from = place(route.states.at(-2)!);
+  const from = placeName(route.states.at(-2)!);
   const back = searchRoute(
     model,
     route.states.at(-1)!,
@@ -132,9 +132,9 @@ function isReframe({ specs }: AuditedPin, { moves, states }: Route<AuditState, M
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;
   if (last.kind !== 'hop') return false;
-  const exits = specs.peripherals[place(from)]?.exits ?? [];
+  const exits = specs.peripherals[placeName(from)]?.exits ?? [];
   const hoped = exits.find(({ implies }) => implies !== null);
   const exit = exits.find(({ name }) => name === last.exit);
-  const wasThere = states.slice(0, -2).some((state) => place(state) === last.to);
+  const wasThere = states.slice(0, -2).some((state) => placeName(state) === last.to);
   return hoped !== undefined && exit?.implies !== null && exit !== hoped && wasThere;
 }

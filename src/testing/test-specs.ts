@@ -65,7 +65,7 @@ export interface GeneratedTests {
  * @param specs a spec set, or the path of one (`default`: the shipped one)
  */
 export async function generateTests(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<GeneratedTests> {
-  const { pinned, run, coverage } = await settingOf(specs, options);
+  const { pinned, run, coverage } = await caseSetting(specs, options);
   const { specs: loaded } = pinned;
   const plan = planCases(pinned, run.agent);
   const exclusions = new Exclusions(loaded, options.exclude ?? {});
@@ -120,7 +120,7 @@ export interface CaseSetting {
   readonly coverage: Coverage;
 }
 
-export async function settingOf(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<CaseSetting> {
+export async function caseSetting(specs: SpecSet | string, options: TestSpecsOptions = {}): Promise<CaseSetting> {
   const loaded = typeof specs === 'string' ? await loadSpecs(specs) : specs;
   const coverage = new Coverage(loaded);
   const run = {

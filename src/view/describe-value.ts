@@ -1,7 +1,7 @@
 import { fieldsOf, isObject, type Json } from '../base/json.ts';
 import { excerpt, plainOutput, plural } from '../base/text.ts';
 import { fewerTestsIn } from '../evidence/findings/weakened-tests.ts';
-import { inShort } from './summarise-value.ts';
+import { summariseValue } from './summarise-value.ts';
 
 export const shortValue = (value: Json | undefined, length = 60): string =>
   excerpt(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length);
@@ -118,7 +118,9 @@ function eachRun(run: Json): string {
 function summaryOf(report: Json): Json {
   if (!isObject(report)) return report;
   const { total, passed, failed, failures } = report;
-  const names = Array.isArray(failures) ? failures.map((failure) => inShort(fieldsOf(failure)['name'] ?? '')) : [];
+  const names = Array.isArray(failures)
+    ? failures.map((failure) => summariseValue(fieldsOf(failure)['name'] ?? ''))
+    : [];
   return `${plural(Number(total), 'test')}, ${passed} passed, ${failed} failed${names.length > 0 ? `: ${names.join('; ')}` : ''}`;
 }
 

@@ -4,7 +4,7 @@ import { sha256 } from '../evidence/chain.ts';
 import type { Entry } from '../evidence/entry.ts';
 import { describeValue, lastLines } from './describe-value.ts';
 import { type ParameterOrder, spellCall } from './spell-call.ts';
-import { inShort, type OptionalFields } from './summarise-value.ts';
+import { type OptionalFields, summariseValue } from './summarise-value.ts';
 
 /** `unknown`: no outcome was recorded. */
 export type OutcomeMark = 'ok' | 'failed' | 'refused' | 'unknown';
@@ -117,7 +117,7 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     const { until, uses, files, testsPass } = fieldsOf(body['limits']);
     const limits = [
       ...(uses === undefined ? [] : [`${text(uses)} times`]),
-      ...(files === undefined ? [] : [`files: ${inShort(files)}`]),
+      ...(files === undefined ? [] : [`files: ${summariseValue(files)}`]),
       ...(testsPass === true ? ['until a test run does not pass'] : []),
       ...(typeof until === 'number' ? [`until ${new Date(until).toISOString()}`] : []),
     ];
@@ -141,9 +141,9 @@ const HASH = /^[0-9a-f]{64}$/;
 
 /** `fruit: result: pass · test-count: 4`; values with only a hash are listed by name. */
 function members(title: string, value: Json | undefined): readonly string[] {
-  if (!isObject(value)) return [`${title}: ${inShort(value)}`];
+  if (!isObject(value)) return [`${title}: ${summariseValue(value)}`];
   const said = Object.entries(value).map(([name, member]) =>
-    typeof member === 'string' && HASH.test(member) ? name : `${name}: ${inShort(member)}`,
+    typeof member === 'string' && HASH.test(member) ? name : `${name}: ${summariseValue(member)}`,
   );
   return said.length === 0 ? [] : [`${title}: ${said.join(' · ')}`];
 }

@@ -1,5 +1,5 @@
 /** Time since the first entry: `+5.120s`, `+1:05`, `+2:01:05`; `?` if it is unknown. */
-export function offset(ms: number): string {
+export function formatOffset(ms: number): string {
   if (!Number.isFinite(ms)) return '?';
   const total = Math.abs(ms);
   const sign = ms < 0 ? '-' : '+';
@@ -12,5 +12,5 @@ export function offset(ms: number): string {
 }
 
 /** `2.3s`, `1:05`. */
-export const duration = (ms: number): string =>
-  Math.abs(ms) < 60_000 ? `${(ms / 1000).toFixed(1)}s` : offset(ms).replace(/^\+/, '');
+export const formatDuration = (ms: number): string =>
+  Math.abs(ms) < 60_000 ? `${(ms / 1000).toFixed(1)}s` : formatOffset(ms).replace(/^\+/, '');

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ParameterOrder } from './spell-call.ts';
-import { inOneText, type Row, ThreadRows } from './thread-rows.ts';
+import { joinedText, type Row, ThreadRows } from './thread-rows.ts';
 
 export interface ThreadVisit {
   readonly peripheral: string;
@@ -12,7 +12,10 @@ export interface ThreadVisit {
 }
 
 /** Arranges the entries of a thread for a person: events between visits, and visits with their events. */
-export function outline(entries: readonly Entry[], order: ParameterOrder = () => null): readonly (Row | ThreadVisit)[] {
+export function outlineThread(
+  entries: readonly Entry[],
+  order: ParameterOrder = () => null,
+): readonly (Row | ThreadVisit)[] {
   const thread = new ThreadRows(order);
   const rows = new Map<number, Row>();
   for (const entry of entries) {
@@ -28,7 +31,7 @@ export function outline(entries: readonly Entry[], order: ParameterOrder = () =>
     if (row.event === 'start') {
       inVisit = [];
       visit = {
-        peripheral: inOneText(fieldsOf(row.entries.at(-1)!.body)['peripheral']),
+        peripheral: joinedText(fieldsOf(row.entries.at(-1)!.body)['peripheral']),
         start: row,
         rows: inVisit,
         stop: null,

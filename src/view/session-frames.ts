@@ -11,13 +11,13 @@ import type { Pin } from '../session/pin.ts';
 import { applyEntry, FoldError } from '../session/state/apply-entry.ts';
 import { changedPaths } from '../session/state/observations.ts';
 import { initialState, type SessionState } from '../session/state/session-state.ts';
-import { viewOf } from '../session/state/view-of-state.ts';
+import { viewOfState } from '../session/state/view-of-state.ts';
 import { effectsIn } from '../spec/mode-way.ts';
 import type { Json, Mode, SpecSet, ToolEffect } from '../spec/types.ts';
-import { inShort } from './summarise-value.ts';
+import { summariseValue } from './summarise-value.ts';
 import { type Row, ThreadRows } from './thread-rows.ts';
 import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState } from './view-state.ts';
-import { waysFrom, waysKey } from './view-ways.ts';
+import { possibleWays, waysKey } from './view-ways.ts';
 
 /** Maximum lengths of a row's texts, in characters; the entries have the full texts. */
 const LONGEST = { what: 240, came: 400, note: 300 };
@@ -121,7 +121,7 @@ export class SessionFrames {
     const { specs, config } = this.#pin;
     const { unsafeNoSandbox } = this.#state.facts;
     const observed = isObserveOnly({ config }) ? { observeOnly: true } : {};
-    return { specs, config, unsafeNoSandbox, view: { ...viewOf(this.#tables, this.#state, now), ...observed } };
+    return { specs, config, unsafeNoSandbox, view: { ...viewOfState(this.#tables, this.#state, now), ...observed } };
   }
 
   /** The path that the gate suggests after a refused request. */
@@ -175,7 +175,7 @@ export class SessionFrames {
     const key = waysKey(context, this.#passedBefore);
     const known = key === null ? undefined : this.#known.get(key);
     const { tools, modes } = known ?? availableActions(this.#pin.specs, context.view);
-    this.#options = known ?? { tools, modes, ways: waysFrom(context, this.#passedBefore) };
+    this.#options = known ?? { tools, modes, ways: possibleWays(context, this.#passedBefore) };
     if (this.#known.size >= MOST.options) this.#known.clear();
     if (key !== null) this.#known.set(key, this.#options);
     return this.#options;
@@ -187,7 +187,7 @@ export class SessionFrames {
     const { backpack } = this.#state.facts;
     if (this.#packed?.from !== backpack) {
       const shown = Object.fromEntries(
-        Object.entries(backpack).map(([field, value]) => [excerpt(field, 80), inShort(value)]),
+        Object.entries(backpack).map(([field, value]) => [excerpt(field, 80), summariseValue(value)]),
       );
       this.#packed = { from: backpack, shown };
     }

@@ -3,7 +3,7 @@ import { excerpt } from '../base/text.ts';
 import { isObserveOnly } from '../gate/scope/observe-only.ts';
 import type { Pin } from '../session/pin.ts';
 import type { SessionState } from '../session/state/session-state.ts';
-import { viewOf } from '../session/state/view-of-state.ts';
+import { viewOfState } from '../session/state/view-of-state.ts';
 import type { Mode } from '../spec/types.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface LineStatus {
 
 /** The status of a session after its last entry. Pure. `now` and `waiting` are not in the evidence. */
 export function lineStatus({ specs, config }: Pin, state: SessionState, now: number, waiting: number): LineStatus {
-  const { sessionId, agent, closed, mode, visit, tests } = viewOf({ specs }, state, now);
+  const { sessionId, agent, closed, mode, visit, tests } = viewOfState({ specs }, state, now);
   const hasRun = state.facts.runs.length > 0;
   const unproven = tests.count > 0 ? 'partial' : hasRun ? 'stale' : null;
   return {

@@ -6,7 +6,7 @@ export type OptionalFields = { readonly [key: string]: Json | undefined };
 const LENGTH = 80;
 
 /** Summarises a value such as a fruit's field: a list of named things by their names, another object by its fields. */
-export function inShort(value: Json | undefined): string {
+export function summariseValue(value: Json | undefined): string {
   if (typeof value === 'string') return excerpt(value, LENGTH);
   if (Array.isArray(value)) {
     const words = value.map(nameOf);

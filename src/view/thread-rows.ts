@@ -60,9 +60,9 @@ export class ThreadRows {
   /** Adds the next entry. Returns its row: a new one, or an earlier one under the same key. */
   add(entry: Entry): RowChange {
     const own = fieldsOf(entry.body);
-    const before = own['event'] === 'receipt' ? this.#messages.get(inOneText(own['message'])) : undefined;
-    const change = before ? this.#withState(before, entry, inOneText(own['state'])) : this.#place(entry);
-    const message = before ? inOneText(own['message']) : messageIn(own);
+    const before = own['event'] === 'receipt' ? this.#messages.get(joinedText(own['message'])) : undefined;
+    const change = before ? this.#withState(before, entry, joinedText(own['state'])) : this.#place(entry);
+    const message = before ? joinedText(own['message']) : messageIn(own);
     if (message !== null) this.#messages.set(message, change.row);
     return change;
   }
@@ -104,7 +104,7 @@ export class ThreadRows {
       notes: [...summary.notes, ...lost(entry, this.#seen)],
     };
     this.#seen.add(entry.id);
-    const approval = this.#approvals.get(inOneText(own['approval']));
+    const approval = this.#approvals.get(joinedText(own['approval']));
     if (approval) return this.#withApproval(entry, row, approval);
     if (before?.event !== 'hop' || summary.event !== 'start') return this.#keep(entry, row);
     this.#open.delete(entry.inReplyTo ?? '');
@@ -112,12 +112,12 @@ export class ThreadRows {
       [...before.notes, ...row.notes],
       [...before.entries, entry],
     ];
-    const what = `${row.what}, from ${inOneText(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
+    const what = `${row.what}, from ${joinedText(fieldsOf(before.entries.at(-1)!.body)['from'])}`;
     return { ...this.#keep(entry, { ...row, what, notes, entries }), takes: [before] };
   }
 
   #withApproval(entry: Entry, row: Row, approval: Row): RowChange {
-    this.#approvals.delete(inOneText(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
+    this.#approvals.delete(joinedText(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
     if (!this.#joinApprovals) {
       const { row: kept } = this.#keep(entry, row);
       return { row: kept, takes: [] };
@@ -133,7 +133,7 @@ export class ThreadRows {
       this.#open.set(entry.id, row);
     if (event === 'approval') {
       const noted = { ...row, notes: [...row.notes, UNUSED] };
-      this.#approvals.set(inOneText(fieldsOf(fieldsOf(entry.body)['record'])['id']), noted);
+      this.#approvals.set(joinedText(fieldsOf(fieldsOf(entry.body)['record'])['id']), noted);
       return { row: noted, takes: [] };
     }
     return { row, takes: [] };
@@ -141,7 +141,7 @@ export class ThreadRows {
 
   /** True if no request has used the approval of this row. */
   isUnused({ entries }: Row): boolean {
-    return this.#approvals.has(inOneText(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
+    return this.#approvals.has(joinedText(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
   }
 }
 
@@ -151,7 +151,7 @@ function messageIn({ event, id, tool, outcome }: OptionalFields): string | null 
   return textOf(event === 'message' ? id : sent);
 }
 
-export const inOneText = (value: Json | undefined): string =>
+export const joinedText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 /** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */

@@ -11,7 +11,7 @@ import type { OpenNeed, ViewWay } from './view-state.ts';
  * Every hop from here (outside: every start) with the gate's own decision. A reason is assumed to be given; the fruit
  * is the observed one so far. The working tree is not read. `passedBefore`: all tests have passed once.
  */
-export function waysFrom(context: GateContext, passedBefore: boolean): readonly ViewWay[] {
+export function possibleWays(context: GateContext, passedBefore: boolean): readonly ViewWay[] {
   const { specs, view } = context;
   if (view.closed) return [];
   if (view.visit) return edgesFrom(specs, view.visit.peripheral).map((edge) => wayOfEdge(context, edge, passedBefore));
@@ -28,7 +28,7 @@ export function waysFrom(context: GateContext, passedBefore: boolean): readonly 
 }
 
 /**
- * A key of everything that {@link waysFrom} and the gate's list of available actions depend on: equal keys, equal
+ * A key of everything that {@link possibleWays} and the gate's list of available actions depend on: equal keys, equal
  * answers. null if a rule may read any counter, so that every entry can change the answer.
  */
 export function waysKey({ specs, view }: GateContext, passedBefore: boolean): string | null {
@@ -37,7 +37,7 @@ export function waysKey({ specs, view }: GateContext, passedBefore: boolean): st
   const needs = edges.flatMap((edge) => requirementsOf(specs, edge));
   const starts = visit ? [] : Object.keys(specs.peripherals).flatMap((to) => startRequirements(specs, to));
   if ([...needs, ...starts].some(isRule)) return null;
-  const fruit = needs.map((need) => (need.kind === 'fruit' ? visit?.observed[need.field] : null));
+  const fruit = needs.map((need) => (need.kind === 'fruit' ? visit?.observedFruit[need.field] : null));
   return JSON.stringify([
     [view.closed, view.mode, visit?.peripheral, visit?.status, view.naturalClose, view.steps === 0],
     [Object.keys(view.visits), view.tests, view.patterns, fruit, passedBefore],
@@ -66,7 +66,7 @@ function judged(
   if (decision.ok) return { status: 'open', missing: [], remedy: '' };
   const { denial, wanted } = decision;
   if (wanted) return { status: 'asks', missing: [{ words: 'approval by operator' }], remedy: denial.remedy };
-  const fruit = context.view.visit?.observed ?? {};
+  const fruit = context.view.visit?.observedFruit ?? {};
   const facts = requirementFacts(context.specs, context.view, requirements, { by: 'agent', fruit });
   const needs = unmetRequirements(requirements, facts).map((need) => missingOf(context, need, passedBefore));
   const byNeed = NEEDS.includes(denial.code) && needs.length > 0;

@@ -20,29 +20,29 @@ const isAtom = (formula: Expression): formula is readonly string[] =>
  * True if a PDDL formula holds: `and or not imply exists forall =` and atoms of at most two arguments. A type without
  * names is empty, so `exists` over it never holds.
  */
-export function holds(formula: Expression, at: FactSet, bindings: Bindings = {}): boolean {
+export function formulaHolds(formula: Expression, at: FactSet, bindings: Bindings = {}): boolean {
   if (typeof formula === 'string') return false;
   if (formula.length === 0) return true;
   const [head, ...rest] = formula;
   switch (head) {
     case 'and':
-      return rest.every((part) => holds(part, at, bindings));
+      return rest.every((part) => formulaHolds(part, at, bindings));
     case 'or':
-      return rest.some((part) => holds(part, at, bindings));
+      return rest.some((part) => formulaHolds(part, at, bindings));
     case 'not':
-      return !holds(rest[0]!, at, bindings);
+      return !formulaHolds(rest[0]!, at, bindings);
     case 'imply':
-      return !holds(rest[0]!, at, bindings) || holds(rest[1]!, at, bindings);
+      return !formulaHolds(rest[0]!, at, bindings) || formulaHolds(rest[1]!, at, bindings);
     case '=':
       return bound(rest[0] as string, bindings) === bound(rest[1] as string, bindings);
     case 'exists': {
       const typed = readTyped(rest[0] as readonly Expression[]);
       const inner = new Set(typed.map(([name]) => name));
       const outer = Object.fromEntries(Object.entries(bindings).filter(([name]) => !inner.has(name)));
-      return !solutions([rest[1]!], at, outer, typed).next().done;
+      return !formulaSolutions([rest[1]!], at, outer, typed).next().done;
     }
     case 'forall':
-      return !holds(['exists', rest[0]!, ['not', rest[1]!]], at, bindings);
+      return !formulaHolds(['exists', rest[0]!, ['not', rest[1]!]], at, bindings);
     default: {
       const [predicate, first = '', second = ''] = formula as readonly string[];
       const [a, b] = [bound(first, bindings), bound(second, bindings)];
@@ -57,7 +57,7 @@ const bound = (name: string, bindings: Bindings): string => (isVariable(name) ? 
  * The bindings under which all formulas hold. Atoms bind their variables through the index, in the given order; the
  * variables of `typed` that no atom binds take every name of their type.
  */
-export function* solutions(
+export function* formulaSolutions(
   formulas: readonly Expression[],
   at: FactSet,
   bindings: Bindings = {},
@@ -67,7 +67,7 @@ export function* solutions(
     typeof formula !== 'string' && formula[0] === 'and' ? formula.slice(1) : [formula],
   );
   if (flat.some((formula) => typeof formula !== 'string' && formula[0] === 'and')) {
-    yield* solutions(flat, at, bindings, typed);
+    yield* formulaSolutions(flat, at, bindings, typed);
     return;
   }
   for (const [name, type] of typed) if (!at.named.get(type)?.length && !(name in bindings)) return;
@@ -91,7 +91,7 @@ function* solve(
   if (!atom) {
     const free = typed.find(([name]) => !(name in bindings));
     if (!free) {
-      if (others.every((formula) => holds(formula, at, bindings))) yield bindings;
+      if (others.every((formula) => formulaHolds(formula, at, bindings))) yield bindings;
       return;
     }
     for (const name of at.named.get(free[1]) ?? [])

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ACTIONS, type Action, HELP_TEXT, OLD_ACTIONS, REFUSED } from './actions.ts';
-import { type Bindings, type FactSet, holds, solutions } from './formula.ts';
+import { type Bindings, type FactSet, formulaHolds, formulaSolutions } from './formula.ts';
 import { AGENT, type House, playerNames } from './house.ts';
 import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
 import { type Fact, Facts } from './world-facts.ts';
@@ -133,14 +133,14 @@ export class Household {
   }
 
   #isWon(): boolean {
-    return holds(this.#goal, this.#situation());
+    return formulaHolds(this.#goal, this.#situation());
   }
 
   #commands(): ReadonlyMap<string, Ready> {
     const at = this.#situation();
     const ready = new Map<string, Ready>();
     for (const action of this.#actions)
-      for (const bindings of solutions(action.when, at, { '?a': AGENT })) {
+      for (const bindings of formulaSolutions(action.when, at, { '?a': AGENT })) {
         const command = this.#fill(action.command, bindings);
         if (!ready.has(command)) ready.set(command, { action, bindings });
       }

@@ -8,7 +8,7 @@ import { printSpecs } from '../../src/audit/infer/print-specs.ts';
 import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
 import { isWithinPaths } from '../../src/audit/rules/audited-path.ts';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
@@ -69,7 +69,7 @@ describe('the inferred tightest spec', () => {
   it('admits every session that it was inferred from after it was written and loaded', async () => {
     const { at, specs } = await inferred();
     const loaded = await reload(specs);
-    const again = await replay(
+    const again = await replayDecisions(
       PINNED,
       { specs: loaded, config: CONFIG },
       at.session.id,
@@ -140,7 +140,7 @@ describe('the inferred tightest spec', () => {
           if (set === SPECS && !usage.peripherals.has('reflect')) withoutReview += 1;
           const loaded = await reload(inferSpecs(set, usage).specs);
           expect(proveProperties(loaded).filter(({ holds }) => !holds)).toEqual([]);
-          const again = await replay(
+          const again = await replayDecisions(
             { specs: set, config: CONFIG },
             { specs: loaded, config: CONFIG },
             at.session.id,

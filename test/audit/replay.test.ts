@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { deriveEdges } from '../../src/spec/resolve/derive-edges.ts';
 import type { PeripheralSpec, SpecSet } from '../../src/spec/types.ts';
 import { CONFIG, fivePeripherals, SPECS, world } from './world.ts';
@@ -12,7 +12,7 @@ const withPeripheral = (id: string, fields: Partial<PeripheralSpec>): SpecSet =>
 const at = await world();
 await fivePeripherals(at);
 const again = (specs: SpecSet, config = CONFIG) =>
-  replay({ specs: SPECS, config: CONFIG }, { specs, config }, at.session.id, at.store.entries(at.session.id));
+  replayDecisions({ specs: SPECS, config: CONFIG }, { specs, config }, at.session.id, at.store.entries(at.session.id));
 const told = async (specs: SpecSet, config = CONFIG) =>
   (await again(specs, config)).changes.map(({ request, was, now }) => `${request}: ${was} → ${now}`);
 
@@ -71,8 +71,14 @@ describe('a replay of old decisions', () => {
     const specs = withPeripheral('explore', { calls: { grep: [{ kind: 'when', cel: 'size(args.pattern) < 1000' }] } });
     const pinned = { specs: SPECS, config: CONFIG };
     const getBlob = (hash: string) => store.getBlob(hash);
-    const { changes } = await replay(pinned, { specs, config: CONFIG }, session.id, store.entries(session.id), getBlob);
+    const { changes } = await replayDecisions(
+      pinned,
+      { specs, config: CONFIG },
+      session.id,
+      store.entries(session.id),
+      getBlob,
+    );
     expect(changes.map(({ was, now }) => `${was} → ${now}`)).toEqual(['allow → condition-failed']);
-    expect((await replay(pinned, pinned, session.id, store.entries(session.id), getBlob)).drift).toEqual([]);
+    expect((await replayDecisions(pinned, pinned, session.id, store.entries(session.id), getBlob)).drift).toEqual([]);
   });
 });

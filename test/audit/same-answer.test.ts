@@ -6,7 +6,7 @@ import { firstProblem } from '../../src/audit/rules/problems.ts';
 import { viewAfterEntry } from '../../src/cli/commands/specs/explain.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { decide } from '../../src/gate/decide.ts';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { hasIntent } from '../../src/spec/policy/tool-effects.ts';
 import {
@@ -391,7 +391,7 @@ async function judge({ specs, config, other, calls }: Situation, seen: { [answer
     if ((later === 'allow' || (later === 'approval-required' && real.ok)) !== real.ok) changed += 1;
     seen[answer] = (seen[answer] ?? 0) + 1;
   }
-  const { changes, drift } = await replay(
+  const { changes, drift } = await replayDecisions(
     { specs, config },
     { specs, config: other },
     session.id,

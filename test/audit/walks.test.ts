@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Mode, Principal } from '../../src/spec/types.ts';
 import { answering, CONFIG, SPECS, type World, world } from './world.ts';
@@ -158,7 +158,7 @@ describe('a random walk of the engine', () => {
         expect(checked.audit.violations).toEqual([]);
         expect(checked.audit.gaps.filter(({ kind }) => kind !== 'open-visit')).toEqual([]);
         expect(checked.ok).toBe(true);
-        const again = await replay(pinned, pinned, at.session.id, at.store.entries(at.session.id));
+        const again = await replayDecisions(pinned, pinned, at.session.id, at.store.entries(at.session.id));
         expect(again).toMatchObject({ changes: [], drift: [] });
       }),
       { numRuns: 150 },

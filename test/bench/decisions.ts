@@ -4,7 +4,7 @@ import { initialSnapshot } from '../../src/compile/machine.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext } from '../../src/gate/request.ts';
 import { initialState } from '../../src/session/state/session-state.ts';
-import { viewOf } from '../../src/session/state/view-of-state.ts';
+import { viewOfState } from '../../src/session/state/view-of-state.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/load/load-project-config.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { type Pace, paceOf } from './pace.ts';
@@ -16,7 +16,7 @@ const repeat = (times: number, work: () => void): Promise<Pace> =>
 
 const specs = await loadSpecs('default');
 const compiled = compileSpecs(specs);
-const outside = viewOf(compiled, initialState(compiled, 's'), 0);
+const outside = viewOfState(compiled, initialState(compiled, 's'), 0);
 const context: GateContext = {
   specs,
   config: DEFAULT_PROJECT_CONFIG,
@@ -25,7 +25,7 @@ const context: GateContext = {
     ...outside,
     root: '/repository',
     mode: 'diagnose',
-    visit: { peripheral: 'explore', status: 'active', steps: 3, denials: 0, deadline: null, observed: {} },
+    visit: { peripheral: 'explore', status: 'active', steps: 3, denials: 0, deadline: null, observedFruit: {} },
   },
 };
 

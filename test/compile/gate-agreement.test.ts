@@ -39,7 +39,7 @@ const views = (ids: readonly string[], inside: boolean): fc.Arbitrary<SessionVie
         fc.constant('p'),
         fc.constantFrom('selected' as const, 'held' as const, 'failed' as const),
       ),
-      observed: fc.constantFrom<{ [field: string]: Json }>(
+      observedFruit: fc.constantFrom<{ [field: string]: Json }>(
         {},
         { result: 'pass', n: 3 },
         { result: 'pass', n: 0 },
@@ -47,14 +47,14 @@ const views = (ids: readonly string[], inside: boolean): fc.Arbitrary<SessionVie
         { result: 'flaky' },
       ),
     })
-    .map(({ peripheral, visited, passed, observed, ...rest }) => ({
+    .map(({ peripheral, visited, passed, observedFruit, ...rest }) => ({
       sessionId: 's',
       root: '/repository',
       now: 0,
       closed: false,
       mode: null,
       visit: inside
-        ? { peripheral, status: 'active', steps: rest.steps, denials: rest.denials, deadline: null, observed }
+        ? { peripheral, status: 'active', steps: rest.steps, denials: rest.denials, deadline: null, observedFruit }
         : null,
       visits: inside || visited ? { [peripheral]: 1 } : {},
       tests: { passed, count: 1, failed: 0 },
@@ -108,7 +108,7 @@ it.each([
         const needs = edge ? requirementsOf(set, edge) : [];
         const facts = requirementFacts(set, view, needs, {
           by: who,
-          fruit: view.visit?.observed ?? {},
+          fruit: view.visit?.observedFruit ?? {},
           approved: true,
         });
         expect(snapshot.can({ type: `${exit}.${to}`, facts })).toBe(false);
@@ -127,7 +127,7 @@ it('the machine hops to deploy only with the approval that the gate requested', 
   const ready = {
     ...view,
     tests: { passed: true, count: 1, failed: 0 },
-    visit: { ...view.visit, observed: { result: 'pass' } },
+    visit: { ...view.visit, observedFruit: { result: 'pass' } },
   };
   const context = { specs: fixtureSpecs, config, view: ready, unsafeNoSandbox: false };
   const request: HopRequest = { kind: 'hop', to: 'deploy', exit: 'pass', by: 'agent', reason: 'because' };

@@ -45,7 +45,7 @@ describe('the hash of an approval request', () => {
 
 describe('an approval of a hop', () => {
   const ready: Partial<SessionView> = {
-    visit: visitTo('test', { observed: { result: 'pass', 'test-count': 3, failures: [] } }),
+    visit: visitTo('test', { observedFruit: { result: 'pass', 'test-count': 3, failures: [] } }),
     tests: { passed: true, count: 1, failed: 0 },
     fruits: { edit: { 'commit-message': 'Change a' } },
     changes: { 'src/a.ts': 'a'.repeat(64) },
@@ -79,7 +79,7 @@ describe('an approval of a hop', () => {
   });
   it.each<[string, Partial<SessionView>, object]>([
     ['the session', { sessionId: 't' }, {}],
-    ['the fruit', { visit: visitTo('test', { observed: { result: 'pass', 'test-count': 4, failures: [] } }) }, {}],
+    ['the fruit', { visit: visitTo('test', { observedFruit: { result: 'pass', 'test-count': 4, failures: [] } }) }, {}],
     ['the commit message', { fruits: { edit: { 'commit-message': 'Change b' } } }, {}],
     ['what was changed', { changes: { 'src/a.ts': 'b'.repeat(64) } }, {}],
     ['one more file', { changes: { 'src/a.ts': 'a'.repeat(64), 'src/b.ts': null } }, {}],
@@ -95,7 +95,7 @@ describe('an approval of a hop', () => {
     for (const some of [
       { tests: { passed: false, count: 1, failed: 0 } },
       { fruits: {} },
-      { visit: visitTo('test', { observed: { result: 'fail' } }) },
+      { visit: visitTo('test', { observedFruit: { result: 'fail' } }) },
       { closed: true },
     ])
       expect(decide(contextOf(viewOf({ ...ready, ...some })), ship)).toMatchObject({ ok: false, wanted: null });

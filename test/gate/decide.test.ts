@@ -51,7 +51,7 @@ describe('the gate’s decision', () => {
       visit: fc.option(
         fc
           .constantFrom(...Object.keys(fixtureSpecs.peripherals))
-          .map((id) => visitTo(id, { observed: { result: 'pass' } })),
+          .map((id) => visitTo(id, { observedFruit: { result: 'pass' } })),
       ),
       mode: fc.constantFrom(...MODES),
       closed: fc.boolean(),
@@ -162,7 +162,7 @@ describe('the mode gate', () => {
 
 describe('the limits', () => {
   const inTest = (some: Partial<SessionView['visit'] & object>, now = 1000) =>
-    contextOf(viewOf({ now, visit: visitTo('test', { observed: { result: null }, ...some }) }));
+    contextOf(viewOf({ now, visit: visitTo('test', { observedFruit: { result: null }, ...some }) }));
   const read: Request = { kind: 'step', tool: 'read', args: ['src/a.ts'] };
   it.each([
     ['one step before the limit', inTest({ steps: 99 }), 'ok'],

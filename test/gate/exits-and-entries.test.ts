@@ -12,11 +12,11 @@ const edited = { changes: 1, 'changed-files': ['src/a.ts'] };
 /** The agent has worked here, and carries the context that the next peripheral requires. */
 const inside = (
   peripheral: string,
-  observed: { readonly [field: string]: Json } = peripheral === 'edit' ? edited : {},
+  observedFruit: { readonly [field: string]: Json } = peripheral === 'edit' ? edited : {},
   some: Partial<SessionView> = {},
 ) =>
   viewOf({
-    visit: visitTo(peripheral, { observed, steps: 1 }),
+    visit: visitTo(peripheral, { observedFruit, steps: 1 }),
     visits: { [peripheral]: 1 },
     naturalClose: true,
     tests: { passed: true, count: 1, failed: 0 },

@@ -38,7 +38,7 @@ export const visitTo = (peripheral: string, some: Partial<VisitView> = {}): Visi
   steps: 0,
   denials: 0,
   deadline: null,
-  observed: {},
+  observedFruit: {},
   ...some,
 });
 

@@ -33,7 +33,7 @@ const worked: Partial<SessionView> = {
 };
 const at = (peripheral: string, some: Partial<SessionView> = {}, visit = {}) =>
   viewOf({ ...worked, visit: visitTo(peripheral, { steps: 1, ...visit }), ...some });
-const inTest = (some: Partial<SessionView> = {}) => at('test', some, { observed: { result: 'pass' } });
+const inTest = (some: Partial<SessionView> = {}) => at('test', some, { observedFruit: { result: 'pass' } });
 
 const step = (tool: unknown, args: unknown = {}): Request => ({ kind: 'step', tool, args }) as Request;
 const hop = (to: unknown, some: object = {}): Request =>
@@ -161,7 +161,7 @@ const ROWS: readonly Row[] = [
   on('a hop whose reason is no text', at('explore'), hop('edit', { exit: 'hop-edit', reason: 7 })),
   on(
     'a hop without a reason that one could state',
-    at('test', {}, { observed: { result: 'fail' } }),
+    at('test', {}, { observedFruit: { result: 'fail' } }),
     hop('edit', { exit: 'fail', reason: '' }),
   ),
   on(
@@ -171,7 +171,7 @@ const ROWS: readonly Row[] = [
   ),
   on(
     'a hop by an exit that the facts contradict',
-    at('test', {}, { observed: { result: 'fail' } }),
+    at('test', {}, { observedFruit: { result: 'fail' } }),
     hop('deploy', { exit: 'pass' }),
   ),
   on('a hop by an exit of which nothing is known', at('test'), hop('deploy', { exit: 'pass' })),

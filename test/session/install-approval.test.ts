@@ -3,7 +3,7 @@ import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { verifyConstraints } from '../../src/audit/verify/verify-constraints.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import type { Approver } from '../../src/ports/approver.ts';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { InstallCommand, Json, ProjectConfig } from '../../src/spec/types.ts';
 import { scriptedBackend } from '../../src/testing/doubles/scripted-backend.ts';
@@ -62,7 +62,12 @@ test('an install asks a person, who sees the command, its hosts and the files th
   const events = (await session.evidence()).map(({ body }) => bodyOf(body)?.event);
   expect(events.slice(-3)).toEqual(['approval', 'intent', 'outcome']);
   expect(await verify()).toEqual([]);
-  const again = await replay({ specs: SPECS, config }, { specs: SPECS, config }, session.id, store.entries(session.id));
+  const again = await replayDecisions(
+    { specs: SPECS, config },
+    { specs: SPECS, config },
+    session.id,
+    store.entries(session.id),
+  );
   expect(again.drift).toEqual([]);
   // Each approval is for one run.
   await session.step({ tool: 'install' });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EvidenceStore, KeptFold } from '../../src/ports/evidence-store.ts';
-import { keptState } from '../../src/session/state/kept-state.ts';
+import type { EvidenceStore, StoredFold } from '../../src/ports/evidence-store.ts';
+import { readStoredState } from '../../src/session/state/stored-state.ts';
 import { sqliteStore } from '../../src/stores/sqlite.ts';
 import { lead, must, type Stage, stage, TestClock } from './sessions.ts';
 
@@ -53,7 +53,7 @@ function keep(change: (fold: { head: { seq: number; hash: string }; text: string
 }
 
 /** The kept state, changed so that it would be seen. */
-function lie(fold: { text: string }, more: (kept: { state: { head: KeptFold['head'] } }) => void = () => {}): void {
+function lie(fold: { text: string }, more: (kept: { state: { head: StoredFold['head'] } }) => void = () => {}): void {
   const kept = JSON.parse(fold.text);
   kept.state.facts.steps = 77;
   more(kept);
@@ -130,14 +130,14 @@ describe('a reopened session', () => {
   ])('ignores a stored state %s and folds its evidence', async (_what, forge) => {
     const { state } = on.session;
     forge();
-    expect(await keptState(store, id)).toBeNull();
+    expect(await readStoredState(store, id)).toBeNull();
     expect(await steps()).toBe(state.steps);
   });
 
   it('cannot be resumed if the last entry of its stored state is not what was hashed', async () => {
     keep((fold) => lie(fold));
     db.exec(`UPDATE entries SET body = replace(body, '"ok"', '"OK"') WHERE seq = (SELECT max(seq) FROM entries)`);
-    expect(await keptState(store, id)).toBeNull();
+    expect(await readStoredState(store, id)).toBeNull();
     await expect(on.reopen()).rejects.toMatchObject({ code: 'store-failed' });
   });
 
@@ -167,6 +167,6 @@ it('stores the state of a running session from time to time, so that a killed wr
   const staged = await stage();
   await lead(staged.session, 'explore');
   for (let step = 0; step < 1_000; step++) await staged.session.step({ tool: 'write', args: {} });
-  const kept = await keptState(staged.store, staged.session.id);
+  const kept = await readStoredState(staged.store, staged.session.id);
   expect(kept?.state.head.seq).toBeGreaterThan(900);
 });

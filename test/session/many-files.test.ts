@@ -5,7 +5,7 @@ import { EMPTY_CHAIN, type Entry } from '../../src/evidence/entry.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { draftEntry } from '../../src/session/state/drafts.ts';
 import { initialState } from '../../src/session/state/session-state.ts';
-import { viewOf } from '../../src/session/state/view-of-state.ts';
+import { viewOfState } from '../../src/session/state/view-of-state.ts';
 import { fixtureSpecs } from './sessions.ts';
 
 const TABLES = compileTables(fixtureSpecs);
@@ -24,7 +24,7 @@ function fold(state: ReturnType<typeof initialState>, effects: readonly { path: 
 it('counts 20,000 files that one step changed, each once', () => {
   const effects = Array.from({ length: EFFECTS }, (_, nth) => ({ path: `src/${nth}.ts`, op: 'modify', after: 'f' }));
   const state = fold(initialState(TABLES, 's'), [...effects, ...effects.slice(0, 10)]);
-  expect(Object.keys(viewOf(TABLES, state, 0).changes)).toHaveLength(EFFECTS);
+  expect(Object.keys(viewOfState(TABLES, state, 0).changes)).toHaveLength(EFFECTS);
   expect(state.facts.backpack['changed-files']).toHaveLength(EFFECTS);
 });
 
@@ -33,5 +33,5 @@ it('keeps one change of each file, however often it changes', () => {
   for (let nth = 0; nth < 500; nth++)
     state = fold(state, [{ path: `src/${nth % 3}.ts`, op: 'modify', after: String(nth) }]);
   expect(state.facts.changes.length).toBeLessThan(100);
-  expect(viewOf(TABLES, state, 0).changes).toEqual({ 'src/0.ts': '498', 'src/1.ts': '499', 'src/2.ts': '497' });
+  expect(viewOfState(TABLES, state, 0).changes).toEqual({ 'src/0.ts': '498', 'src/1.ts': '499', 'src/2.ts': '497' });
 });

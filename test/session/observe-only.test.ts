@@ -5,7 +5,7 @@ import { SessionAudit } from '../../src/audit/verify/session-audit.ts';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { narrowConfig } from '../../src/project/narrow-config.ts';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import { parseProjectConfig } from '../../src/spec/resolve/parse-project-config.ts';
 import type { Json } from '../../src/spec/types.ts';
@@ -150,7 +150,7 @@ it('sums up the refusals, and names the settings that fit', async () => {
     hosts: ['other.example.org'],
   });
   const enforced = { specs, config: { ...config, enforce: undefined } } as unknown as typeof at.session;
-  const again = await replay(at.session, enforced, at.session.id, at.store.entries(at.session.id));
+  const again = await replayDecisions(at.session, enforced, at.session.id, at.store.entries(at.session.id));
   expect(again).toMatchObject({ changes: [], drift: [] });
 });
 

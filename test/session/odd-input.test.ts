@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifySession } from '../../src/audit/verify/verify-session.ts';
 import { verifyChain } from '../../src/evidence/chain.ts';
-import { replay } from '../../src/session/replay-decisions.ts';
+import { replayDecisions } from '../../src/session/replay-decisions.ts';
 import type { Session } from '../../src/session/session.ts';
 import type { Json } from '../../src/spec/types.ts';
 import { bodies, denied, lead, must, specsOf, stage, testRun } from './sessions.ts';
@@ -243,6 +243,6 @@ it('a value with the form of a reference to a blob is judged as itself where not
   });
   expect([chain, audit.violations]).toEqual([[], []]);
   const pin = { specs, config: session.config };
-  const { changes, drift } = await replay(pin, pin, session.id, store.entries(session.id));
+  const { changes, drift } = await replayDecisions(pin, pin, session.id, store.entries(session.id));
   expect([changes, drift]).toEqual([[], []]);
 });

@@ -5,8 +5,8 @@ import type { EvidenceStore } from '../../src/ports/evidence-store.ts';
 import { type ChainLink, runChain } from '../../src/session/run-chain.ts';
 import type { Session } from '../../src/session/session.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
-import { keptState } from '../../src/session/state/kept-state.ts';
 import { initialState, type SessionState } from '../../src/session/state/session-state.ts';
+import { readStoredState } from '../../src/session/state/stored-state.ts';
 import {
   bodies,
   changed,
@@ -157,7 +157,7 @@ describe('resuming a session', () => {
         expect(later.state).toEqual(live);
         expect(later.available()).toEqual(on.session.available());
         // The kept state equals the fold of the evidence.
-        expect((await keptState(on.store, later.id))?.state).toEqual(await replayed(on.store, later.id));
+        expect((await readStoredState(on.store, later.id))?.state).toEqual(await replayed(on.store, later.id));
         // The resumed session continues from exactly this state, and folds to it again.
         await must(later.settle());
         await later.step({ tool: 'read', args: ['src/a.ts'] });

@@ -1,7 +1,7 @@
 import type { StoredBytes } from '../../src/evidence/chain.ts';
 import type { StoredEntry } from '../../src/evidence/entry.ts';
 import { byNewest, type EphemeralEntry, matchesQuery, type ResolvedQuery } from '../../src/evidence/evidence-query.ts';
-import type { KeptFold } from '../../src/ports/evidence-store.ts';
+import type { StoredFold } from '../../src/ports/evidence-store.ts';
 import type { LeaseRow } from '../../src/stores/rules/append-rules.ts';
 import type { Placed } from '../../src/stores/rules/query-rules.ts';
 import type { StoredLabel, StoredSessionFacts } from '../../src/stores/summary.ts';
@@ -24,7 +24,7 @@ export interface MemoryTables {
   readonly ephemeral: Map<string, EphemeralRow>;
   readonly sessions: Map<string, StoredSessionFacts & StoredLabel & { closed: boolean }>;
   readonly leases: Map<string, LeaseRow>;
-  readonly folds: Map<string, KeptFold>;
+  readonly folds: Map<string, StoredFold>;
   readonly blobs: Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>;
 }
 

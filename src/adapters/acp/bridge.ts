@@ -21,7 +21,7 @@ import { AcpSession, type OpenedSession, withoutSituation } from './acp-session.
 import { answerPermission, isOwnCall } from './gated-requests.ts';
 
 /** A conversation of the inner agent, stored under the id of its session. */
-export interface KeptConversation {
+export interface AcpConversation {
   readonly session: string;
   /** The inner agent's id of the conversation. */
   readonly inner: string;
@@ -30,9 +30,9 @@ export interface KeptConversation {
 
 /** The conversations that an editor can continue, also after a restart. */
 export interface AcpConversations {
-  keep(conversation: KeptConversation): void;
+  keep(conversation: AcpConversation): void;
   /** The conversations whose session is open, newest first. `updatedAt`: ISO 8601. */
-  list(): Promise<readonly (KeptConversation & { readonly updatedAt: string; readonly name: string | null })[]>;
+  list(): Promise<readonly (AcpConversation & { readonly updatedAt: string; readonly name: string | null })[]>;
 }
 
 export interface AcpOptions {

@@ -10,10 +10,10 @@ import { turnMessages } from '../core/turn-messages.ts';
 import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './claude-event.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import { NO_REPLY, type Reply, refuseCall, renderReply } from './hook-reply.ts';
-import type { KeptCall } from './kept-call.ts';
 import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
+import type { StoredCall } from './stored-call.ts';
 
 /**
  * Answers one hook event of Claude Code: the output and the exit code of the hook process. Never throws: an error
@@ -144,7 +144,7 @@ async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
 const INTERRUPTED = { ran: false, text: 'it was interrupted' };
 
 async function concludeBrokenOff({ host, record }: HookCall, toolUseId: string, message: string): Promise<void> {
-  const kept = (await host.takeForCall(record, toolUseId)) as unknown as KeptCall | null;
+  const kept = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
   if (kept === null) return;
   const { ticket, input } = kept;
   // If the command has begun, the run command records it.
@@ -181,7 +181,7 @@ async function notice(before: HookCall): Promise<ConversationRecord> {
 /** Records in the transcript that the result of a native call will never arrive. */
 async function giveUp({ event: { toolUseId }, record, host }: HookCall): Promise<void> {
   if (toolUseId === null) return;
-  const kept = (await host.takeForCall(record, toolUseId)) as unknown as KeptCall | null;
+  const kept = (await host.takeForCall(record, toolUseId)) as unknown as StoredCall | null;
   if (kept?.ticket)
     host.recordTranscript(record, toolResult(toolUseId, { status: 'error', text: 'no hook reported its end' }));
 }

@@ -23,8 +23,8 @@ import { hasUserRules } from './claude-user-rules.ts';
 import { toClientAction } from './client-action.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
 import type { Reply } from './hook-reply.ts';
-import { keepCall } from './kept-call.ts';
 import { nativeCall } from './native-call.ts';
+import { storeCall } from './stored-call.ts';
 
 /** The client's time limit for a foreground command, in seconds. */
 const LONGEST_COMMAND = 600;
@@ -148,7 +148,7 @@ async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Prom
   if (denied) return refused(at, call, denied);
   const admitted = await host.withSession(record, (session) => session.admit(call));
   if (!admitted.ok) return refused(at, call, admitted);
-  await keepCall(at, { ticket: admitted.ticket, input: event.input });
+  await storeCall(at, { ticket: admitted.ticket, input: event.input });
   return { ...allow([calledAs(at, call)]), acts: admitted.ticket.intent !== null };
 }
 
@@ -179,7 +179,7 @@ async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decide
   const timeout = Math.min(LONGEST_COMMAND, seconds + 20) * 1000;
   const when: { readonly [name: string]: Json } = later ? { run_in_background: true } : { timeout };
   const input = { command, description: event.input['description'] ?? 'Run in hopgate', ...when };
-  await keepCall(at, { ticket: null, input });
+  await storeCall(at, { ticket: null, input });
   const notice = later
     ? { text: explainBackground(claudeToolName(host)) }
     : wantsBackground

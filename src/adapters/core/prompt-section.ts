@@ -1,7 +1,7 @@
 import { isEmpty, type Json } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { joinList, oneLine } from './language/format-words.ts';
-import { describeShipping, type SessionSituation, situation, type WayOut } from './situation.ts';
+import { describeShipping, type PossibleHop, type SessionSituation, situation } from './situation.ts';
 
 export interface PromptOptions {
   /** The name of a tool in the agent's program. Default: its id. */
@@ -126,7 +126,7 @@ function waysOut({ exits, ships, toState, location }: SessionSituation, name: Na
 }
 
 /** The exit for the example: the one with the fewest needs. An exit `hop-…` claims no fact. */
-function easiestOf(exits: readonly WayOut[]): WayOut | undefined {
+function easiestOf(exits: readonly PossibleHop[]): PossibleHop | undefined {
   const least = Math.min(...exits.map(({ needs }) => needs.length));
   const easy = exits.filter(({ needs }) => needs.length === least);
   const way = easy.find(({ exit }) => exit !== null && !exit.startsWith('hop-')) ?? easy[0];

@@ -9,7 +9,7 @@ import { type Constraints, describeConstraints } from './describe-constraints.ts
 import { toolSignature } from './language/format-words.ts';
 
 /** A possible hop, with its exact call. Outside of every peripheral it is an entry. */
-export interface WayOut {
+export interface PossibleHop {
   readonly to: string;
   /** null if the peripheral is entered by a start, from no peripheral. */
   readonly exit: string | null;
@@ -18,7 +18,7 @@ export interface WayOut {
   readonly call: Fields;
 }
 
-export interface WayToShip {
+export interface ShippingStep {
   readonly to: string;
   /** The peripherals on the path; the last is `to`. */
   readonly via: readonly string[];
@@ -56,9 +56,9 @@ export interface SessionSituation {
   readonly actions: readonly { readonly tool: string; readonly usage: string; readonly purpose: string }[];
   readonly scope: Constraints['scope'] | null;
   /** The exits and where they lead (outside of any peripheral: the possible entries). */
-  readonly exits: readonly WayOut[];
+  readonly exits: readonly PossibleHop[];
   /** The paths to the peripherals that ship, with all remaining needs. */
-  readonly ships: readonly WayToShip[];
+  readonly ships: readonly ShippingStep[];
   /** The stated fields of this visit's fruit, which a hop must contain. */
   readonly toState: readonly {
     readonly field: string;
@@ -141,7 +141,7 @@ export function situation(session: Session): SessionSituation {
   };
 }
 
-function shipWay(session: Session, to: string): readonly WayToShip[] {
+function shipWay(session: Session, to: string): readonly ShippingStep[] {
   const way = session.wayTo(to);
   const { git } = session.config;
   if (way === null) return [];
@@ -152,7 +152,7 @@ function shipWay(session: Session, to: string): readonly WayToShip[] {
 }
 
 /** The path to a peripheral that ships, in words. */
-export const describeShipping = ({ via, needs, branches }: WayToShip): string =>
+export const describeShipping = ({ via, needs, branches }: ShippingStep): string =>
   [
     ...(via.length > 1 ? [via.join(' → ')] : []),
     ...(needs.length > 0 ? [`needs ${needs.join(', ')}`] : []),

@@ -16,8 +16,8 @@ import { openAgent } from '../mcp/open-agent.ts';
 import { shownDiff } from '../mcp/serve-mcp.ts';
 import { sessionReading } from '../mcp/session-reading.ts';
 import { rootOf } from '../shared-options.ts';
+import { acpConversations } from './acp-conversations.ts';
 import { startInnerAgent } from './inner-agent.ts';
-import { keptConversations } from './kept-conversations.ts';
 
 export type AcpCommand = Pick<McpCommand, 'root' | 'agent' | 'peripheral' | 'specs' | 'approve' | 'unsafeNoSandbox'>;
 
@@ -35,7 +35,7 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
       editor: streamOf(io.stdout, io.stdin),
       inner: streamOf(child.stdin!, child.stdout!),
       open: (editor, session) => openServed(io, root, options, editor, session),
-      conversations: keptConversations(io, root, command),
+      conversations: acpConversations(io, root, command),
       note: (text) => printRemark(io, text),
     });
   } finally {

@@ -2,7 +2,7 @@ import { escapeInvisible } from '../../base/text.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
-import { duration } from '../../view/format-time.ts';
+import { formatDuration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
 import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './approval-card.ts';
 import { describeRequest } from './describe-request.ts';
@@ -48,7 +48,7 @@ export async function diffFor(request: ApprovalRequest, root: string): Promise<T
 /** A line about the last run of the tests and its age. */
 function testsLine(io: Io, { tests }: ApprovalCard): string {
   if (tests === null) return paint(io, 'yellow', '  tests: no run is recorded');
-  const age = duration(Date.now() - tests.at);
+  const age = formatDuration(Date.now() - tests.at);
   const said = `  tests: ${escapeInvisible(tests.verdict)}, ${age} ago: ${escapeInvisible(tests.command)}`;
   return tests.verdict === 'pass' ? said : paint(io, 'yellow', said);
 }

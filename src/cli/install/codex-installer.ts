@@ -13,7 +13,7 @@ import { changeOf, readText } from './apply-install.ts';
 import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
-import { keptCopies, restoredCopies, withCopies } from './kept-copies.ts';
+import { originalCopies, restoredCopies, withCopies } from './original-copies.ts';
 
 /** Features that Codex needs: the tools change with every hop, and without this one Codex keeps its first tool list. */
 const FEATURES = ['mcp_tool_list_changed'];
@@ -54,13 +54,13 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
   }
   const removals = partsRemoved(place);
   const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
-  const copies = withCopies(keptCopies(place, folder), changes, isPlain);
+  const copies = withCopies(originalCopies(place, folder), changes, isPlain);
   return { changes: [...changes, copies], notes, keep: keptFolder(place) };
 }
 
 /** Plans the changes of `hopgate uninstall codex`: removes everything that hopgate wrote, and changes nothing else. */
 async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
-  const changes = restoredCopies(keptCopies(place, foldersOf(place).folder), partsRemoved(place));
+  const changes = restoredCopies(originalCopies(place, foldersOf(place).folder), partsRemoved(place));
   const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
   return { changes, notes, keep: keptFolder(place) };
 }

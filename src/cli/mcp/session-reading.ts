@@ -7,7 +7,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Pin } from '../../session/pin.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
-import { outline } from '../../view/outline.ts';
+import { outlineThread } from '../../view/outline.ts';
 import { readPin } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
@@ -32,7 +32,7 @@ export function sessionReading(io: Io, root: string, session: AgentSession): Mcp
       const subject = { type: 'session' as const, id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => getOwn(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
-      return renderText({ ...io, color: false }, outline(thread?.entries ?? entries, order), COLUMNS);
+      return renderText({ ...io, color: false }, outlineThread(thread?.entries ?? entries, order), COLUMNS);
     },
     inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],
     last: async () => (await store().head(id)).seq,

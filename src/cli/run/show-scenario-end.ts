@@ -1,9 +1,9 @@
 import { bodyOf } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import type { Json } from '../../spec/types.ts';
-import { outline } from '../../view/outline.ts';
+import { outlineThread } from '../../view/outline.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
-import { inShort } from '../../view/summarise-value.ts';
+import { summariseValue } from '../../view/summarise-value.ts';
 import { heading, type Io, paint, print } from '../io.ts';
 import { formatTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
@@ -27,14 +27,14 @@ export function showScenarioEnd(
 ): void {
   print(io);
   print(io, heading(io, 'Thread'));
-  print(io, renderText(io, outline(evidence, order), terminalColumns(io)));
+  print(io, renderText(io, outlineThread(evidence, order), terminalColumns(io)));
   printFindings(io, evidence);
   print(io);
   print(io, heading(io, 'Fruits'));
   const rows = fruitsOf(evidence).map(({ peripheral, fruit }) => [
     paint(io, 'cyan', peripheral),
     Object.entries(fruit)
-      .map(([field, value]) => `${field}: ${inShort(value)}`)
+      .map(([field, value]) => `${field}: ${summariseValue(value)}`)
       .join(', '),
   ]);
   print(io, formatTable(io, ['peripheral', 'fruit'], rows));

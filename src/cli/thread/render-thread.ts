@@ -1,6 +1,6 @@
 import { escapeInvisible } from '../../base/text.ts';
 import type { OutcomeMark } from '../../view/entry-summary.ts';
-import { duration, offset } from '../../view/format-time.ts';
+import { formatDuration, formatOffset } from '../../view/format-time.ts';
 import type { ThreadVisit } from '../../view/outline.ts';
 import type { Row } from '../../view/thread-rows.ts';
 import { type Io, paint, type Style } from '../io.ts';
@@ -19,7 +19,7 @@ const NARROWEST = 60;
 export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], columns: number): string {
   const wide = Math.max(NARROWEST, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
-  const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : offset(row.after).length)));
+  const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : formatOffset(row.after).length)));
   const lines = (row: Row, indent: string, further: string, style?: Style): string[] =>
     rowLines(io, row, { wide, margin, indent, further, ...(style === undefined ? {} : { style }) });
   return items
@@ -56,12 +56,12 @@ function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Fr
   const beneath = sign === '' ? '  ' : '    ';
   const room = wide - margin - textWidth(indent) - textWidth(deep) - textWidth(lead);
   const what = escapeInvisible(row.what);
-  const took = row.took !== null && row.took >= 1000 ? `  (${duration(row.took)})` : '';
+  const took = row.took !== null && row.took >= 1000 ? `  (${formatDuration(row.took)})` : '';
   const came = escapeInvisible(row.came) + took;
   const head = style === undefined ? (x: string) => x : (x: string) => paint(io, style, x);
   const said = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
 
-  const start = `${offset(row.after).padStart(margin - 2)}  `;
+  const start = `${formatOffset(row.after).padStart(margin - 2)}  `;
   const blank = ' '.repeat(margin);
   const lines: string[] = [];
   const add = (line: string): void => {

@@ -13,7 +13,7 @@ export interface MarkedNeed {
 }
 
 /** One exit on an arrow. `observed`: it holds only if an observed fruit implies it. */
-export interface PictureWay {
+export interface PictureExit {
   readonly exit: string;
   readonly observed: boolean;
   readonly needs: readonly MarkedNeed[];
@@ -22,7 +22,7 @@ export interface PictureWay {
 export interface PictureEdge {
   readonly from: string;
   readonly to: string;
-  readonly ways: readonly PictureWay[];
+  readonly ways: readonly PictureExit[];
   /** Common needs of all exits of this arrow; drawn once. */
   readonly needs: readonly MarkedNeed[];
 }
@@ -72,7 +72,7 @@ export function pictureOf(specs: SpecSet): Picture {
   return { nodes, edges };
 }
 
-function wayOf(exit: string, requirements: readonly Requirement[]): PictureWay {
+function wayOf(exit: string, requirements: readonly Requirement[]): PictureExit {
   const observed = requirements.some((need) => need.kind === 'fruit' && need.value === exit);
   const byOperator = requirements.some((need) => need.kind === 'principal' && need.is === 'operator');
   const told = requirements.filter(
@@ -83,7 +83,7 @@ function wayOf(exit: string, requirements: readonly Requirement[]): PictureWay {
   return { exit, observed, needs: told.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })) };
 }
 
-function liftNeeds(from: string, to: string, ways: readonly PictureWay[]): PictureEdge {
+function liftNeeds(from: string, to: string, ways: readonly PictureExit[]): PictureEdge {
   const needs = shared(ways.map((way) => way.needs));
   return { from, to, needs, ways: ways.map((way) => ({ ...way, needs: without(way.needs, needs) })) };
 }

@@ -7,7 +7,7 @@ import type { TreeNow } from '../scope/compare-trees.ts';
 import type { ApprovalSubject } from './approval.ts';
 
 /** The view of a hop that a person approves; null if git could not read the working tree. */
-export function hopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
+export function approvedHopView(context: GateContext, fruit: Fruit, carried: Fruit): ApprovalSubject['view'] | null {
   const { view } = context;
   const tree = view.tree && shownTree(context, view.tree);
   if (tree === null) return null;

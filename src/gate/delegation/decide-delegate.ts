@@ -43,7 +43,7 @@ export function decideDelegate(context: GateContext, request: DelegateRequest): 
   const delegates = here.delegates?.map(({ to }) => to) ?? [];
   if (!delegate || !edge) return makeDenial(context, 'hop-not-allowed', { from, to: target.id, delegates });
   const { entry, gates } = edgeRequirements(specs, edge);
-  const { fruit } = prospectiveFruit(here, view.visit?.observed ?? {}, {});
+  const { fruit } = prospectiveFruit(here, view.visit?.observedFruit ?? {}, {});
   const facts = requirementFacts(specs, view, [...entry, ...gates], { by: request.by, fruit });
   const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, facts));
   if (closed) return closed;

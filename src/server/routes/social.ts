@@ -4,7 +4,7 @@ import { withSession } from '../../open-session.ts';
 import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
-import type { Connection, Incoming, SocialServices } from '../../social/pipeline-types.ts';
+import type { Connection, IncomingMessage, SocialServices } from '../../social/pipeline-types.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MessagePath, PersonName } from '../messages/message-schemas.ts';
@@ -58,7 +58,7 @@ async function pass(
   { store }: RepositoryEvidence,
   messages: ReturnType<typeof inboxesOf>,
   connection: Connection,
-  incoming: Incoming,
+  incoming: IncomingMessage,
   more: Pick<SocialServices, 'opener' | 'ringAs'>,
 ) {
   const result = await sendSocial({ store, messages, now: Date.now, ...more }, connection, incoming);

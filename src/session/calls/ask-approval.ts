@@ -46,7 +46,7 @@ export async function askApproval(
 }
 
 /** An approval under the grant that covers the request. */
-export const approveUnder = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
+export const approveUnderGrant = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
   const under = given(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
   return { ...under, approval: { ...under.approval, grant: id } };
 };

@@ -1,13 +1,17 @@
 import { decide } from '../../gate/decide.ts';
 import type { Request } from '../../gate/request.ts';
 import type { Principal } from '../../spec/types.ts';
-import { asPrincipal, asText } from '../as-json.ts';
 import type { CloseResult } from '../call-results.ts';
+import { toPrincipal, toText } from '../convert-input.ts';
 import type { SessionCalls } from './session-calls.ts';
 
 /** Closes the session and names the pattern selections that are still open. */
-export async function close(calls: SessionCalls, reason: string, by: Principal | undefined): Promise<CloseResult> {
-  const request: Extract<Request, { kind: 'close' }> = { kind: 'close', reason: asText(reason), by: asPrincipal(by) };
+export async function closeSession(
+  calls: SessionCalls,
+  reason: string,
+  by: Principal | undefined,
+): Promise<CloseResult> {
+  const request: Extract<Request, { kind: 'close' }> = { kind: 'close', reason: toText(reason), by: toPrincipal(by) };
   const decision = decide(calls.context(), request);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { patterns } = calls.writer.state.facts;

@@ -3,7 +3,7 @@ import { makeDenial } from '../../gate/make-denial.ts';
 import type { Decision, DelegateRequest, GateContext, HopRequest } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
-import { approveUnder, askApproval, type GivenApproval } from './ask-approval.ts';
+import { approveUnderGrant, askApproval, type GivenApproval } from './ask-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { treeForRequest } from './working-tree.ts';
 
@@ -29,7 +29,7 @@ export async function decideWithApproval<Plan>(
   if (first.ok || !first.wanted) return { decision: first, approval: null };
   const { wanted } = first;
   if (wanted.grant) {
-    const given = approveUnder(wanted, wanted.grant, approving);
+    const given = approveUnderGrant(wanted, wanted.grant, approving);
     return { decision: decide(given.approval), approval: given };
   }
   const { agent } = writer.state.facts;

@@ -1,8 +1,8 @@
 import type { DelegateRequest, Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
-import { asPrincipal, asText } from '../as-json.ts';
 import type { DelegateResult } from '../call-results.ts';
+import { toPrincipal, toText } from '../convert-input.ts';
 import { decideOnTree } from './decide-with-approval.ts';
 import type { SessionCalls } from './session-calls.ts';
 
@@ -18,14 +18,14 @@ export const delegateRequest = ({
   agency,
 }: DelegateOptions): Extract<Request, { kind: 'delegate' }> => ({
   kind: 'delegate',
-  to: asText(to),
-  reason: asText(reason),
-  by: asPrincipal(by),
+  to: toText(to),
+  reason: toText(reason),
+  by: toPrincipal(by),
   ...(agency ? { agency } : {}),
 });
 
 /** Records that a sub-agent starts in another peripheral, and gives it the id of its session. */
-export async function delegate(
+export async function makeDelegation(
   calls: SessionCalls,
   options: DelegateOptions,
   approver?: Approver | null,

@@ -1,7 +1,7 @@
 import type { ModeRequest, Request } from '../../gate/request.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
-import { asJson, asPrincipal, asText } from '../as-json.ts';
-import { type HopOptions, readHop, type ShortHop } from '../short-hop.ts';
+import { toJson, toPrincipal, toText } from '../convert-input.ts';
+import { type HopOptions, hopOptionsOf, type ShortHop } from '../short-hop.ts';
 
 export interface StepCall {
   readonly tool: string;
@@ -16,21 +16,21 @@ export type ModeOptions = Omit<ModeRequest, 'kind' | 'by' | 'approval'> & { read
  * fruit fields of the peripheral being left.
  */
 export function hopRequest(hop: HopOptions | ShortHop, fields: readonly string[]): Extract<Request, { kind: 'hop' }> {
-  const options = readHop(hop, fields);
+  const options = hopOptionsOf(hop, fields);
   const { exit, fruit } = options;
   return {
     kind: 'hop',
-    to: asText(options.to),
-    reason: asText(options.reason),
-    by: asPrincipal(options.by),
-    ...(exit === undefined ? {} : { exit: asText(exit) }),
-    ...(fruit === undefined ? {} : { fruit: asFruit(fruit) }),
+    to: toText(options.to),
+    reason: toText(options.reason),
+    by: toPrincipal(options.by),
+    ...(exit === undefined ? {} : { exit: toText(exit) }),
+    ...(fruit === undefined ? {} : { fruit: toFruit(fruit) }),
   };
 }
 
 /** A stated fruit as plain JSON. Field names from EDN may end in a question mark: `ready-to-test?`. */
-export function asFruit(fruit: unknown): { readonly [field: string]: Json } {
-  const plain = asJson(fruit) as { readonly [field: string]: Json };
+export function toFruit(fruit: unknown): { readonly [field: string]: Json } {
+  const plain = toJson(fruit) as { readonly [field: string]: Json };
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) return plain;
   return Object.fromEntries(Object.entries(plain).map(([field, value]) => [field.replace(/\?$/, ''), value]));
 }
@@ -39,17 +39,17 @@ export function modeRequest(options: ModeOptions): Extract<Request, { kind: 'mod
   const { to, summary, reset, reason, exitCriteria } = options;
   return {
     kind: 'mode',
-    by: asPrincipal(options.by),
-    to: asText(to) as Mode,
-    ...(summary === undefined ? {} : { summary: asText(summary) }),
+    by: toPrincipal(options.by),
+    to: toText(to) as Mode,
+    ...(summary === undefined ? {} : { summary: toText(summary) }),
     ...(reset === undefined ? {} : { reset: reset === true }),
-    ...(reason === undefined ? {} : { reason: asText(reason) }),
-    ...(exitCriteria === undefined ? {} : { exitCriteria: asText(exitCriteria) }),
+    ...(reason === undefined ? {} : { reason: toText(reason) }),
+    ...(exitCriteria === undefined ? {} : { exitCriteria: toText(exitCriteria) }),
   };
 }
 
 export const stepRequest = ({ tool, args }: StepCall): Extract<Request, { kind: 'step' }> => ({
   kind: 'step',
-  tool: asText(tool),
-  args: asJson(args ?? {}),
+  tool: toText(tool),
+  args: toJson(args ?? {}),
 });

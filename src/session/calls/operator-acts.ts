@@ -1,5 +1,5 @@
 import type { Entry } from '../../evidence/entry.ts';
-import { asText } from '../as-json.ts';
+import { toText } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionCalls } from './session-calls.ts';
 
@@ -9,7 +9,7 @@ export async function recordNote(
   text: string,
 ): Promise<{ readonly ok: true; readonly evidence: readonly Entry[] } | { readonly ok: false }> {
   if (writer.state.facts.pending !== null || isSessionClosed(writer.state)) return { ok: false };
-  return { ok: true, evidence: await writer.append([{ event: 'note', by: 'operator', text: asText(text) }]) };
+  return { ok: true, evidence: await writer.append([{ event: 'note', by: 'operator', text: toText(text) }]) };
 }
 
 /** The acts and notes of the operator after the entry `after`, oldest first. */

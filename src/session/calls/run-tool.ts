@@ -9,8 +9,8 @@ import { getOwn } from '../../spec/names.ts';
 import { MAX_FRUIT_FILES } from '../../spec/policy/limits.ts';
 import { EFFECT_FACTS } from '../../spec/policy/tool-effects.ts';
 import type { Json, PeripheralSpec, ToolSpec } from '../../spec/types.ts';
-import { asJson, asText } from '../as-json.ts';
-import { pathsIn, withFiles } from '../state/observations.ts';
+import { toJson, toText } from '../convert-input.ts';
+import { addFiles, pathsIn } from '../state/observations.ts';
 
 /** Results beyond this many bytes of JSON go to a blob; the entry keeps the reference. */
 const INLINE_BYTES = 32 * 1024;
@@ -38,7 +38,7 @@ export async function runTool(
         return signal;
       },
     });
-    const { outcome, effects, observed, state } = asJson(report) as unknown as ToolReport;
+    const { outcome, effects, observed, state } = toJson(report) as unknown as ToolReport;
     if (!['ok', 'failed', 'refused'].includes(outcome.status)) throw new Error('it answered without an outcome');
     const problem =
       reportProblem('observes', plan.tool.observes, observed) ?? reportProblem('state', plan.tool.state, state);
@@ -49,7 +49,7 @@ export async function runTool(
       ...(outcome.status === 'refused' ? {} : { ...filled('observed', observed), ...filled('state', state) }),
     };
   } catch (error) {
-    const message = asText(error instanceof Error ? error.message : error);
+    const message = toText(error instanceof Error ? error.message : error);
     return {
       outcome: { status: 'failed', code: 'backend-error', message: `[tools/${backend.name}] ${message}` },
       effects: EFFECT_FACTS[plan.tool.effect].mayChangeTree ? 'unobserved' : [],
@@ -134,7 +134,7 @@ async function keepResult(store: EvidenceStore, { runs, ...result }: { [key: str
   for (const list of ['matches', 'files']) {
     const reference = kept[list];
     if (reference !== result[list] && isObject(reference))
-      kept[list] = { ...reference, paths: [...withFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
+      kept[list] = { ...reference, paths: [...addFiles([], pathsIn(result[list]), MAX_FRUIT_FILES)] };
   }
   const { report } = result;
   if (isObject(report)) kept['report'] = await storeFields(store, report);

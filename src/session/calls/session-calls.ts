@@ -14,14 +14,14 @@ import type { CallEnvelope, ToolBackend, ToolCall } from '../../ports/tool-backe
 import { effectsIn } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
-import { asJson } from '../as-json.ts';
 import type { Refused } from '../call-results.ts';
+import { toJson } from '../convert-input.ts';
 import type { Writer } from '../session-writer.ts';
 import { isReflective } from '../state/drafts.ts';
-import { viewOf } from '../state/view-of-state.ts';
+import { viewOfState } from '../state/view-of-state.ts';
 import { storeArguments, storeFields } from './run-tool.ts';
 import type { SessionParts } from './session-parts.ts';
-import { settle } from './settle.ts';
+import { settleSession } from './settle.ts';
 
 /** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
 export class SessionCalls {
@@ -122,7 +122,7 @@ export class SessionCalls {
 
   view(tree?: TreeNow): SessionView {
     // The object is changed in place, because a copy would iterate over all changes.
-    const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOf(
+    const seen: { -readonly [Field in keyof SessionView]: SessionView[Field] } = viewOfState(
       this.parts.compiled,
       this.writer.state,
       this.parts.clock.now(),
@@ -152,10 +152,10 @@ export class SessionCalls {
     const { visit } = context.view;
     const spec = visit && context.specs.peripherals[visit.peripheral];
     if (!visit || !spec) return context;
-    const observed = { ...visit.observed };
+    const observedFruit = { ...visit.observedFruit };
     for (const [field, rule] of Object.entries(spec.fruit))
-      if (rule.kind === 'observed' && rule.from === 'par') observed[field] = par;
-    return { ...context, view: { ...context.view, visit: { ...visit, observed } } };
+      if (rule.kind === 'observed' && rule.from === 'par') observedFruit[field] = par;
+    return { ...context, view: { ...context.view, visit: { ...visit, observedFruit } } };
   }
 
   envelopeOf(plan: StepPlan): CallEnvelope {
@@ -223,9 +223,9 @@ export class SessionCalls {
       });
       return { ok: false, denial, evidence: [] };
     }
-    const asked = await storeFields(store, asJson(request) as Record<string, Json>);
+    const asked = await storeFields(store, toJson(request) as Record<string, Json>);
     const evidence = await this.writer.append([
-      { event: 'denial', request: asked, code, message, remedy, about: asJson(about) as Fields, ...how },
+      { event: 'denial', request: asked, code, message, remedy, about: toJson(about) as Fields, ...how },
     ]);
     return { ok: false, denial, evidence };
   }
@@ -239,7 +239,7 @@ export class SessionCalls {
       if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
       try {
         await this.writer.hold();
-        if (settleFirst) await settle(this);
+        if (settleFirst) await settleSession(this);
         return await work();
       } catch (error) {
         const refused = this.#storeRefusal(error);

@@ -24,7 +24,7 @@ interface Unsettled {
  * Records what happened without the agent, in this order: an interrupted step, revoked grants, a passed deadline, the
  * mode's timeout, received messages.
  */
-export async function settle(session: Unsettled): Promise<void> {
+export async function settleSession(session: Unsettled): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
   const { pending, grants } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);

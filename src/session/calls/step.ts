@@ -7,10 +7,10 @@ import type { Approver } from '../../ports/approver.ts';
 import type { BackgroundCommand, CallWatch, ToolRefusal } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { asJson } from '../as-json.ts';
 import type { StepResult } from '../call-results.ts';
+import { toJson } from '../convert-input.ts';
 import { trustedReportOf } from '../state/observations.ts';
-import { onOneTree } from '../state/test-tree.ts';
+import { addTestedTree } from '../state/test-tree.ts';
 import type { GivenApproval } from './ask-approval.ts';
 import { decideWithApproval } from './decide-with-approval.ts';
 import { type StepCall, stepRequest } from './gate-requests.ts';
@@ -19,7 +19,7 @@ import type { SessionCalls } from './session-calls.ts';
 import { shippingLimits, workingTree } from './working-tree.ts';
 
 /** Decides a call of a tool and runs it; see `Session.step`. */
-export async function step(
+export async function takeStep(
   calls: SessionCalls,
   call: StepCall & CallWatch,
   approver?: Approver | null,
@@ -69,7 +69,7 @@ async function run(
   const tool = plan.tool.id;
   const acts = hasIntent(plan.tool);
   const used = approval ? { approval: approval.body.record.id } : {};
-  const would = refusalOf(plan);
+  const would = wouldRefuseField(plan);
   const wouldRefuse = plan.overridden ? { wouldRefuse: plan.overridden.denial } : {};
   const intent = acts
     ? await calls.writer.append([...(approval?.bodies ?? []), { event: 'intent', tool, args, ...used, ...would }])
@@ -84,7 +84,7 @@ async function run(
       { sessionId: calls.writer.state.facts.sessionId, ...calls.stateFor(plan.tool), ...watch },
     ),
   );
-  const report = before ? await onOneTree(before, ran, async () => (await workingTree(calls)) ?? before) : ran;
+  const report = before ? await addTestedTree(before, ran, async () => (await workingTree(calls)) ?? before) : ran;
   const { outcome, observed, state } = report;
   const reported = { ...(observed ? { observed } : {}), ...(state ? { state } : {}) };
   const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
@@ -93,7 +93,7 @@ async function run(
     const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
     const refused = await calls.refuse(
       request,
-      makeDenial(calls.context(), outcome.code, aboutRefusal(tool, outcome)).denial,
+      makeDenial(calls.context(), outcome.code, refusalDetails(tool, outcome)).denial,
     );
     return { ...refused, evidence: [...intent, ...recorded, ...refused.evidence] };
   }
@@ -109,14 +109,14 @@ async function run(
 }
 
 /** The refusal under enforcement of a call that runs in a session that only observes; else empty. */
-export function refusalOf({ overridden }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
+export function wouldRefuseField({ overridden }: StepPlan): { readonly wouldRefuse?: WouldRefuse } {
   if (!overridden) return {};
   const { code, message, remedy, about } = overridden.denial;
-  return { wouldRefuse: { code, message, remedy, about: asJson(about) as { readonly [field: string]: Json } } };
+  return { wouldRefuse: { code, message, remedy, about: toJson(about) as { readonly [field: string]: Json } } };
 }
 
 /** The data of a tool's own refusal, for a denial. */
-export const aboutRefusal = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
+export const refusalDetails = (tool: string, { message, remedy, argument }: ToolRefusal) => ({
   tool,
   why: message,
   remedy,

@@ -3,12 +3,12 @@ import { decide } from '../../gate/decide.ts';
 import type { Request } from '../../gate/request.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { Principal } from '../../spec/types.ts';
-import { asJson, asPrincipal, asText } from '../as-json.ts';
 import type { HopResult, StartResult, StopResult } from '../call-results.ts';
+import { toJson, toPrincipal, toText } from '../convert-input.ts';
 import { statusOf } from '../session-status.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { decideOnTree } from './decide-with-approval.ts';
-import { asFruit, hopRequest } from './gate-requests.ts';
+import { hopRequest, toFruit } from './gate-requests.ts';
 import type { SessionCalls } from './session-calls.ts';
 import { hopBodies, startBody, stopBody } from './visit-bodies.ts';
 import { treeForRequest } from './working-tree.ts';
@@ -20,9 +20,9 @@ export async function startVisit(
 ): Promise<StartResult> {
   const request: Extract<Request, { kind: 'start' }> = {
     kind: 'start',
-    peripheral: asText(peripheral),
-    by: asPrincipal(options.by),
-    ...(options.context ? { context: asJson(options.context) as Fields } : {}),
+    peripheral: toText(peripheral),
+    by: toPrincipal(options.by),
+    ...(options.context ? { context: toJson(options.context) as Fields } : {}),
   };
   const decision = decide(calls.context(await treeForRequest(calls, request)), request);
   if (!decision.ok) return calls.refuse(request, decision.denial);
@@ -41,9 +41,9 @@ export async function stopVisit(
 ): Promise<StopResult> {
   const request: Extract<Request, { kind: 'stop' }> = {
     kind: 'stop',
-    reason: asText(reason),
-    by: asPrincipal(options.by),
-    ...(options.fruit ? { fruit: asFruit(options.fruit) } : {}),
+    reason: toText(reason),
+    by: toPrincipal(options.by),
+    ...(options.fruit ? { fruit: toFruit(options.fruit) } : {}),
   };
   const review = await calls.review(request.fruit);
   const decision = decide(calls.contextWith(review), request);
@@ -57,7 +57,7 @@ export async function stopVisit(
 }
 
 /** Leaves a peripheral and enters another in one append: stop, hop, start. If refused, the visit goes on. */
-export async function hop(
+export async function makeHop(
   calls: SessionCalls,
   to: HopOptions | ShortHop,
   approver?: Approver | null,

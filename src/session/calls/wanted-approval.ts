@@ -2,7 +2,7 @@ import { decide } from '../../gate/decide.ts';
 import type { Denial } from '../../gate/denial.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import type { Mode } from '../../spec/types.ts';
-import { asText } from '../as-json.ts';
+import { toText } from '../convert-input.ts';
 import type { HopOptions, ShortHop } from '../short-hop.ts';
 import { type DelegateOptions, delegateRequest } from './delegate.ts';
 import { type ModeOptions, modeRequest, type StepCall, stepRequest } from './gate-requests.ts';
@@ -43,7 +43,7 @@ async function decideMove(calls: SessionCalls, move: WantedMove, from?: Mode): P
         ? modeRequest(move.mode)
         : 'delegate' in move
           ? delegateRequest(move.delegate)
-          : { ...stepRequest(move.step), ...(await calls.locks(asText(move.step.tool))) };
+          : { ...stepRequest(move.step), ...(await calls.locks(toText(move.step.tool))) };
   const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
   const tree = request.kind === 'hop' || request.kind === 'delegate' ? await treeForRequest(calls, request) : undefined;
   const context = calls.contextWith(review, tree);

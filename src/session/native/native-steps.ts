@@ -8,11 +8,11 @@ import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { NativeWatch, ToolCall } from '../../ports/tool-backend.ts';
 import { EFFECT_FACTS, hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
-import { asJson, asText } from '../as-json.ts';
 import { storeOutcome } from '../calls/run-tool.ts';
 import type { SessionCalls } from '../calls/session-calls.ts';
-import { settle } from '../calls/settle.ts';
-import { aboutRefusal, refusalOf } from '../calls/step.ts';
+import { settleSession } from '../calls/settle.ts';
+import { refusalDetails, wouldRefuseField } from '../calls/step.ts';
+import { toJson, toText } from '../convert-input.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native-ticket.ts';
 
@@ -28,11 +28,11 @@ export class NativeSteps {
   admit(call: NativeCall): Promise<AdmitResult> {
     return this.#calls.serially(
       async () => {
-        const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
+        const request: Request = { kind: 'step', tool: toText(call.tool), args: toJson(call.args ?? {}) };
         const { above } = call;
         const look = above ? null : await this.#admitLook(request);
         if (look) return look;
-        await settle(this.#calls);
+        await settleSession(this.#calls);
         if (above) return this.#calls.refuse(request, above);
         return this.#admit(request);
       },
@@ -43,7 +43,7 @@ export class NativeSteps {
   /** See {@link Session.pass}. */
   async pass(call: NativeCall): Promise<boolean> {
     if (!isObserveOnly(this.#calls.parts)) return false;
-    const request: Request = { kind: 'step', tool: asText(call.tool), args: asJson(call.args ?? {}) };
+    const request: Request = { kind: 'step', tool: toText(call.tool), args: toJson(call.args ?? {}) };
     const recorded = await this.#calls.serially(
       async () => {
         const decision = decide(this.#calls.context(), request);
@@ -69,7 +69,7 @@ export class NativeSteps {
         const { store } = this.#calls.parts;
         const { tool } = ticket;
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
-        const kept = await storeOutcome(store, asJson(outcome) as unknown as NativeOutcome);
+        const kept = await storeOutcome(store, toJson(outcome) as unknown as NativeOutcome);
         if (acts) {
           const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.heldBack];
           this.#calls.clearHeldBack();
@@ -77,7 +77,7 @@ export class NativeSteps {
           return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
         const args = await this.#calls.keepArguments(plan, ticket.args);
-        const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...refusalOf(plan) };
+        const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...wouldRefuseField(plan) };
         if (facts.pending) {
           // No entry may come between an intent and its outcome.
           this.#calls.holdBack(step);
@@ -109,10 +109,12 @@ export class NativeSteps {
     if ('refused' in seen)
       return this.#calls.refuse(
         request,
-        makeDenial(this.#calls.context(), seen.refused.code, aboutRefusal(tool, seen.refused)).denial,
+        makeDenial(this.#calls.context(), seen.refused.code, refusalDetails(tool, seen.refused)).denial,
       );
     const args = hasIntent(plan.tool) ? await this.#calls.keepArguments(plan, plan.args) : null;
-    const evidence = args ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...refusalOf(plan) }]) : [];
+    const evidence = args
+      ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...wouldRefuseField(plan) }])
+      : [];
     return { ok: true, ticket: this.#ticket(plan, evidence[0]?.id ?? null, seen.before), evidence };
   }
 

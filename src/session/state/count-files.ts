@@ -1,14 +1,14 @@
 import type { EffectRecord, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import { FILE_CHANGES, NOT_FILES } from '../../spec/policy/effect-ops.ts';
 import { MAX_NAMED_FILES } from '../../spec/policy/limits.ts';
-import { withFiles } from './observations.ts';
+import { addFiles } from './observations.ts';
 import type { SessionFacts } from './session-state.ts';
 
 /** The facts after a step, with the files that it named and changed. */
 export function countFiles(facts: SessionFacts, { event, effects }: StepBody | OutcomeBody): SessionFacts {
   if (effects === 'unobserved') return event === 'outcome' ? withChanged(facts, []) : facts;
   const named = effects.filter(({ op }) => !NOT_FILES.includes(op)).map(({ path }) => path);
-  const files = withFiles(facts.files, named, MAX_NAMED_FILES);
+  const files = addFiles(facts.files, named, MAX_NAMED_FILES);
   const changed = effects.filter(({ op }) => FILE_CHANGES.includes(op));
   const counted = changed.length > 0 ? withChanged(facts, changed) : facts;
   return files === facts.files ? counted : { ...counted, files };
@@ -25,7 +25,7 @@ function withChanged(facts: SessionFacts, changed: readonly EffectRecord[]): Ses
   const before = facts.backpack['changed-files'];
   const known = Array.isArray(before) ? (before as readonly string[]) : [];
   const paths = changed.map(({ path }) => path);
-  const all = withFiles(known, paths, Number.POSITIVE_INFINITY);
+  const all = addFiles(known, paths, Number.POSITIVE_INFINITY);
   const list = [...facts.changes, ...changed.map(({ path, after }) => Object.freeze([path, after ?? null] as const))];
   const isLong = list.length > 2 * all.length + REPEATS;
   const changes = Object.freeze(isLong ? [...new Map(list)] : list);

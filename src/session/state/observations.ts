@@ -90,7 +90,7 @@ export function observeStep(
   const seen = {
     ...before,
     steps: before.steps + 1,
-    changedFiles: withFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
+    changedFiles: addFiles(before.changedFiles, changedPaths(step.effects), MAX_FRUIT_FILES),
     reported: step.observed ? { ...before.reported, ...step.observed } : before.reported,
   };
   if (step.outcome.status !== 'ok') return seen;
@@ -103,14 +103,14 @@ export function observeStep(
     ...seen,
     bells: seen.bells + (step.tool === 'bell' ? 1 : 0),
     whistles: seen.whistles + (step.tool === 'whistle' ? 1 : 0),
-    read: path === null ? seen.read : withFiles(seen.read, [path], MAX_FRUIT_FILES),
-    matched: withFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
-    listed: withFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
+    read: path === null ? seen.read : addFiles(seen.read, [path], MAX_FRUIT_FILES),
+    matched: addFiles(seen.matched, pathsIn(result['matches']), MAX_FRUIT_FILES),
+    listed: addFiles(seen.listed, pathsIn(result['files']), MAX_FRUIT_FILES),
     runs: [...seen.runs, ...runs],
     committed: seen.committed || committed,
     pushed: seen.pushed || pushed,
     sha: (committed || pushed ? textOf(result['sha']) : null) ?? seen.sha,
-    patterns: withFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
+    patterns: addFiles(seen.patterns, patternOf(step.tool, step.outcome), MAX_FRUIT_FILES),
     deployed: seen.deployed || (trusted === 'deploy' && step.tool === 'bash-deploy' && result['exit'] === 0),
   };
 }
@@ -124,7 +124,7 @@ const patternOf = (tool: string, outcome: OutcomeRecord): readonly string[] => {
 const FEW = 16;
 
 /** Adds files to a list, each once, up to `max`; returns the same list if none is new. */
-export function withFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
+export function addFiles(files: readonly string[], more: readonly string[], max: number): readonly string[] {
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
   const known = more.length < FEW ? null : new Set(files);
@@ -163,7 +163,7 @@ const latestByCommand = (runs: readonly TestRun[]): readonly TestRun[] => [
 ];
 
 /** True if two runs of one command on the same code disagree. */
-export function disagree(runs: readonly TestRun[], command: string, change: number): boolean {
+export function runsDisagree(runs: readonly TestRun[], command: string, change: number): boolean {
   const verdicts = new Set(
     runs.filter((run) => run.command === command && run.change === change).map(({ verdict }) => verdict),
   );
@@ -171,7 +171,7 @@ export function disagree(runs: readonly TestRun[], command: string, change: numb
 }
 
 /** True if every required command passed in full in its last run. */
-export function allPassed(runs: readonly TestRun[]): boolean {
+export function allCommandsPassed(runs: readonly TestRun[]): boolean {
   const whole = latestByCommand(runs.filter(({ narrowed }) => !narrowed));
   const passed = new Set(whole.filter(({ verdict }) => verdict === 'pass').map(({ command }) => command));
   return passed.size === whole.length && runs.every(({ others }) => others.every((command) => passed.has(command)));
@@ -180,9 +180,9 @@ export function allPassed(runs: readonly TestRun[]): boolean {
 /** Returns pass, fail or flaky; null if no run counts. Flaky means that two runs of the same code disagree. */
 function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
-  if (latest.some((run) => disagree(sessionRuns, run.command, run.change))) return 'flaky';
+  if (latest.some((run) => runsDisagree(sessionRuns, run.command, run.change))) return 'flaky';
   if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
-  return latest.some(({ verdict }) => verdict === 'pass') && allPassed(visit.runs) ? 'pass' : null;
+  return latest.some(({ verdict }) => verdict === 'pass') && allCommandsPassed(visit.runs) ? 'pass' : null;
 }
 
 function testCount(runs: readonly TestRun[]): Json {

@@ -9,7 +9,7 @@ const NOTHING = 'error';
  * Adds the tested tree to the report of a test run. If somebody else changed files during the run, a pass does not
  * count. A run without a sandbox may change files itself: its tree is the one after the run.
  */
-export async function onOneTree(
+export async function addTestedTree(
   before: TreeNow,
   report: ToolReport,
   observe: () => Promise<TreeNow>,

@@ -2,7 +2,7 @@ import type { SpecTables } from '../../compile/spec-tables.ts';
 import { type TreeNow, treeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { SessionView, TestsView, VisitView } from '../../gate/session-view.ts';
 import { PASS } from '../../spec/reported-fields.ts';
-import { allPassed, disagree, observedFruit } from './observations.ts';
+import { allCommandsPassed, observedFruit, runsDisagree } from './observations.ts';
 import { isSessionClosed, type SessionFacts, type SessionState } from './session-state.ts';
 
 type Specs = Pick<SpecTables, 'specs'>;
@@ -14,8 +14,8 @@ type Specs = Pick<SpecTables, 'specs'>;
 function testsView({ runs, change, tested }: SessionFacts, tree: TreeNow | undefined): TestsView {
   const current = runs.filter((run) => run.change === change);
   const full = current.filter(({ narrowed }) => !narrowed);
-  const flaky = full.some(({ command }) => disagree(runs, command, change));
-  const passed = full.length > 0 && allPassed(current) && !flaky;
+  const flaky = full.some(({ command }) => runsDisagree(runs, command, change));
+  const passed = full.length > 0 && allCommandsPassed(current) && !flaky;
   const stale = passed && tree ? treeMismatch(tested, tree) : null;
   return {
     passed: passed && stale === null,
@@ -32,7 +32,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
   const { visit, runs } = state.facts;
   const spec = visit && specs.peripherals[visit.peripheral];
   if (!visit || !spec) return null;
-  let observed: VisitView['observed'] | undefined;
+  let observed: VisitView['observedFruit'] | undefined;
   return {
     peripheral: visit.peripheral,
     status: (state.lifecycle ?? 'active') as VisitView['status'],
@@ -41,7 +41,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
     deadline: visit.deadline,
     message: visit.message,
     // Computed when it is first read, because most steps are decided without it.
-    get observed() {
+    get observedFruit() {
       observed ??= observedFruit(spec, visit.observations, runs);
       return observed;
     },
@@ -49,7 +49,7 @@ function visitView({ specs }: Specs, state: SessionState): VisitView | null {
 }
 
 /** Projects a session's state to the gate's view of it. Pure. `tree`: the working tree, if it was observed. */
-export function viewOf(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
+export function viewOfState(compiled: Specs, state: SessionState, now: number, tree?: TreeNow): SessionView {
   const { facts } = state;
   let changes: SessionView['changes'] | undefined;
   return {

@@ -1,7 +1,7 @@
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 
 /** The error that a dying writer throws. */
-export class Died extends Error {
+export class DeathError extends Error {
   override readonly name = 'Died';
 }
 
@@ -16,15 +16,15 @@ export class MortalProcess {
 
   constructor(store: EvidenceStore) {
     const alive = () => {
-      if (this.#dead) throw new Died('the writer is dead');
+      if (this.#dead) throw new DeathError('the writer is dead');
     };
     const own: Partial<EvidenceStore> = {
       append: async (lease, after, drafts) => {
         alive();
         this.#dead = this.#death !== null;
-        if (this.#death === 'before') throw new Died('the writer died before it wrote');
+        if (this.#death === 'before') throw new DeathError('the writer died before it wrote');
         const stored = await store.append(lease, after, drafts);
-        if (this.#death === 'after') throw new Died('the writer died after it wrote');
+        if (this.#death === 'after') throw new DeathError('the writer died after it wrote');
         return stored;
       },
       acquire: async (...args) => {

@@ -7,7 +7,7 @@ import type { Denial } from '../../gate/denial.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
-import { offerProblem } from '../plan/check-available.ts';
+import { availableProblem } from '../plan/check-available.ts';
 import type { Move } from '../plan/moves.ts';
 import { dryRun } from '../plan/send-request.ts';
 import type { Difference } from './compare-state.ts';
@@ -86,7 +86,7 @@ export class Expectations {
     const body = last && bodyOf(last.body);
     if (refusal.code !== 'session-closed' && (body?.event !== 'denial' || body.code !== refusal.code))
       return { expected: 'the refusal is recorded', actual: `the last entry records ${body?.event ?? 'nothing'}` };
-    const offer = offerProblem(this.#parts.pinned, state, move.asked, denial);
+    const offer = availableProblem(this.#parts.pinned, state, move.asked, denial);
     return offer === null ? null : { expected: 'the refusal names the available actions', actual: offer };
   }
 

@@ -65,7 +65,7 @@ function contextOf({ specs, config }: AuditedPin, state: AuditState): GateContex
         steps: visit.steps,
         denials: visit.denials,
         deadline: visit.deadline,
-        observed: spec ? auditedFruit(spec, visit.observations) : {},
+        observedFruit: spec ? auditedFruit(spec, visit.observations) : {},
       },
       visits,
       steps,

@@ -13,7 +13,7 @@ import type { Session } from '../../session/session.ts';
 import { LEASE_MS } from '../../session/session-writer.ts';
 import { cannedBackend } from '../doubles/canned-backend.ts';
 import { countingIds } from '../doubles/counting-ids.ts';
-import { type Death, Died, MortalProcess } from '../doubles/mortal-store.ts';
+import { type Death, DeathError, MortalProcess } from '../doubles/mortal-store.ts';
 import { DEFAULT_REPORT, type Move } from '../plan/moves.ts';
 import { predict } from '../plan/predict.ts';
 import { sendRequest } from '../plan/send-request.ts';
@@ -167,7 +167,7 @@ export class ModelRun {
     const answered = await this.#request(move).then(
       () => true,
       (error) => {
-        if (error instanceof Died) return false;
+        if (error instanceof DeathError) return false;
         throw error;
       },
     );
@@ -209,7 +209,7 @@ export class ModelRun {
         `${this.#trace.join(' → ')}\n  the round trip finds ${plural(violations.length, 'violation')}; the first: ${first.rule} at entry ${first.seq}: ${first.message} (the spec says ${first.constraint})`,
       );
     await this.session.detach().catch((error) => {
-      if (!(error instanceof Died)) throw error;
+      if (!(error instanceof DeathError)) throw error;
     });
   }
 

@@ -59,7 +59,7 @@ const sorted = (offer: Offer): string =>
  * Checks the available actions and the path in a refusal. Returns an action that is wrong or missing, or a leg that
  * does not exist; null if all are right.
  */
-export function offerProblem(
+export function availableProblem(
   pinned: AuditedPin,
   state: AuditState,
   asked: AuditRequest,

@@ -32,7 +32,7 @@ const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefin
   Object.hasOwn(record, key) ? record[key] : undefined;
 
 /** A request that may be refused, as a move. */
-export const attempt = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
+export const attemptMove = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /** The moves to try in a state, including those that will be refused. */
 export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {

@@ -2,9 +2,9 @@ import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import type { Json, PeripheralSpec, SpecSet } from '../../spec/types.ts';
-import { attempt, type Move, movesFrom } from './moves.ts';
-import { provokeModes } from './negative-modes.ts';
-import { INHERITED, outsideOfEnvelope, provokeSteps } from './negative-steps.ts';
+import { attemptMove, type Move, movesFrom } from './moves.ts';
+import { negativeModes } from './negative-modes.ts';
+import { INHERITED_NAMES, negativeSteps, outsideOfEnvelope } from './negative-steps.ts';
 import { rotate } from './rotate.ts';
 import { statedFruit } from './stated-fruit.ts';
 
@@ -28,18 +28,18 @@ export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thorou
   if (how === 'edges') return atEdges(pinned, state, spec);
   return [
     ...anywhere(pinned, state),
-    attempt('close inside', { kind: 'close' }),
-    attempt('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
+    attemptMove('close inside', { kind: 'close' }),
+    attemptMove('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
     ...oddFruits(spec).flatMap(([what, fruit]) => [
-      attempt(`stop with ${what}`, { kind: 'stop', fruit }),
+      attemptMove(`stop with ${what}`, { kind: 'stop', fruit }),
       ...spec.exits
         .slice(0, 1)
         .map(({ name, opens }) =>
-          attempt(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
+          attemptMove(`hop with ${what}`, hopTo(spec, opens[0]?.to ?? '', { exit: name, fruit, by: 'operator' })),
         ),
     ]),
     ...delegations(specs, spec),
-    ...provokeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
+    ...negativeSteps(pinned, state, how === 'whole' ? undefined : SAMPLE),
     ...withoutEdges(specs, spec, how),
     ...(how === 'whole' ? [] : atEdges(pinned, state, spec)),
     ...alongEdges(spec, how),
@@ -54,10 +54,10 @@ function delegations({ peripherals }: SpecSet, { delegates = [] }: PeripheralSpe
   const tried = ['no-such-peripheral', ...(unnamed === undefined ? [] : [unnamed]), ...delegates.map(({ to }) => to)];
   const nobody = { kind: 'delegate', to: 'no-such-agency', by: 'agent', reason: 'because', approves: false } as const;
   return [
-    attempt('run no-such-agency', { ...nobody, agency: { acts: false } }),
+    attemptMove('run no-such-agency', { ...nobody, agency: { acts: false } }),
     ...tried.flatMap((to) =>
       [true, false].map((approves) =>
-        attempt(`delegate to ${to}${approves ? '' : ' without approval'}`, {
+        attemptMove(`delegate to ${to}${approves ? '' : ' without approval'}`, {
           kind: 'delegate',
           ...{ to, by: 'agent', reason: 'because', approves },
         }),
@@ -85,12 +85,12 @@ const hopTo = (
 function anywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
-    attempt('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
-    ...['no-such-peripheral', ...INHERITED].flatMap((nowhere) => [
-      attempt(`hop to ${nowhere}`, hopTo(spec, nowhere)),
-      attempt(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
+    attemptMove('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
+    ...['no-such-peripheral', ...INHERITED_NAMES].flatMap((nowhere) => [
+      attemptMove(`hop to ${nowhere}`, hopTo(spec, nowhere)),
+      attemptMove(`start ${nowhere}`, { kind: 'start', peripheral: nowhere, by: 'operator' }),
     ]),
-    ...provokeModes(pinned, state),
+    ...negativeModes(pinned, state),
   ];
 }
 
@@ -99,10 +99,10 @@ function outside(pinned: AuditedPin, state: AuditState, how: Thoroughness): read
   const anyone = anyoneOf(pinned.specs);
   const starts = movesFrom(pinned, state);
   return [
-    ...(tool ? [attempt('step outside', { kind: 'step', tool, args: {} })] : []),
-    attempt('stop outside', { kind: 'stop' }),
-    attempt(`hop ${anyone} outside`, hopTo(undefined, anyone)),
-    ...(state.closed ? [attempt('close again', { kind: 'close' })] : []),
+    ...(tool ? [attemptMove('step outside', { kind: 'step', tool, args: {} })] : []),
+    attemptMove('stop outside', { kind: 'stop' }),
+    attemptMove(`hop ${anyone} outside`, hopTo(undefined, anyone)),
+    ...(state.closed ? [attemptMove('close again', { kind: 'close' })] : []),
     ...(how === 'whole' ? starts : starts.slice(0, OUTSIDE_SAMPLE)),
   ];
 }
@@ -118,24 +118,24 @@ function withoutEdges(specs: SpecSet, spec: PeripheralSpec, how: Thoroughness): 
   const closed = closedTo(specs, spec);
   const [tried, exits] = how === 'whole' ? [closed, spec.exits] : [closed.slice(0, SAMPLE), spec.exits.slice(0, 1)];
   return tried.flatMap((to) => [
-    attempt(`hop ${to} without an exit`, hopTo(spec, to)),
-    ...exits.map(({ name }) => attempt(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
+    attemptMove(`hop ${to} without an exit`, hopTo(spec, to)),
+    ...exits.map(({ name }) => attemptMove(`hop ${to} by ${name}`, hopTo(spec, to, { exit: name, by: 'operator' }))),
   ]);
 }
 
 function alongEdges(spec: PeripheralSpec, how: Thoroughness): readonly Move[] {
   const ways = spec.exits.flatMap(({ name, opens, implies }) => opens.map(({ to }) => ({ exit: name, to, implies })));
   return (how === 'whole' ? ways : ways.slice(0, SAMPLE)).flatMap(({ exit, to, implies }) => [
-    attempt(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
-    ...['no-such-exit', ...INHERITED].map((other) =>
-      attempt(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other })),
+    attemptMove(`hop ${to} by ${exit} without approval`, hopTo(spec, to, { exit, by: 'operator', approves: false })),
+    ...['no-such-exit', ...INHERITED_NAMES].map((other) =>
+      attemptMove(`hop ${to} by ${other}`, hopTo(spec, to, { exit: other })),
     ),
-    attempt(`hop ${to} by any exit`, hopTo(spec, to)),
-    attempt(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
+    attemptMove(`hop ${to} by any exit`, hopTo(spec, to)),
+    attemptMove(`hop ${to} by ${exit} as the clock`, hopTo(spec, to, { exit, by: 'clock' })),
     ...(implies === null
-      ? [attempt(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
+      ? [attemptMove(`hop ${to} by ${exit} without a reason`, hopTo(spec, to, { exit, reason: ' ' }))]
       : []),
-    attempt(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
+    attemptMove(`hop ${to} by ${exit}`, hopTo(spec, to, { exit })),
   ]);
 }
 
@@ -156,7 +156,7 @@ function atEdges(pinned: AuditedPin, state: AuditState, spec: PeripheralSpec): r
   return [
     ...hops,
     ...approvals,
-    ...(to === undefined ? [] : [attempt(`hop ${to} without an exit`, hopTo(spec, to))]),
+    ...(to === undefined ? [] : [attemptMove(`hop ${to} without an exit`, hopTo(spec, to))]),
     ...(tool ? [outsideOfEnvelope(tool, pinned)] : []),
   ];
 }

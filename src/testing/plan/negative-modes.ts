@@ -1,15 +1,21 @@
 import type { AuditRequest } from '../../audit/rules/audit-request.ts';
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { modesOf } from '../../spec/mode-way.ts';
-import { attempt, type Move } from './moves.ts';
+import { attemptMove, type Move } from './moves.ts';
 
 /** Mode changes that the gate lacks, or does not allow to this principal; without a gate, any mode change. */
-export function provokeModes({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
+export function negativeModes({ specs }: AuditedPin, { mode }: AuditState): readonly Move[] {
   const { modeGate: gate } = specs;
   if (!gate || mode === null)
     return [
-      attempt('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
-      attempt('a reset without a gate', { kind: 'mode', to: 'discuss', by: 'operator', reset: true, approves: true }),
+      attemptMove('a mode without a gate', { kind: 'mode', to: 'execute', by: 'agent', approves: true }),
+      attemptMove('a reset without a gate', {
+        kind: 'mode',
+        to: 'discuss',
+        by: 'operator',
+        reset: true,
+        approves: true,
+      }),
     ];
   const to = (target: string, more: Partial<Extract<AuditRequest, { kind: 'mode' }>> = {}): AuditRequest => ({
     kind: 'mode',
@@ -21,22 +27,22 @@ export function provokeModes({ specs }: AuditedPin, { mode }: AuditState): reado
   });
   const away = gate.transitions.find(({ from }) => from === mode);
   return [
-    attempt('a mode that does not exist', to('panic')),
-    attempt('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
+    attemptMove('a mode that does not exist', to('panic')),
+    attemptMove('a reset to a mode that does not exist', to('panic', { reset: true, by: 'operator' })),
     ...modesOf(gate)
       .filter((target) => target === mode || !gate.transitions.some((one) => one.from === mode && one.to === target))
-      .map((target) => attempt(`mode ${mode} → ${target}`, to(target))),
-    attempt('reset by the agent', to(gate.reset, { reset: true })),
+      .map((target) => attemptMove(`mode ${mode} → ${target}`, to(target))),
+    attemptMove('reset by the agent', to(gate.reset, { reset: true })),
     ...modesOf(gate)
       .filter((target) => target !== gate.reset)
       .flatMap((target) => [
-        attempt(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
-        attempt(`mode ${target} by the clock`, to(target, { by: 'clock' })),
+        attemptMove(`reset to ${target}`, to(target, { reset: true, by: 'operator' })),
+        attemptMove(`mode ${target} by the clock`, to(target, { by: 'clock' })),
       ]),
     ...(mode === gate.reset
-      ? [attempt('a reset in the mode that it leads to', to(gate.reset, { reset: true, by: 'operator' }))]
+      ? [attemptMove('a reset in the mode that it leads to', to(gate.reset, { reset: true, by: 'operator' }))]
       : []),
-    ...(away?.summary ? [attempt(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
-    ...(away?.approval ? [attempt(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
+    ...(away?.summary ? [attemptMove(`mode ${away.to} without a summary`, to(away.to, { summary: ' ' }))] : []),
+    ...(away?.approval ? [attemptMove(`mode ${away.to} without approval`, to(away.to, { approves: false }))] : []),
   ];
 }

@@ -13,7 +13,7 @@ const ANY = {
 } as const;
 
 /** Names of members that every JavaScript object inherits; no catalogue and no spec defines them. */
-export const INHERITED = ['constructor', '__proto__', 'toString'] as const;
+export const INHERITED_NAMES = ['constructor', '__proto__', 'toString'] as const;
 
 const call = (tool: string, name: string, args: Json): Move => ({
   name: `? ${tool} ${name}`,
@@ -27,7 +27,7 @@ export const outsideOfEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move 
  * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
  * @param sample the number of tools outside the envelope to try; all if undefined
  */
-export function provokeSteps(pinned: AuditedPin, state: AuditState, sample?: number): readonly Move[] {
+export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: number): readonly Move[] {
   const { specs } = pinned;
   const spec = specs.peripherals[state.visit!.peripheral]!;
   const outside = Object.values(specs.tools).filter(({ id }) => !spec.tools.includes(id));
@@ -36,7 +36,7 @@ export function provokeSteps(pinned: AuditedPin, state: AuditState, sample?: num
   const inside = spec.tools.flatMap((id) => specs.tools[id] ?? []);
   const seen = new Set<ToolParameter['role']>();
   return [
-    ...['no-such-tool', ...INHERITED].map((id): Move => call(id, 'of no such name', {})),
+    ...['no-such-tool', ...INHERITED_NAMES].map((id): Move => call(id, 'of no such name', {})),
     ...tried.map((tool) => outsideOfEnvelope(tool, pinned)),
     ...inside.flatMap((tool) => misuse(pinned, state, tool, seen)),
   ];

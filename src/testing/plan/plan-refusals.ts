@@ -2,7 +2,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import type { Route } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
-import { inWords, type PlannedCase, place } from './planned-case.ts';
+import { describeMove, type PlannedCase, placeName } from './planned-case.ts';
 
 /** For every rule that can refuse a move, the shortest route to a state in which it does. */
 export function refusalCases(
@@ -14,29 +14,29 @@ export function refusalCases(
   const swept = new Set<string>();
   for (const route of states.toSorted((a, b) => a.moves.length - b.moves.length)) {
     const state = route.states.at(-1)!;
-    const where = `${place(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
+    const where = `${placeName(state)}${Object.keys(state.visits).length > 0 ? '' : ' at first'}`;
     if (!swept.has(where)) {
       swept.add(where);
-      const name = `in ${where}: everything forbidden is refused (${inWords(route)})`;
+      const name = `in ${where}: everything forbidden is refused (${describeMove(route)})`;
       found.set(where, { group: 'refusals', name, moves: [...prefix, ...route.moves], provoke: 'end' });
     }
     for (const move of movesFrom(pinned, state)) {
-      const forged = `${place(state)} ${move.name}: by approvals for something else`;
+      const forged = `${placeName(state)} ${move.name}: by approvals for something else`;
       if (!found.has(forged) && onlyLacksApproval(state, move))
         found.set(forged, {
           group: 'refusals',
-          name: `${forged} (${inWords(route)})`,
+          name: `${forged} (${describeMove(route)})`,
           moves: [...prefix, ...route.moves],
           forges: [move],
         });
       for (const tried of variants(move)) {
         const want = firstProblem(state, tried.asked);
         if (!want) continue;
-        const key = `${place(state)} ${tried.name}: ${want.code}: ${want.constraint}`;
+        const key = `${placeName(state)} ${tried.name}: ${want.code}: ${want.constraint}`;
         if (found.has(key)) continue;
         found.set(key, {
           group: 'refusals',
-          name: `${key} (${inWords(route)})`,
+          name: `${key} (${describeMove(route)})`,
           moves: [...prefix, ...route.moves],
           tries: [tried],
         });

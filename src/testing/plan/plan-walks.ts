@@ -2,7 +2,7 @@ import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { plural } from '../../base/text.ts';
 import type { Model, Route } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
-import { coveredBy, type PlannedCase, place } from './planned-case.ts';
+import { coveredBy, type PlannedCase, placeName } from './planned-case.ts';
 import { isLawful } from './predict.ts';
 import { searchRoute } from './search-route.ts';
 
@@ -79,7 +79,7 @@ export function walkCases(
     const [source, last] = [route.states.at(-2)!, route.moves.at(-1)!];
     if (!isHop(last) || left <= 0) continue;
     tried.add(coveredBy(source, last)[0]!);
-    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === place(source);
+    const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === placeName(source);
     const back = walked(model, at, searchRoute(graph, at, isBack, FAR));
     left -= back?.moves.length ?? NO_WAY_BACK;
     if (!back) continue;

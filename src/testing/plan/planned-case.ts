@@ -19,13 +19,13 @@ export interface PlannedCase {
   readonly provoke?: 'end' | 'all';
 }
 
-export const place = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
+export const placeName = ({ visit }: AuditState): string => visit?.peripheral ?? 'outside';
 
 /** The items that a move covers, by their names in the coverage table. */
 export function coveredBy(before: AuditState, { asked }: Move): readonly string[] {
   switch (asked.kind) {
     case 'hop':
-      return [`edge ${place(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
+      return [`edge ${placeName(before)} ${asked.exit} ${asked.to}`, `state ${asked.to}`];
     case 'start':
       return [`start ${asked.peripheral}`, `state ${asked.peripheral}`];
     case 'mode':
@@ -65,11 +65,11 @@ export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly
 }
 
 /** Describes a route in a sentence: starts, exits and targets, and the required steps between them. */
-export const inWords = ({ moves, states }: Route<AuditState, Move>): string =>
+export const describeMove = ({ moves, states }: Route<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {
       if (asked.kind === 'hop') return [`─${asked.exit}→ ${asked.to}`];
       if (asked.kind === 'start') return [`start ${asked.peripheral}`];
-      return asked.kind === 'mode' && place(states[index]!) === 'outside' ? [] : [`(${name})`];
+      return asked.kind === 'mode' && placeName(states[index]!) === 'outside' ? [] : [`(${name})`];
     })
     .join(' ');

@@ -62,7 +62,7 @@ export function searchRoute<State, Move extends { readonly name: string }>(
 }
 
 /** Every state of a model, each with a shortest route to it; null if there are more than `limit`. Pure. */
-export function everyState<State, Move extends { readonly name: string }>(
+export function allStates<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,
   limit: number,
 ): readonly Route<State, Move>[] | null {

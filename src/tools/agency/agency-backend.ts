@@ -8,7 +8,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 
 /** How long a call waits by default, in seconds: less than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
@@ -25,7 +25,7 @@ export function agencyBackend(store: EvidenceStore, env: () => Env): ToolBackend
     name: 'agency',
     tools: [AGENCY_TOOL],
     async run(call) {
-      const aborted = abortedBefore(call);
+      const aborted = reportIfAborted(call);
       if (aborted) return aborted;
       nearest ??= new NearestNode({ env: env(), role: 'agent' });
       return run(nearest, await runOf(store, call.sessionId), call);

@@ -4,7 +4,7 @@ import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
 import { withoutOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
 import { markPivotTool } from './mark-pivot-tool.ts';
 import { libraryOf } from './pattern-library.ts';
@@ -37,7 +37,7 @@ export function disciplineBackend(store: EvidenceStore): ToolBackend {
     async run(call): Promise<ToolReport> {
       const tool = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
       if (!tool) throw new Error(`[tools/discipline] serves no tool "${call.tool.id}"`);
-      const aborted = abortedBefore(call);
+      const aborted = reportIfAborted(call);
       if (aborted) return aborted;
       const entries: Entry[] = [];
       for await (const { entry } of store.entries(call.sessionId))

@@ -11,7 +11,7 @@ import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GitFolder, gitFolders, placesOf } from './git-folder.ts';
 import { type GitFailure, listObjects, sandboxedGit } from './list-objects.ts';
-import { buildView, isWhole, type ObjectView } from './masked-object-view.ts';
+import { copyMaskedObjects, isCopyComplete, type MaskedObjectCopy } from './masked-object-copy.ts';
 import { alternatesOf, linkedFrom, listStoredObjects, realWithin } from './stored-objects.ts';
 
 export interface MaskedObjectsRequest {
@@ -32,7 +32,7 @@ export interface MaskedObjects {
   readonly problems: readonly string[];
 }
 
-interface ShownObjects extends ObjectView {
+interface ShownObjects extends MaskedObjectCopy {
   /** The repository's alternates: other folders with objects. */
   readonly elsewhere: readonly string[];
 }
@@ -116,7 +116,7 @@ async function viewOf(
   const before = all.get(key);
   if (before?.stamp === stamp) {
     const view = await before.view;
-    if (!isView(view) || isWhole(view)) return view;
+    if (!isView(view) || isCopyComplete(view)) return view;
     if (all.get(key) !== before) return viewOf(sandbox, request, folder, seen);
   }
   const now: Known = {
@@ -153,9 +153,9 @@ async function makeView(
     const files = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = hiddenFolder();
-    const earlier = isView(before) && isWhole(before) ? before : null;
+    const earlier = isView(before) && isCopyComplete(before) ? before : null;
     const borrows = alternatesOf(objects).length > 0;
-    const view = await buildView({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
+    const view = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
     if ('problem' in view) return view;
     const found = { ...view, elsewhere: elsewhere(objects) };
     now.folders.push(made);

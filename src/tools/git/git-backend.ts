@@ -2,7 +2,7 @@ import { isBadArgument } from '../../gate/commands/bad-argument.ts';
 import { gitWords, judgeGit, makesBranch } from '../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { isStop, refusalStop, type Stop, tooLongStop } from '../workspace/tool-stop.ts';
@@ -26,7 +26,7 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
     tools: ['bash-git'],
     tree: (place) => observeTree(sandbox, place, place.signal, place.isOwnChange, { agent: place.agent, env: env() }),
     run: async (call) => {
-      const report = abortedBefore(call) ?? (await runGit(sandbox, call, env()).catch(refuseLength));
+      const report = reportIfAborted(call) ?? (await runGit(sandbox, call, env()).catch(refuseLength));
       return isStop(report) ? { outcome: report.stop, effects: [] } : report;
     },
   };

@@ -4,7 +4,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 
 /** How long a whistle waits by default, in seconds: less than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
@@ -17,7 +17,7 @@ export function messagesBackend(store: EvidenceStore): ToolBackend {
   return {
     name: 'messages',
     tools: ['bell', 'whistle'],
-    run: async (call) => abortedBefore(call) ?? { outcome: await send(store, call), effects: [] },
+    run: async (call) => reportIfAborted(call) ?? { outcome: await send(store, call), effects: [] },
   };
 }
 

@@ -61,67 +61,72 @@ const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pi
 
 export const ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
-    argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
+    argv: ({ root, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
     makes: ({ root, mine }) => [join(root, mine)],
   },
   'write outside the tree': {
-    argv: ({ outside, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`),
+    argv: ({ outside, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(outside, mine))}, 'x')`),
     makes: ({ outside, mine }) => [join(outside, mine)],
   },
   'read outside the tree': {
-    argv: ({ outside }) => node(`fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})`),
+    argv: ({ outside }) => nodeCommand(`fs.readFileSync(${JSON.stringify(join(outside, 'secret'))})`),
   },
   'read a masked file': {
     argv: ({ root }) =>
-      node(`if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`),
+      nodeCommand(
+        `if (fs.readFileSync(${JSON.stringify(join(root, '.env'))}, 'utf8') === '') throw new Error('it is empty')`,
+      ),
     of: COMMANDS,
   },
   'read a masked file in another letter case': {
     argv: ({ root }) =>
-      node(
+      nodeCommand(
         `if (fs.readFileSync(${JSON.stringify(join(root, '.Env~'))}, 'utf8') === '') throw new Error('it is empty')`,
       ),
     of: COMMANDS,
   },
   'read the configuration of a bare repository': {
     argv: ({ root }) =>
-      node(
+      nodeCommand(
         `if (!fs.readFileSync(${JSON.stringify(join(root, 'mirror.git/config'))}, 'utf8').includes('secret')) throw new Error('it holds no secret')`,
       ),
     of: COMMANDS,
   },
   'plant a hook in a bare repository': {
-    argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`),
+    argv: ({ root, mine }) =>
+      nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, 'mirror.git/hooks', mine))}, 'x')`),
     // In other layouts the write goes to an overlay that is discarded.
     of: ['read-only', 'edit'],
   },
   'plant a git hook': {
-    argv: ({ root, mine }) => node(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
+    argv: ({ root, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, '.git/hooks', mine))}, 'x')`),
     makes: ({ root, mine }) => [join(root, '.git/hooks', mine)],
   },
-  'read /etc/shadow': { argv: () => node(`fs.readFileSync('/etc/shadow')`) },
+  'read /etc/shadow': { argv: () => nodeCommand(`fs.readFileSync('/etc/shadow')`) },
   'see the keys of the host': {
     argv: () =>
-      node(
+      nodeCommand(
         `const seen = ${JSON.stringify(KEYS)}.filter((path) => fs.existsSync(path)); if (seen.length === 0) throw new Error('no such folder is there')`,
       ),
   },
   'read the tokens of package managers': {
     argv: () =>
-      node(
+      nodeCommand(
         `const told = ${JSON.stringify(TOKENS)}.filter((path) => fs.existsSync(path) && fs.statSync(path).size > 0); if (told.length === 0) throw new Error('no file holds one')`,
       ),
   },
   'list the home folder': {
     argv: () =>
-      node(
+      nodeCommand(
         `if (!fs.readdirSync(${JSON.stringify(homeFolder(process.env))}).some((name) => name !== ${JSON.stringify(nodeUnderHome())})) throw new Error('it is empty, except for the path to Node')`,
       ),
   },
-  'change a kernel setting': { argv: () => node(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`) },
+  'change a kernel setting': {
+    argv: () => nodeCommand(`fs.closeSync(fs.openSync('/proc/sys/kernel/core_pattern', 'a'))`),
+  },
   'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`), of: OFFLINE },
   'reach this machine through the proxy': {
-    argv: ({ port }) => node(tunnels(port)),
+    argv: ({ port }) => nodeCommand(tunnels(port)),
     of: ['deploy-hosts'],
   },
   'connect to a unix socket': { argv: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
@@ -141,12 +146,14 @@ export const ATTEMPTS: { readonly [name: string]: Attempt } = {
     'have a socket of another kind': { argv: () => [PERL, '-e', OTHER_SOCKETS] },
     'have an io_uring': { argv: () => [PERL, '-e', URING] },
   }),
-  'make a setuid file': { argv: () => node(`fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)`) },
-  'kill the engine': { argv: () => node(`process.kill(${process.pid}, 0)`) },
-  'see its environment': { argv: () => node(`fs.readFileSync('/proc/${process.pid}/environ')`) },
+  'make a setuid file': { argv: () => nodeCommand(`fs.writeFileSync('/tmp/s', ''); fs.chmodSync('/tmp/s', 0o4755)`) },
+  'kill the engine': { argv: () => nodeCommand(`process.kill(${process.pid}, 0)`) },
+  'see its environment': { argv: () => nodeCommand(`fs.readFileSync('/proc/${process.pid}/environ')`) },
   'hold a capability': {
     argv: () =>
-      node(`if (/^CapEff:\\s*0+$/m.test(fs.readFileSync('/proc/self/status', 'utf8'))) throw new Error('it has none')`),
+      nodeCommand(
+        `if (/^CapEff:\\s*0+$/m.test(fs.readFileSync('/proc/self/status', 'utf8'))) throw new Error('it has none')`,
+      ),
   },
   mount: { argv: () => ['mount', '-t', 'tmpfs', 'probe', '/tmp'] },
   'make a user namespace': { argv: () => ['unshare', '--user', '--map-root-user', 'true'] },
@@ -160,13 +167,13 @@ export const ATTEMPTS: { readonly [name: string]: Attempt } = {
 };
 
 /** A piece of JavaScript; it counts as an escape if it ends without an error. */
-export function node(code: string): string[] {
+export function nodeCommand(code: string): string[] {
   const say = '(error) => { console.error(error.message); process.exit(1); }';
   return [process.execPath, '-e', `process.on('uncaughtException', ${say}); const fs = require('node:fs'); ${code}`];
 }
 
 const connect = (to: string) =>
-  node(
+  nodeCommand(
     `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`,
   );
 

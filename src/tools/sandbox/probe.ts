@@ -22,7 +22,7 @@ import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';
-import { ATTEMPTS, type AttemptAt, node, PROCESSES, type Target } from './probe-attempts.ts';
+import { ATTEMPTS, type AttemptAt, nodeCommand, PROCESSES, type Target } from './probe-attempts.ts';
 import type { ProbeResult } from './probe-result.ts';
 import { tryShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
@@ -163,7 +163,7 @@ async function tryHostileRepositories(sandbox: Sandbox, folder: string): Promise
     const scan = scanTree(root, masks);
     const { mounts: objects } = await maskedObjects(sandbox, { root, masks, toolchains, scan });
     const layout = readOnlyLayout({ root, masks, toolchains, scan, objects });
-    const attempt = { argv: () => node(`fs.readFileSync(${JSON.stringify(path)})`) };
+    const attempt = { argv: () => nodeCommand(`fs.readFileSync(${JSON.stringify(path)})`) };
     const name = `reach another repository by ${how}`;
     return { layout: 'hostile-repository', name, ...(await tryEscape(sandbox, layout, attempt, null)) };
   });

@@ -1,7 +1,7 @@
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
@@ -45,7 +45,7 @@ export function shellBackend(sandbox: Sandbox, env = () => process.env): ToolBac
     async run(call: ToolCall): Promise<ToolReport> {
       const tool = tools[call.tool.id];
       if (!tool) throw new Error(`[tools/shell] does not serve ${call.tool.id}`);
-      const aborted = abortedBefore(call);
+      const aborted = reportIfAborted(call);
       if (aborted) return aborted;
       const { scope, config, root, unsafeNoSandbox } = call.envelope;
       const problem = commandProblem({ ...call, scope, config, root, unsafeNoSandbox, message: null });

@@ -1,7 +1,7 @@
 import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET } from './fetch-once.ts';
 import { isText, readableText } from './readable-text.ts';
 
@@ -16,7 +16,7 @@ export interface WebBackendOptions {
 
 /** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
 export function webBackend({ network = INTERNET }: WebBackendOptions = {}): ToolBackend {
-  return { name: 'web', tools: ['web-fetch'], run: async (call) => abortedBefore(call) ?? fetchPage(network, call) };
+  return { name: 'web', tools: ['web-fetch'], run: async (call) => reportIfAborted(call) ?? fetchPage(network, call) };
 }
 
 async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolReport> {

@@ -2,7 +2,7 @@ import { type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/world-environment.ts';
-import { abortedBefore } from '../aborted-before.ts';
+import { reportIfAborted } from '../aborted-before.ts';
 import { AlfworldClient } from './alfworld-client.ts';
 import { OpenEnvClient } from './openenv-client.ts';
 import { COMMAND_LISTS, type CommandList, renderTurn, wasRefused } from './render-turn.ts';
@@ -58,7 +58,7 @@ export function worldBackend(home: HomeWorld): ToolBackend {
     name: 'environment',
     tools: ['alfworld-action'],
     async run(call) {
-      const aborted = abortedBefore(call);
+      const aborted = reportIfAborted(call);
       if (aborted) return aborted;
       const settings = call.envelope.settings ?? {};
       try {

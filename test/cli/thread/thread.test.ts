@@ -9,8 +9,8 @@ import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
 import { summariseInOneLine } from '../../../src/view/entry-summary.ts';
-import { duration, offset } from '../../../src/view/format-time.ts';
-import { outline } from '../../../src/view/outline.ts';
+import { formatDuration, formatOffset } from '../../../src/view/format-time.ts';
+import { outlineThread } from '../../../src/view/outline.ts';
 import { spellCall } from '../../../src/view/spell-call.ts';
 import { draftsOf } from '../../evidence/arbitraries.ts';
 import { draft, opening } from '../../evidence/drafts.ts';
@@ -33,7 +33,7 @@ const io = (color = false): Io => ({
   ...{ isTty: false, env: {}, cwd: '/', color, json: false, exitCode: 0 as const },
 });
 const text = (drafts: readonly EntryDraft[], columns = 100): string =>
-  renderText(io(), outline(chained(drafts), order), columns);
+  renderText(io(), outlineThread(chained(drafts), order), columns);
 
 const order = (tool: string): readonly string[] | null =>
   ({ write: ['path', 'content'], edit: ['path', 'old', 'new'] })[tool] ?? null;
@@ -151,7 +151,7 @@ describe('a thread in a terminal', () => {
   });
 
   it('marks refusals red if the terminal has colours', () => {
-    const [line] = renderText(io(true), outline(chained([SESSION[4]!]), order), 100).split('\n');
+    const [line] = renderText(io(true), outlineThread(chained([SESSION[4]!]), order), 100).split('\n');
     expect(line).toContain('\u001b[31m✗\u001b[39m');
     expect(line).toContain('\u001b[31mout-of-scope: b.ts lies outside\u001b[39m');
   });
@@ -308,7 +308,7 @@ it('a long line breaks between words, or within a word that is too long', () => 
 });
 
 it('a duration is printed in readable units', () => {
-  expect([0, 5120, 65_000, 7_265_120, -1, Number.NaN].map(offset)).toEqual([
+  expect([0, 5120, 65_000, 7_265_120, -1, Number.NaN].map(formatOffset)).toEqual([
     '+0.000s',
     '+5.120s',
     '+1:05',
@@ -316,10 +316,10 @@ it('a duration is printed in readable units', () => {
     '-0.001s',
     '?',
   ]);
-  expect([2345, 65_000].map(duration)).toEqual(['2.3s', '1:05']);
+  expect([2345, 65_000].map(formatDuration)).toEqual(['2.3s', '1:05']);
 });
 
 it('the text without styles is the same with and without colours', () => {
-  const items = outline(chained(SESSION), order);
+  const items = outlineThread(chained(SESSION), order);
   expect(stripVTControlCharacters(renderText(io(true), items, 100))).toBe(renderText(io(), items, 100));
 });

@@ -1,6 +1,6 @@
 import { errorText, shorten } from '../../../base/text.ts';
 import type { Attribution, Situation, TranscriptEvent } from '../../../ports/transcript-sink.ts';
-import { asJson } from '../../../session/as-json.ts';
+import { toJson } from '../../../session/convert-input.ts';
 import type { Session } from '../../../session/session.ts';
 import type { Json } from '../../../spec/types.ts';
 import type { AgentAnswer, AgentSession } from '../agent-session.ts';
@@ -132,7 +132,7 @@ export const situationOf = (session: Session): Situation =>
   situationIn({ ...session.state, available: session.available() });
 
 /** The model's arguments in the form of the evidence, with long texts cut. */
-const plain = (value: unknown): Json => shortened(asJson(value ?? null));
+const plain = (value: unknown): Json => shortened(toJson(value ?? null));
 
 function shortened(value: Json): Json {
   if (typeof value === 'string') return cut(value);

@@ -4,7 +4,7 @@ import { escapeInvisible, plural } from '../../../base/text.ts';
 import type { Par } from '../../../evidence/patterns/par.ts';
 import type { EvidenceStore, SessionSummary } from '../../../ports/evidence-store.ts';
 import { openProject } from '../../../project/open-project.ts';
-import { type Replay, replay } from '../../../session/replay-decisions.ts';
+import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
 import { requirePin } from '../../choose-sessions.ts';
 import { heading, type Io, print, printJson } from '../../io.ts';
 import { formatTable } from '../../table.ts';
@@ -32,7 +32,7 @@ export async function printProposals(
     const pin = await requirePin(store, session);
     const entries = store.entries(session.sessionId);
     const other = { specs: proposal.specs, config: pin.config };
-    replayed.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
+    replayed.push(await replayDecisions(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
   }
   if (broken.length > 0) io.exitCode = 1;
   const { changes, open, specs: next } = proposal;

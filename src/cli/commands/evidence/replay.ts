@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
-import { type Replay, replay } from '../../../session/replay-decisions.ts';
+import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
 import { loadProjectConfig } from '../../../spec/load/load-project-config.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { chooseSessions, noSessions, requirePin } from '../../choose-sessions.ts';
@@ -65,7 +65,7 @@ async function replayAll(io: Io, ids: readonly string[], options: Options): Prom
       const pin = await requirePin(store, session);
       const entries = store.entries(session.sessionId);
       const other = { specs: specs ?? pin.specs, config: config ?? pin.config };
-      all.push(await replay(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
+      all.push(await replayDecisions(pin, other, session.sessionId, entries, (hash) => store.getBlob(hash)));
     }
     return all;
   });

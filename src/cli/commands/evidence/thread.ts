@@ -4,7 +4,7 @@ import { type Entry, SUBJECT_TYPES, type Subject } from '../../../evidence/entry
 import { checkInvariants } from '../../../evidence/invariants.ts';
 import { isAbout, projectThread, type Thread } from '../../../evidence/threads.ts';
 import type { EvidenceStore } from '../../../ports/evidence-store.ts';
-import { outline } from '../../../view/outline.ts';
+import { outlineThread } from '../../../view/outline.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
 import { chooseSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
@@ -99,7 +99,7 @@ const titleOf = ({ subject, status, count, participants }: Thread): string =>
 function show(io: Io, thread: Thread, order: ParameterOrder): void {
   const { entries, conjectures, patterns, forks } = thread;
   print(io, heading(io, escapeInvisible(titleOf(thread))));
-  print(io, renderText(io, outline(entries, order), terminalColumns(io)));
+  print(io, renderText(io, outlineThread(entries, order), terminalColumns(io)));
   printFindings(io, entries);
   if (conjectures.length > 0)
     print(

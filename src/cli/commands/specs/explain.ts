@@ -139,7 +139,7 @@ export function viewAfterEntry(root: string, peripheral: string, mode: Mode | nu
     now: 0,
     closed: false,
     mode,
-    visit: { peripheral, status: 'active', steps: 0, denials: 0, deadline: null, observed: {} },
+    visit: { peripheral, status: 'active', steps: 0, denials: 0, deadline: null, observedFruit: {} },
     visits: { [peripheral]: 1 },
     steps: 0,
     denials: 0,

@@ -1,4 +1,4 @@
-import { BoundedOutput, type KeptOutput } from '../../sandbox/bounded-output.ts';
+import { BoundedOutput, type BoundedText } from '../../sandbox/bounded-output.ts';
 import type { CommandResult } from '../../sandbox/sandbox.ts';
 
 /** Runs the command of a job until it ends or the signal is aborted. */
@@ -23,7 +23,7 @@ export class Job {
   readonly #stop = new AbortController();
   readonly #cap: number;
   #unread: BoundedOutput;
-  #last: KeptOutput = { text: '', truncated: false };
+  #last: BoundedText = { text: '', truncated: false };
   #onText: () => void = () => {};
   #follow: ((text: string) => void) | null = null;
   #unfollowed = '';
@@ -81,14 +81,14 @@ export class Job {
   }
 
   /** The output since the last call, head and tail if longer than the cap. After the end, the last output again. */
-  take(): KeptOutput {
+  take(): BoundedText {
     const kept = this.look();
     this.#unread = new BoundedOutput(this.#cap);
     return kept;
   }
 
   /** Returns the unread output without marking it as read. */
-  look(): KeptOutput {
+  look(): BoundedText {
     if (this.hasUnread || this.isRunning) this.#last = this.#unread.kept();
     return this.#last;
   }

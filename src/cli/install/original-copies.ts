@@ -12,7 +12,7 @@ interface Kept {
 }
 
 /** Copies of the files that an installation changed, by path. */
-export interface KeptCopies {
+export interface OriginalCopies {
   readonly path: string;
   readonly files: { readonly [path: string]: Kept };
 }
@@ -20,10 +20,10 @@ export interface KeptCopies {
 const hashOf = (text: string): string => hash('sha256', text);
 
 /** The copies of one installation, in the state folder. @param folder the folder that the installation writes to */
-export function keptCopies({ io }: InstallTarget, folder: string): KeptCopies {
+export function originalCopies({ io }: InstallTarget, folder: string): OriginalCopies {
   const path = join(stateHome(io.env), `before-install-${hashOf(folder).slice(0, 16)}.json`);
   try {
-    return { path, files: fieldsOf(JSON.parse(readText(path) ?? '{}')) as KeptCopies['files'] };
+    return { path, files: fieldsOf(JSON.parse(readText(path) ?? '{}')) as OriginalCopies['files'] };
   } catch {
     return { path, files: {} }; // damaged: the uninstallation removes what was added, part by part
   }
@@ -36,7 +36,7 @@ export function keptCopies({ io }: InstallTarget, folder: string): KeptCopies {
  * @param isPlain returns true if the text of a file contains nothing of hopgate
  */
 export function withCopies(
-  { path, files }: KeptCopies,
+  { path, files }: OriginalCopies,
   changes: readonly FileChange[],
   isPlain: (path: string) => boolean,
 ): FileChange {
@@ -50,7 +50,7 @@ export function withCopies(
 }
 
 /** The changes of an uninstallation: a file that nobody changed since the installation gets its earlier bytes back. */
-export function restoredCopies({ path, files }: KeptCopies, changes: readonly FileChange[]): readonly FileChange[] {
+export function restoredCopies({ path, files }: OriginalCopies, changes: readonly FileChange[]): readonly FileChange[] {
   const restored = changes.map((change) => {
     const known = files[change.path];
     const isUnchanged = known !== undefined && change.before !== null && hashOf(change.before) === known.installed;

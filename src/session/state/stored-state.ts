@@ -1,18 +1,18 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { isIntact } from '../../evidence/chain.ts';
-import type { EvidenceStore, KeptFold } from '../../ports/evidence-store.ts';
+import type { EvidenceStore, StoredFold } from '../../ports/evidence-store.ts';
 import type { SessionState } from './session-state.ts';
 
 /** Raise the number if the fold of an entry changes, so that stored states are ignored. */
 const FORMAT = `${manifest.version} 10`;
 
-export interface KeptState {
+export interface StoredState {
   readonly pin: string;
   readonly state: SessionState;
 }
 
 /** A state in the form in which the store keeps it. */
-export const foldOf = ({ pin, state }: KeptState): KeptFold => ({
+export const storedFold = ({ pin, state }: StoredState): StoredFold => ({
   head: state.head,
   text: JSON.stringify({ format: FORMAT, pin, state }),
 });
@@ -22,14 +22,14 @@ export const foldOf = ({ pin, state }: KeptState): KeptFold => ({
  * entry at its head is another one, or the bytes of that entry do not match its hash. The session is then folded from
  * its first entry.
  */
-export async function keptState(store: EvidenceStore, sessionId: string): Promise<KeptState | null> {
+export async function readStoredState(store: EvidenceStore, sessionId: string): Promise<StoredState | null> {
   const kept = await store.keptFold?.(sessionId);
   if (!kept) return null;
-  const { format, pin, state } = JSON.parse(kept.text) as KeptState & { readonly format: string };
+  const { format, pin, state } = JSON.parse(kept.text) as StoredState & { readonly format: string };
   if (format !== FORMAT || state.facts.sessionId !== sessionId || !isSame(state.head, kept.head)) return null;
   for await (const stored of store.entries(sessionId, { from: kept.head.seq }))
     return isSame(stored.entry, kept.head) && isIntact(stored) ? { pin, state } : null;
   return null;
 }
 
-const isSame = (a: KeptFold['head'], b: KeptFold['head']): boolean => a.seq === b.seq && a.hash === b.hash;
+const isSame = (a: StoredFold['head'], b: StoredFold['head']): boolean => a.seq === b.seq && a.hash === b.hash;

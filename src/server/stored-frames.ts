@@ -34,7 +34,7 @@ export interface Tail {
  * The frames of one session. A long session begins with its tail, to which new entries are added; the earlier frames
  * are made when a page requests them. Complete pieces are compressed to a tenth of their size.
  */
-export class KeptFrames {
+export class StoredFrames {
   readonly #store: EvidenceStore;
   readonly #sessionId: string;
   readonly #whole: SessionFrames;

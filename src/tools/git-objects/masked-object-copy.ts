@@ -20,7 +20,7 @@ import { packIndex } from './pack-index.ts';
 import type { StoredObjects } from './stored-objects.ts';
 
 /** A copy of the objects that a command may read, and the mounts that place them where git expects them. */
-export interface ObjectView {
+export interface MaskedObjectCopy {
   readonly folder: string;
   readonly mounts: readonly Mount[];
   /** Names the rewritten packs and their removed objects; null if all objects were rewritten. */
@@ -30,7 +30,7 @@ export interface ObjectView {
 }
 
 /** True if no file of the view was removed. */
-export const isWhole = ({ folder, stamp }: ObjectView): boolean => stampOf(folder) === stamp;
+export const isCopyComplete = ({ folder, stamp }: MaskedObjectCopy): boolean => stampOf(folder) === stamp;
 
 const stampOf = (folder: string): string => {
   const some = [
@@ -53,7 +53,7 @@ const KEPT_FILES = ['pack', 'idx', 'rev', 'promisor'];
 const INSIDE = '/tmp/view';
 const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
 
-export interface ViewRequest {
+export interface CopyRequest {
   readonly git: SandboxedGit;
   /** Absolute real path of the repository's `objects`. */
   readonly objects: string;
@@ -61,7 +61,7 @@ export interface ViewRequest {
   readonly stored: StoredObjects;
   /** An empty folder that hopgate created. */
   readonly folder: string;
-  readonly before: ObjectView | null;
+  readonly before: MaskedObjectCopy | null;
   /** Some objects lie in other repositories, so all are rewritten. */
   readonly borrows: boolean;
 }
@@ -73,7 +73,7 @@ export interface ViewRequest {
  *
  * Packs without such objects are mounted unchanged, the others are rewritten.
  */
-export async function buildView(request: ViewRequest): Promise<ObjectView | GitFailure> {
+export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObjectCopy | GitFailure> {
   const { objects, list, folder, before, borrows } = request;
   const { open, masked } = list;
   const { kept, rewritten } = sortPacks(request);
@@ -111,7 +111,7 @@ interface Pack {
 }
 
 /** The packs that are mounted unchanged, and those that are rewritten. */
-function sortPacks({ list, stored, borrows }: ViewRequest): Record<'kept' | 'rewritten', readonly Pack[]> {
+function sortPacks({ list, stored, borrows }: CopyRequest): Record<'kept' | 'rewritten', readonly Pack[]> {
   const all = [...list.masked, ...list.unreached];
   const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;
   const packs = stored.packs.map((name) => {
@@ -130,7 +130,7 @@ const fingerprintOf = (rewritten: readonly Pack[]): string =>
   hash('sha256', JSON.stringify(rewritten.map(({ name, covered }) => [name, covered.toSorted()])), 'hex');
 
 /** The files of git that are mounted into the view: each kept pack, and the commit graph. Links are left out. */
-function mountedFiles({ objects, stored: { packFolder } }: ViewRequest, kept: readonly Pack[]) {
+function mountedFiles({ objects, stored: { packFolder } }: CopyRequest, kept: readonly Pack[]) {
   const packFiles = kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `${name}.${ending}`));
   return [
     ...packFiles.map((name) => ({ path: `pack/${name}`, source: join(packFolder, name) })),
@@ -175,7 +175,7 @@ class ViewFolder {
 }
 
 /** Writes these objects as a new pack of the view. Returns git's failure, or null. */
-async function pack({ git, objects, folder }: ViewRequest, names: readonly string[]): Promise<GitFailure | null> {
+async function pack({ git, objects, folder }: CopyRequest, names: readonly string[]): Promise<GitFailure | null> {
   const packed = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
     stdin: names.map((name) => `${name}\n`).join(''),
     mounts: [{ kind: 'writable', source: folder, target: INSIDE }],

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AcpConversations, KeptConversation } from '../../adapters/acp/bridge.ts';
+import type { AcpConversation, AcpConversations } from '../../adapters/acp/bridge.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { readRecord, writeRecord } from '../../daemon/record-file.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
@@ -8,13 +8,13 @@ import type { Io } from '../io.ts';
 import { withStore } from '../open-store.ts';
 
 /** A file of the state folder. It contains none of the conversation's text, which the inner agent stores. */
-interface Kept extends KeptConversation {
+interface Kept extends AcpConversation {
   /** The program of the inner agent and its arguments: another agent cannot continue the conversation. */
   readonly command: readonly string[];
 }
 
 /** The conversations of one inner agent in a repository, each in a file named for its session. */
-export function keptConversations(io: Io, root: string, command: readonly string[]): AcpConversations {
+export function acpConversations(io: Io, root: string, command: readonly string[]): AcpConversations {
   const folder = join(ensureStateDir(root, io.env), 'acp');
   const mine = JSON.stringify(command);
   return {

@@ -5,22 +5,22 @@ import type { ClaudeToolEvent } from './claude-event.ts';
 import type { HookCall } from './hook-call.ts';
 
 /** An allowed call, stored until it has ended. */
-export interface KeptCall {
+export interface StoredCall {
   /** null if hopgate itself runs the call in the session, which records it. */
   readonly ticket: NativeTicket | null;
   /** The input that was allowed. */
   readonly input: { readonly [name: string]: Json };
 }
 
-export const keepCall = ({ host, record, event }: HookCall<ClaudeToolEvent>, call: KeptCall): Promise<void> =>
+export const storeCall = ({ host, record, event }: HookCall<ClaudeToolEvent>, call: StoredCall): Promise<void> =>
   host.storeForCall(record, event.toolUseId, call as unknown as Json);
 
-export const takeCall = async ({ host, record, event }: HookCall<ClaudeToolEvent>): Promise<KeptCall | null> =>
-  (await host.takeForCall(record, event.toolUseId)) as unknown as KeptCall | null;
+export const takeCall = async ({ host, record, event }: HookCall<ClaudeToolEvent>): Promise<StoredCall | null> =>
+  (await host.takeForCall(record, event.toolUseId)) as unknown as StoredCall | null;
 
 /**
  * True if the client ran the call with other input than hopgate allowed. Another hook may have changed the input after
  * hopgate's decision.
  */
-export const wasChanged = ({ input }: KeptCall, ran: ClaudeToolEvent['input']): boolean =>
+export const wasChanged = ({ input }: StoredCall, ran: ClaudeToolEvent['input']): boolean =>
   Object.keys(ran).length > 0 && Object.keys(input).some((key) => !isDeepStrictEqual(input[key], ran[key]));

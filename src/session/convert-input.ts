@@ -6,7 +6,7 @@ import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
  * (a function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are
  * left out.
  */
-export const asJson = (value: unknown): Json => plain(value, []);
+export const toJson = (value: unknown): Json => plain(value, []);
 
 /** @param above the lists and objects that the value is in */
 function plain(value: unknown, above: object[]): Json {
@@ -45,12 +45,12 @@ function plainFields(value: object, above: object[]): Json {
 const MAX_DEPTH = 64;
 
 /** Converts a value from outside to text: strings stay, null and undefined become '', anything else its JSON. */
-export function asText(value: unknown): string {
+export function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(asJson(value));
+  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(toJson(value));
 }
 
 /** Reads the principal of a request. An unknown value counts as the agent, which has the fewest rights. */
-export function asPrincipal(value: unknown): Principal {
+export function toPrincipal(value: unknown): Principal {
   return PRINCIPALS.find((principal) => principal === value) ?? 'agent';
 }

@@ -1,3 +1,4 @@
+import { orAborted } from '../base/or-aborted.ts';
 import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
 import { answerCheck } from '../spec/agency/answer-schema.ts';
@@ -39,7 +40,8 @@ export async function runAgent(
   const turn = async (text: string): Promise<string> => {
     for (let left = spec.retries; ; left--) {
       try {
-        return await ended(driver.run({ ...task, prompt: text }), task.signal);
+        // An agent may ignore the signal.
+        return await orAborted(driver.run({ ...task, prompt: text }), task.signal);
       } catch (error) {
         if (cancel.aborted) throw cancelledRun();
         if (limit.aborted)
@@ -71,16 +73,6 @@ const failedAgent = (error: unknown): RunFailure =>
     (error instanceof AgentFailed && error.remedy) ||
       'Run the program of the agent by hand on its node, then try again.',
   );
-
-/** The result of `work`, or an error as soon as the signal is aborted, even if the agent ignores the signal. */
-function ended<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
-}
 
 const secondPrompt = (prompt: string, answer: string, problem: string): string =>
   `${prompt}\n\nYour previous answer was refused: ${problem}\nThe answer was:\n${excerpt(answer, 2_000)}\n\nAnswer again, with nothing but the answer.`;

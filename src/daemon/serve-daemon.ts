@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { appendFileSync, chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -94,10 +95,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     ...(handlers ? { handlers } : {}),
   });
   rmSync(socket, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    server.http.once('error', reject);
-    server.http.listen(socket, resolve);
-  });
+  await once(server.http.listen(socket), 'listening');
   chmodSync(socket, 0o600);
   log(`listens, pid ${process.pid}`);
   const fault = (error: unknown) =>

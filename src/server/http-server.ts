@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, ListenOptions } from 'node:net';
@@ -149,11 +150,7 @@ function serverOf(app: Hono, maxPayload: number): Server {
   return server;
 }
 
-const listenAt = (server: Server, place: ListenOptions): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(place, resolve);
-  });
+const listenAt = (server: Server, place: ListenOptions): Promise<unknown> => once(server.listen(place), 'listening');
 
 function addressOf(server: Server): string {
   const { address, port, family } = server.address() as AddressInfo;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest, localhostAllowedHostnames } from '@modelcontextprotocol/server';
@@ -54,7 +55,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     const away = guardRequest(request.headers, guard);
     void (away ? answerWith(away, response) : handler(request, response)).catch(onerror);
   });
-  await listening(server, port, address);
+  await once(server.listen(port, address), 'listening');
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${bracketed(address)}:${bound}${MCP_PATH}`,
@@ -80,12 +81,3 @@ async function answerWith(answer: Response, response: ServerResponse): Promise<v
 }
 
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
-
-const listening = (server: HttpServer, port: number, address: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });

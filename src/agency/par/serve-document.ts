@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createDecoder, readVarUint } from 'lib0/decoding';
@@ -111,14 +112,8 @@ const arrived = (doc: Doc, agent: string): Promise<void> =>
     look();
   });
 
-const listenAt = (server: Server, host: string, port: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+const listenAt = (server: Server, host: string, port: number): Promise<unknown> =>
+  once(server.listen(port, host), 'listening');
 
 /** The HTTP status that rejects a connection; null if it is accepted. One with an `Origin` is rejected. */
 function refusal({ url, headers }: IncomingMessage, name: string, admits: (token: string) => boolean): number | null {

@@ -1,6 +1,7 @@
 import { NearestNode } from '../../agency/nearest-node.ts';
 import type { RunReply } from '../../agency/run-reply.ts';
 import type { RunRequest } from '../../agency/run-request.ts';
+import { orAborted } from '../../base/or-aborted.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
@@ -39,7 +40,11 @@ async function run(nearest: NearestNode, key: string, call: ToolCall): Promise<T
   const began = Date.now();
   const budgetMs = (typeof args['seconds'] === 'number' ? args['seconds'] : DEFAULT_SECONDS) * 1_000;
   const { request, lends } = requestOf(call);
-  const reply = await unless(signal, nearest.send(request, { key, budgetMs, via: [] }, signal));
+  const sent = nearest.send(request, { key, budgetMs, via: [] }, signal);
+  const reply = await orAborted(sent, signal).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
   const waited = { run: key, waitedMs: Date.now() - began };
   // An agent with tools of its own may work in this tree.
   const effects = lends ? 'unobserved' : [];
@@ -92,13 +97,4 @@ async function runOf(store: EvidenceStore, sessionId: string): Promise<string> {
   }
   if (runs.run === null) throw new Error('the session has no intent of the call');
   return runs.run;
-}
-
-/** The result of `work`, or null as soon as the signal is aborted. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve(null);
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -133,7 +134,7 @@ echo done
 
 async function probeContainment(host: SandboxHost, shells: CommandShells, folder: string): Promise<void> {
   const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   try {
     const { port } = server.address() as { port: number };
     const layout = readOnly(folder);
@@ -163,9 +164,7 @@ async function probeOverlay(
   };
   const server = createServer((socket) => socket.destroy());
   try {
-    await new Promise<void>((resolve, reject) =>
-      server.once('error', reject).listen(join(folder, 'socket'), () => resolve()),
-    );
+    await once(server.listen(join(folder, 'socket')), 'listening');
     const argv = ['bash', '-c', ': > made'];
     const { exit } = await runSandboxed(host, shells, null, layout, argv, { ...probeOptions(), inspect });
     const overlay = exit === 0 && seen;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -259,7 +260,8 @@ function ownNode(): string[] {
   return isWithin('/usr', folder) ? [] : [folder];
 }
 
-function listen(where: { host: string; port: number } | { path: string }): Promise<Server> {
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => server.once('error', reject).listen(where, () => resolve(server)));
+async function listen(where: { host: string; port: number } | { path: string }): Promise<Server> {
+  const server = createServer((socket) => socket.destroy()).listen(where);
+  await once(server, 'listening');
+  return server;
 }

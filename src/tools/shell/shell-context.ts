@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { orAborted } from '../../base/or-aborted.ts';
 import { lineProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Json, ProjectConfig } from '../../spec/types.ts';
@@ -173,7 +174,7 @@ export async function callTree({ call, sandbox, env, overlay }: ShellContext): P
   const { availability } = sandbox;
   const unixSockets = availability.ok && availability.unixSockets;
   const objects = availability.ok
-    ? await unlessAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
+    ? await orAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [], problems: [] };
   const { closed, problems } = objects;
   const said: CallTree['said'] =
@@ -206,15 +207,6 @@ export function programsOf(
   );
   const toolchains = config.toolchains.map(fromHome);
   return operatorPrograms({ root, names: [...programs, ...commands], toolchains, masks, env, state: STATE_HOMES() });
-}
-
-/** @throws the signal's reason, as soon as it is aborted */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return Promise.race([
-    work,
-    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
-  ]);
 }
 
 /** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */

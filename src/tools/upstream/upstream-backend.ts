@@ -1,3 +1,4 @@
+import { orAborted } from '../../base/or-aborted.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -70,7 +71,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const prepared = await prepareArguments(call, tool, anchors);
     if (isStop(prepared)) return prepared;
     const connection = connectionTo(name, server, call.envelope);
-    const listed = await orAborted(call.signal, connection.tools());
+    const listed = await orAborted(connection.tools(), call.signal);
     const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
     if (changed) return changed;
     if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
@@ -116,7 +117,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     name: 'upstream',
     tools: [...tools.keys()],
     async run(call) {
-      const result = await run(call).catch((error: unknown) => quietly(error));
+      const result = await run(call).catch((error: unknown) => quietly(error, call.signal));
       return isStop(result) ? { outcome: result.stop, effects: [] } : result;
     },
     async close() {
@@ -128,21 +129,10 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
 const SHOWN = 2000;
 
 /** The result of a call that failed before it was sent. Throws any other error. */
-function quietly(error: unknown): Stop {
+function quietly(error: unknown, signal: AbortSignal): Stop {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
-  if (error instanceof Aborted) return failed('aborted', 'The call was aborted.');
+  if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
   throw error;
-}
-
-class Aborted extends Error {}
-
-/** Rejects when the signal aborts, so that a caller does not wait for a server that is starting. */
-function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(new Aborted());
-  signal.addEventListener('abort', onAbort, { once: true });
-  work.catch(() => {});
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 /** Explains why a listed tool differs from the spec's; null if it does not. */

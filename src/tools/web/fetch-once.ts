@@ -2,6 +2,7 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import http, { type ClientRequest, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
 import { isIP, isIPv4 } from 'node:net';
+import { orAborted } from '../../base/or-aborted.ts';
 import type { JudgedUrl } from '../../gate/scope/judge-url.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from '../proxy/upstream-proxy.ts';
 import { looksLikeHtml, looksLikeText } from './decode-text.ts';
@@ -55,7 +56,7 @@ export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits
   if (via && 'problem' in via) return failure('unusable-proxy', via.problem);
   let addresses: readonly string[];
   try {
-    addresses = isIP(target.host) === 0 ? await abortable(network.resolve(target.host), limits.signal) : [target.host];
+    addresses = isIP(target.host) === 0 ? await orAborted(network.resolve(target.host), limits.signal) : [target.host];
   } catch (error) {
     if (limits.signal.aborted) return aborted();
     if (!via) return failure('name-not-found', `${target.host} has no address: ${(error as Error).message}`);
@@ -115,7 +116,7 @@ async function connectVia(
   }
   const opening = openTunnel(via, target);
   try {
-    const socket = await abortable(opening, limits.signal);
+    const socket = await orAborted(opening, limits.signal);
     return await answerOf(https.request({ ...options, socket } as https.RequestOptions), target, limits);
   } catch (error) {
     opening.then(
@@ -226,14 +227,6 @@ function sameAddress(wanted: string, actual: string): boolean {
 }
 
 const canonical = (address: string): string => (isIPv4(address) ? address : new URL(`http://[${address}]/`).hostname);
-
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(new Error('aborted'));
-    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
-    promise.then(resolve, reject);
-  });
-}
 
 const failure = (code: string, message: string): FetchAnswer => ({ kind: 'failed', code, message });
 const aborted = (): FetchAnswer => failure('aborted', 'the call ended before the answer came');

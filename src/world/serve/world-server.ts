@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
@@ -50,10 +51,7 @@ export async function serveWorld({ choice, port, host = '127.0.0.1', idle }: Wor
     for (const socket of sockets.clients) socket.terminate();
     await ended;
   };
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host }, resolve);
-  });
+  await once(server.listen({ port, host }), 'listening');
   const bound = (server.address() as AddressInfo).port;
   const shown = isIP(host) === 6 ? `[${host}]` : host;
   hosts = [shown, '127.0.0.1', 'localhost'].map((name) => `${name}:${bound}`);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { valueOr } from '../base/value-or.ts';
 import type { AgencyAgent, AgencySpec, LocalAgent } from '../spec/agency/agency-types.ts';
 import { getOwn, suggest } from '../spec/names.ts';
 import type { Json } from '../spec/types.ts';
@@ -116,7 +117,7 @@ export class AgencyNode {
       for (;;) {
         const begun = journal.begin(key, digest);
         if (begun.is === 'done') return begun.reply;
-        if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isBlobReference(request))) break;
+        if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
         if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interrupted()));
         if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
         await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
@@ -142,12 +143,8 @@ export class AgencyNode {
   }
 
   /** True if another node runs the agent. That node knows the key, so a repeated request starts nothing. */
-  #isBlobReference(request: RunRequest): boolean {
-    try {
-      return routed(this.#options.load(), request).location !== 'local';
-    } catch {
-      return false;
-    }
+  #isElsewhere(request: RunRequest): boolean {
+    return valueOr(() => routed(this.#options.load(), request).location !== 'local', false);
   }
 
   async #carryOut(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fieldsOf, parseJson, textOf } from '../base/json.ts';
 import { holderRuns, processHolder } from '../base/process-holder.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 import type { AgencyNode } from './agency-node.ts';
 import { DialIns } from './dial-in.ts';
 import { openNode, secretIn } from './open-node.ts';
@@ -30,13 +31,7 @@ function announcedNode(env: Env): string | null {
   return holderRuns(textOf(holder) ?? '') ? textOf(url) : null;
 }
 
-function textIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
+const textIn = (file: string): string => valueOr(() => readFileSync(file, 'utf8'), '');
 
 interface NearestOptions {
   readonly env: Env;

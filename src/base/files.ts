@@ -1,37 +1,48 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  type Dirent,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { readRegularFile } from './read-file.ts';
+import { valueOr } from './value-or.ts';
 
 /** Maximum size of a settings file of git or hopgate. */
 const MAX_BYTES = 16 << 20;
 
 /** The text of a regular file; empty if it cannot be read or is larger than a settings file can be. */
-export function readIfAny(path: string): string {
-  try {
-    return readRegularFile(path, MAX_BYTES).toString('utf8');
-  } catch {
-    return '';
-  }
-}
+export const readIfAny = (path: string): string => valueOr(() => readRegularFile(path, MAX_BYTES).toString('utf8'), '');
 
 /** True if the path exists. Unlike `existsSync`, it throws if a folder of the path may not be searched. */
 export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-export function realpathIfAny(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
-}
+export const realpathIfAny = (path: string): string | null => valueOr(() => realpathSync(path), null);
 
 /** The names in a folder; empty if it cannot be listed. */
-export function namesIn(folder: string): readonly string[] {
+export const namesIn = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);
+
+/** The entries of a folder; empty if it cannot be listed. */
+export const entriesIn = (folder: string): readonly Dirent[] =>
+  valueOr(() => readdirSync(folder, { withFileTypes: true }), []);
+
+/** The target of a symbolic link; null if there is no link, or if it cannot be read. */
+export const linkIfAny = (path: string): string | null => valueOr(() => readlinkSync(path), null);
+
+/** Passes an open file to `use`, and closes it afterwards. */
+export function closing<T>(fd: number, use: (fd: number) => T): T {
   try {
-    return readdirSync(folder);
-  } catch {
-    return [];
+    return use(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

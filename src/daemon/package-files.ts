@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { valueOr } from '../base/value-or.ts';
 
 /** The folder that holds hopgate's package.json. */
 export function packageFolder(): string {
@@ -21,13 +22,7 @@ export function entryFile(): string {
  * Identifies what is installed: the text of the entry file, which names the files that it loads by their hashes; null
  * if it was removed. Its time and size say nothing, because packages are often unpacked with the same time.
  */
-export function installedBuild(): string | null {
-  try {
-    return readFileSync(entryFile(), 'utf8');
-  } catch {
-    return null;
-  }
-}
+export const installedBuild = (): string | null => valueOr(() => readFileSync(entryFile(), 'utf8'), null);
 
 /** Encodes all but printable ASCII as `%XX`, for a header. */
 export const encodeHeader = (text: string): string =>

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../base/files.ts';
 import type { Env } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 import type { HostOptions } from './conversations/session-host-options.ts';
 import { daemonFolder, ensurePrivateDir } from './daemon-folder.ts';
 import { DaemonServer } from './daemon-server.ts';
@@ -144,13 +145,8 @@ const answers = (env: Env): Promise<boolean> =>
   );
 
 /** False if the socket was removed or replaced, so that no client finds this daemon. */
-function sameSocket(socket: string, { http }: DaemonServer): boolean {
-  try {
-    return http.listening && statSync(socket).isSocket();
-  } catch {
-    return false;
-  }
-}
+const sameSocket = (socket: string, { http }: DaemonServer): boolean =>
+  valueOr(() => http.listening && statSync(socket).isSocket(), false);
 
 function newToken(file: string): string {
   const token = randomBytes(32).toString('hex');

@@ -1,5 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { valueOr } from '../base/value-or.ts';
 import type { Json } from '../spec/types.ts';
 import { canonicalJson } from './canonical.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type EntryDraft, type StoredEntry } from './entry.ts';
@@ -169,10 +170,5 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
 }
 
 /** True if `entry` equals the entry in the bytes; a caller could pass a pair that does not match. */
-function spells({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean {
-  try {
-    return isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry);
-  } catch {
-    return false;
-  }
-}
+const spells = ({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean =>
+  valueOr(() => isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry), false);

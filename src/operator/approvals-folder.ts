@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import {
-  closeSync,
   constants,
   fstatSync,
   linkSync,
@@ -15,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { closing } from '../base/files.ts';
 import { isGone } from '../base/process-holder.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
@@ -168,19 +168,12 @@ function writeBeside(file: string, text: string): string {
 
 /** A small regular file's JSON; undefined if it is anything else. */
 function readJson(file: string): unknown {
-  let fd: number;
   try {
-    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return closing(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), (fd) => {
+      const stat = fstatSync(fd);
+      return stat.isFile() && stat.size <= 2 * LARGEST_REQUEST ? JSON.parse(readFileSync(fd, 'utf8')) : undefined;
+    });
   } catch {
     return undefined;
-  }
-  try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile() || stat.size > 2 * LARGEST_REQUEST) return undefined;
-    return JSON.parse(readFileSync(fd, 'utf8'));
-  } catch {
-    return undefined;
-  } finally {
-    closeSync(fd);
   }
 }

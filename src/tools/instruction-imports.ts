@@ -1,6 +1,6 @@
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, posix, relative, resolve } from 'node:path';
-import { realpathIfAny } from '../base/files.ts';
+import { entriesIn, realpathIfAny } from '../base/files.ts';
 import { compileAlternatives } from '../base/glob.ts';
 import { isWithin } from '../base/paths.ts';
 import { readRegularFile, UnreadableFile } from '../base/read-file.ts';
@@ -140,7 +140,7 @@ export function instructionFiles(root: string, expands: boolean, near?: string):
     if (real === null || seen.has(real)) return;
     seen.add(real);
     const own = /(?:^|\/)\.claude(?:\/|$)/i.test(folder);
-    for (const entry of entriesOf(real)) {
+    for (const entry of entriesIn(real)) {
       const path = posix.join(folder, entry.name);
       const inClaude = expands && (own || entry.name.toLowerCase() === '.claude');
       const isFolder = entry.isDirectory() || (inClaude && entry.isSymbolicLink() && !isFile(join(root, path)));
@@ -151,14 +151,6 @@ export function instructionFiles(root: string, expands: boolean, near?: string):
   if (near === undefined) search('', true);
   else for (const [depth] of near.split('/').entries()) search(near.split('/').slice(0, depth).join('/'), false);
   return found;
-}
-
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }
 
 /** Matches the words of possible imports; longer words are not paths. */

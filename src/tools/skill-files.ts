@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { fieldsOf, type Json } from '../base/json.ts';
 import { readRegularFile } from '../base/read-file.ts';
 import { homeFolder } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 import { isMasked } from '../gate/scope/masks.ts';
 import type { CallEnvelope } from '../ports/tool-backend.ts';
 import { importProblem, instructionFiles } from './instruction-imports.ts';
@@ -82,18 +83,8 @@ function fileProblem(envelope: Pick<CallEnvelope, 'root' | 'config'>, path: stri
   return why === null ? null : `shows a file: ${why}`;
 }
 
-function markdownIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => /\.md$/i.test(path));
-  } catch {
-    return [];
-  }
-}
+const markdownIn = (folder: string): readonly string[] =>
+  valueOr(() => readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => /\.md$/i.test(path)), []);
 
-function textOf(place: string): string | null {
-  try {
-    return readRegularFile(place, MAX_BYTES).toString('utf8');
-  } catch {
-    return null;
-  }
-}
+const textOf = (place: string): string | null =>
+  valueOr(() => readRegularFile(place, MAX_BYTES).toString('utf8'), null);

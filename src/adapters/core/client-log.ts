@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { fstatSync, openSync, readSync } from 'node:fs';
+import { closing } from '../../base/files.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -35,18 +36,12 @@ function entryOf(line: string): Fields[] {
 }
 
 function bytesFrom(file: string, from: number): Buffer {
-  let fd: number;
   try {
-    fd = openSync(file, 'r');
+    return closing(openSync(file, 'r'), (fd) => {
+      const bytes = Buffer.alloc(Math.max(0, fstatSync(fd).size - from));
+      return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
+    });
   } catch {
     return Buffer.of();
-  }
-  try {
-    const bytes = Buffer.alloc(Math.max(0, fstatSync(fd).size - from));
-    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
-  } catch {
-    return Buffer.of();
-  } finally {
-    closeSync(fd);
   }
 }

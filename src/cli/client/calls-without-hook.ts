@@ -7,6 +7,7 @@ import { transcriptPath } from '../../adapters/core/transcript/transcript-file.t
 import { type Item, toolCall } from '../../adapters/core/transcript/transcript-items.ts';
 import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
 import { serverName } from '../../daemon/mcp-server-name.ts';
 import { canonicalJson } from '../../evidence/canonical.ts';
@@ -75,13 +76,11 @@ function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env
 }
 
 /** The hooks' transcript of a session; an empty one if none exists. */
-export function recordedOf(root: string, env: Io['env'], sessionId: string): Transcript {
-  try {
-    return parseTranscript(readFileSync(transcriptPath(stateDir(root, env), sessionId), 'utf8'));
-  } catch {
-    return { items: [], problems: [] };
-  }
-}
+export const recordedOf = (root: string, env: Io['env'], sessionId: string): Transcript =>
+  valueOr(() => parseTranscript(readFileSync(transcriptPath(stateDir(root, env), sessionId), 'utf8')), {
+    items: [],
+    problems: [],
+  });
 
 /** A warning that names the tools of calls without a hook; null if there are none. */
 export function callsWithoutHookWarning(client: string, calls: readonly Item[]): string | null {

@@ -1,6 +1,8 @@
-import { readdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { entriesIn } from '../../base/files.ts';
 import { readRegularFile } from '../../base/read-file.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { MAX_SETTINGS_BYTES } from '../../spec/policy/limits.ts';
 
 /** The detectors' view of a repository's files: root-relative paths with `/`. */
@@ -12,20 +14,10 @@ export interface Tree {
 }
 
 export const diskTree = (root: string): Tree => ({
-  read(path) {
-    try {
-      return readRegularFile(join(root, path), MAX_SETTINGS_BYTES, realpathSync(root)).toString('utf8');
-    } catch {
-      return null;
-    }
-  },
-  list(folder) {
-    try {
-      return readdirSync(join(root, folder), { withFileTypes: true })
-        .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
-        .sort();
-    } catch {
-      return [];
-    }
-  },
+  read: (path) =>
+    valueOr(() => readRegularFile(join(root, path), MAX_SETTINGS_BYTES, realpathSync(root)).toString('utf8'), null),
+  list: (folder) =>
+    entriesIn(join(root, folder))
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+      .sort(),
 });

@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import { compileGlob, globProblem } from '../../base/glob.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
+import { valueOr } from '../../base/value-or.ts';
 import type { Tree } from './disk-tree.ts';
 import type { FoundTest } from './found-commands.ts';
 import { managerNameOf } from './package-json.ts';
@@ -68,15 +69,7 @@ function patternsOf(tree: Tree): readonly string[] {
   const strings = (value: unknown): readonly string[] =>
     Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
   const workspace = tree.read('pnpm-workspace.yaml');
-  if (workspace !== null) return strings(fieldsOf(readAny(workspace))['packages']);
+  if (workspace !== null) return strings(fieldsOf(valueOr(() => parse(workspace), null))['packages']);
   const { workspaces } = fieldsOf(parseJson(tree.read('package.json') ?? ''));
   return strings(Array.isArray(workspaces) ? workspaces : fieldsOf(workspaces)['packages']);
-}
-
-function readAny(text: string): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return null;
-  }
 }

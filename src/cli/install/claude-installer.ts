@@ -5,6 +5,7 @@ import { GUARD_FILE, GUARD_SCRIPT, guardHooks } from '../../adapters/claude-code
 import { isObject } from '../../base/json.ts';
 import { quoteShell } from '../../base/text.ts';
 import { claudeFolder } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { ownPluginFiles } from '../claude/plugin-folder.ts';
 import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.ts';
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line-setting.ts';
@@ -57,13 +58,8 @@ function assertOurs(folder: string): void {
   );
 }
 
-function isOurPlugin(manifest: string | null): boolean {
-  try {
-    return JSON.parse(manifest ?? '').author.name === 'hopgate';
-  } catch {
-    return false;
-  }
-}
+const isOurPlugin = (manifest: string | null): boolean =>
+  valueOr(() => JSON.parse(manifest ?? '').author.name === 'hopgate', false);
 
 const userNotes = [
   'From its next start on, Claude Code works in a session in every folder of this account.',

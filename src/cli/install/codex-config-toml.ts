@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import { type TomlValue, tomlLiteral, tomlString } from '../../adapters/codex/toml.ts';
 import { isObject } from '../../base/json.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { CliError } from '../io.ts';
 
 type Table = { readonly [key: string]: unknown };
@@ -102,7 +103,14 @@ function withFeatures(
           '\n',
         );
   const wanted = { ...(before['features'] as Table), ...Object.fromEntries(names.map((name) => [name, true])) };
-  if (added !== null && isSame(tryRead(added), { ...before, features: wanted })) return { text: added, inBlock: [] };
+  if (
+    added !== null &&
+    isSame(
+      valueOr(() => parse(added), null),
+      { ...before, features: wanted },
+    )
+  )
+    return { text: added, inBlock: [] };
   throw new CliError(
     'taken',
     `${path} writes its features in a form that hopgate cannot extend`,
@@ -146,14 +154,6 @@ function read(path: string, text: string): Table {
   } catch (cause) {
     const [why] = (cause as Error).message.split('\n');
     throw new CliError('malformed', `${path} is not TOML: ${why}`, 'Correct it; nothing was changed.', { cause });
-  }
-}
-
-function tryRead(text: string): Table | null {
-  try {
-    return parse(text);
-  } catch {
-    return null;
   }
 }
 

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { entriesIn } from '../../base/files.ts';
 import type { Session } from '../../session/session.ts';
 
 export const VERBS = [
@@ -47,11 +47,7 @@ export function completeLine(session: Session, line: string, root: string): [str
 /** Completes paths within the root. Completion grants nothing; the gate decides about each path. */
 function paths(text: string, root: string): string[] {
   const folder = text.endsWith('/') ? text : dirname(text) === '.' ? '' : `${dirname(text)}/`;
-  try {
-    return readdirSync(join(root, folder), { withFileTypes: true }).map((entry) =>
-      join(folder, entry.isDirectory() ? `${entry.name}/` : entry.name),
-    );
-  } catch {
-    return [];
-  }
+  return entriesIn(join(root, folder)).map((entry) =>
+    join(folder, entry.isDirectory() ? `${entry.name}/` : entry.name),
+  );
 }

@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../../base/files.ts';
+import { entriesIn, namesIn } from '../../base/files.ts';
 import type { GitFolder } from './git-folder.ts';
 
 /** Files that git writes when objects become reachable or unreachable. */
@@ -24,16 +24,7 @@ export function fingerprint({ gitDir, commonDir }: GitFolder): string {
   const open = [join(commonDir, 'refs')];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     look(folder);
-    for (const entry of entries(folder)) if (entry.isDirectory()) open.push(join(folder, entry.name));
+    for (const entry of entriesIn(folder)) if (entry.isDirectory()) open.push(join(folder, entry.name));
   }
   return stamps.join('\n');
 }
-
-const entries = (folder: string) => {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    // missing or unreadable
-    return [];
-  }
-};

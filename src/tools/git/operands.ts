@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { valueOr } from '../../base/value-or.ts';
 import { isRef } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
 import { parsePath } from '../workspace/path-argument.ts';
@@ -68,9 +69,5 @@ export function excludedPathspec(path: string): string {
 function isInTree(root: string, word: string): boolean {
   const parsed = parsePath(root, 'args', word);
   if (isStop(parsed)) return false;
-  try {
-    return lstatSync(join(root, ...parsed.segments), { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return valueOr(() => lstatSync(join(root, ...parsed.segments), { throwIfNoEntry: false }) !== undefined, false);
 }

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Env } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { ProgramFinder, type Programs, type ProgramsRequest } from './program-finder.ts';
 import { choicesFor } from './shim.ts';
 import { type VirtualEnv, virtualEnvOf } from './virtual-env.ts';
@@ -47,14 +48,8 @@ export function operatorPrograms(request: ProgramsRequest): Programs {
 /** The last answer to each request, and the state of the folders then. */
 const latest = new Map<string, { readonly stamp: string; readonly programs: Programs }>();
 
-function stampOf(path: string): string {
-  try {
-    return `${realpathIfAny(path)} ${statSync(path).mtimeMs}`;
-  } catch {
-    // The program does not exist, or is in an unreadable folder.
-    return '';
-  }
-}
+/** Empty if the program does not exist, or is in an unreadable folder. */
+const stampOf = (path: string): string => valueOr(() => `${realpathIfAny(path)} ${statSync(path).mtimeMs}`, '');
 
 const relevant = (env: Env) =>
   Object.entries(env).filter(([name]) =>

@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { namesIn, realpathIfAny } from '../../base/files.ts';
+import { linkIfAny, namesIn, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
@@ -175,7 +175,7 @@ export class ProgramFinder {
       if (behind) return this.#showBehind(file, behind);
       const why = this.#mayNotShow(file);
       if (why !== null) return this.#hide(stated, why);
-      const link = linkOf(file);
+      const link = linkIfAny(file);
       if (!this.#isShown(file)) this.#mount(file, link);
       if (link === null) break;
       file = resolve(dirname(file), link);
@@ -269,8 +269,8 @@ export class ProgramFinder {
     if (!isPython || !isReadable(real, this.#request.root) || !headOf(real).startsWith('\x7fELF')) return;
     for (let at = file, count = 0; count < MOST_LINKS; count += 1) {
       if (!isWithin(this.#request.root, at) && realpathIfAny(at) === real && !this.#isShown(at))
-        this.#mount(at, linkOf(at));
-      const link = linkOf(at);
+        this.#mount(at, linkIfAny(at));
+      const link = linkIfAny(at);
       if (link === null) return;
       at = resolve(dirname(at), link);
     }
@@ -303,13 +303,5 @@ function isProgram(file: string): boolean {
     return statSync(file).isFile();
   } catch {
     return false;
-  }
-}
-
-function linkOf(file: string): string | null {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return null;
   }
 }

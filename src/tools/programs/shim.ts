@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { realpathIfAny } from '../../base/files.ts';
+import { closing, realpathIfAny } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import type { Env } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 /**
  * Version managers that install one program under the names of all others; `which <name>` of the manager prints the
@@ -33,17 +34,8 @@ export function choicesFor(folder: string): readonly string[] {
 
 /** The first bytes of a file; empty if it cannot be read. */
 export function headOf(file: string): string {
-  try {
-    const fd = openSync(file, 'r');
-    try {
-      const buffer = Buffer.alloc(1024);
-      return buffer.toString('latin1', 0, readSync(fd, buffer));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return '';
-  }
+  const head = Buffer.alloc(1024);
+  return valueOr(() => closing(openSync(file, 'r'), (fd) => head.toString('latin1', 0, readSync(fd, head))), '');
 }
 
 /** The version manager of a shim on the PATH; null if the program is not a shim. */

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { splitWords } from '../../base/text.ts';
+import { valueOr } from '../../base/value-or.ts';
 import type { Mount } from './mount.ts';
 import { readFolder } from './mounts/read-folder.ts';
 
@@ -83,11 +84,7 @@ export function secretsIn(top: string, depth: number, openToAll: boolean): Mount
 
 function isSecret(file: string): boolean {
   if (isSecretName(basename(file))) return true;
-  try {
-    return file.endsWith('.ini') && SECRET_SETTING.test(readFileSync(file, 'latin1'));
-  } catch {
-    return true;
-  }
+  return file.endsWith('.ini') && valueOr(() => SECRET_SETTING.test(readFileSync(file, 'latin1')), true);
 }
 
 function isOpen(path: string, isFolder: boolean): boolean {

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
@@ -87,13 +88,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Stop
 const isBytecode = ({ kind, path }: Change): boolean => kind !== 'delete' && /(?:^|\/)__pycache__(?:\/|$)/.test(path);
 
 /** The text of a file that a command wrote; empty for files above the size limit. */
-function textIn(path: string): string {
-  try {
-    return readRegularFile(path, MAX_TEXT).toString('utf8');
-  } catch {
-    return '';
-  }
-}
+const textIn = (path: string): string => valueOr(() => readRegularFile(path, MAX_TEXT).toString('utf8'), '');
 
 /** An effect with the findings on the file's new content. */
 function withSeen(

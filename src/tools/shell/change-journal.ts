@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { isAlive } from '../../base/process.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
 /** Prefix of the name of a stage's folder; changes of commands under such names are dropped. */
@@ -120,13 +121,7 @@ export function hashFile(path: string): string | null {
 }
 
 /** The target of a link; null if there is no link. */
-export function linkAt(path: string): string | null {
-  try {
-    return fs.readlinkSync(path);
-  } catch {
-    return null;
-  }
-}
+export const linkAt = (path: string): string | null => valueOr(() => fs.readlinkSync(path), null);
 
 export function syncFolder(path: string): void {
   const fd = fs.openSync(path, O_RDONLY | O_DIRECTORY);
@@ -209,10 +204,4 @@ function readJournal(path: string): readonly JournaledChange[] | null {
   return text === null ? null : (JSON.parse(text) as readonly JournaledChange[]);
 }
 
-function readText(path: string): string | null {
-  try {
-    return fs.readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
+const readText = (path: string): string | null => valueOr(() => fs.readFileSync(path, 'utf8'), null);

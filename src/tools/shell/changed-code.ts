@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { readRegularFile } from '../../base/read-file.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { findRepository } from '../git/repository.ts';
 import { sandboxedGit } from '../git-objects/list-objects.ts';
@@ -127,11 +128,6 @@ async function ignoredOf(context: ShellContext, paths: readonly string[]): Promi
 /** Written files larger than this count as changed without a comparison. */
 const COMPARED_BYTES = 256 << 20;
 
-function isSame(before: string, after: string): boolean {
-  try {
-    return readRegularFile(before, COMPARED_BYTES).equals(readRegularFile(after, COMPARED_BYTES));
-  } catch {
-    // a link, or not readable
-    return false;
-  }
-}
+/** False if one is a link, or cannot be read. */
+const isSame = (before: string, after: string): boolean =>
+  valueOr(() => readRegularFile(before, COMPARED_BYTES).equals(readRegularFile(after, COMPARED_BYTES)), false);

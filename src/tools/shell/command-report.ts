@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { entriesIn } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { listPaths } from '../../gate/scope/compare-trees.ts';
@@ -164,15 +165,13 @@ function linkedOutside({ call, contained }: ShellContext, result: CommandResult)
 
 /** The packages of a node_modules folder that are links, and their targets. */
 function linksIn(folder: string, scope = ''): readonly { readonly name: string; readonly to: string }[] {
-  return entriesOf(folder).flatMap((entry) => {
+  return entriesIn(folder).flatMap((entry) => {
     const name = `${scope}${entry.name}`;
     const path = join(folder, entry.name);
     if (entry.isSymbolicLink()) return existsSync(path) ? [{ name, to: realpathSync(path) }] : [];
     return scope === '' && entry.isDirectory() && entry.name.startsWith('@') ? linksIn(path, `${name}/`) : [];
   });
 }
-
-const entriesOf = (folder: string) => (existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []);
 
 /** A command's result as the agent sees it. */
 function commandJson(result: CommandResult): { [key: string]: Json } {

@@ -1,3 +1,5 @@
+import { valueOr } from '../../base/value-or.ts';
+
 /** Bytes at the start of an HTML page that may declare its encoding. */
 const PRESCAN_BYTES = 1024;
 
@@ -29,9 +31,5 @@ const markOf = (bytes: Uint8Array): string | undefined =>
 /** Returns the encoding named in a text; undefined if there is none or it is unknown. */
 function named(text: string): string | undefined {
   const name = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(text)?.[1];
-  try {
-    return name === undefined ? undefined : new TextDecoder(name).encoding;
-  } catch {
-    return undefined;
-  }
+  return name === undefined ? undefined : valueOr(() => new TextDecoder(name).encoding, undefined);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, readFileSync, readSync } from 'node:fs';
+import { constants, readFileSync, readSync } from 'node:fs';
+import { closing } from '../../base/files.ts';
 import { isObject, type Json } from '../../base/json.ts';
 import { type TestSignals, testSignals } from '../../evidence/findings/weakened-tests.ts';
 import type { ObservedEffects } from '../../ports/observed-effects.ts';
@@ -89,14 +90,8 @@ function writtenText({ args }: ToolCall, before: string): string {
   return all === true ? before.replaceAll(old, () => to) : before.replace(old, () => to);
 }
 
-function textOf(place: Existing): string {
-  const fd = place.anchor.open(constants.O_RDONLY);
-  try {
-    return readFileSync(fd, 'utf8');
-  } finally {
-    closeSync(fd);
-  }
-}
+const textOf = (place: Existing): string =>
+  closing(place.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
 
 /** Converts a failure of hopgate's own tool into a refusal for the client. */
 const refusalOf = ({ stop }: Stop): ToolRefusal =>
@@ -129,18 +124,15 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
 }
 
 function hashOf(place: Existing): string {
-  const fd = place.anchor.open(constants.O_RDONLY);
-  try {
-    const hash = createHash('sha256');
-    const chunk = Buffer.alloc(CHUNK);
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(CHUNK);
+  closing(place.anchor.open(constants.O_RDONLY), (fd) => {
     for (let size = -1; size !== 0; ) {
       size = readSync(fd, chunk);
       hash.update(chunk.subarray(0, size));
     }
-    return hash.digest('hex');
-  } finally {
-    closeSync(fd);
-  }
+  });
+  return hash.digest('hex');
 }
 
 function asFileBefore(before: Json): FileBefore | null {

@@ -1,4 +1,5 @@
 import { escapeInvisible } from '../../base/text.ts';
+import { valueOr } from '../../base/value-or.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 
@@ -24,13 +25,7 @@ export function decodePath(path: Uint8Array): string | null {
   return text === null || CONTROL.test(text) ? null : text;
 }
 
-function textOf(path: Uint8Array): string | null {
-  try {
-    return strict.decode(path);
-  } catch {
-    return null;
-  }
-}
+const textOf = (path: Uint8Array): string | null => valueOr(() => strict.decode(path), null);
 
 /** Formats a path for display: invisible characters as `\u{a}`, bytes that are not UTF-8 as `\xff`. */
 export function formatPathBytes(path: Uint8Array): string {

@@ -17,6 +17,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { closing } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { type Anchor, type Anchors, Moved } from './anchors.ts';
 
@@ -161,10 +162,5 @@ const sameFile = (a: Stats | null, b: Stats | undefined): boolean =>
 
 function syncFolder(folder: Anchor): void {
   if (process.platform === 'win32') return;
-  const fd = folder.open(O_RDONLY | O_DIRECTORY);
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  closing(folder.open(O_RDONLY | O_DIRECTORY), fsyncSync);
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { escapeInvisible } from '../../../base/text.ts';
+import { valueOr } from '../../../base/value-or.ts';
 import { daemonFolder } from '../../../daemon/daemon-folder.ts';
 import { entryFile } from '../../../daemon/package-files.ts';
 import { askStatus, askStop } from '../../daemon-status.ts';
@@ -82,13 +83,12 @@ function otherInstallation(entry: string): string | null {
   return `The running daemon is that of another hopgate: ${escapeInvisible(entry)}. "hopgate daemon stop" ends it, and the next call starts that of its own hopgate.`;
 }
 
-function logTail({ env }: Io, lines: number): readonly string[] {
-  try {
-    return readFileSync(join(daemonFolder(env), 'log'), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .slice(-lines);
-  } catch {
-    return [];
-  }
-}
+const logTail = ({ env }: Io, lines: number): readonly string[] =>
+  valueOr(
+    () =>
+      readFileSync(join(daemonFolder(env), 'log'), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .slice(-lines),
+    [],
+  );

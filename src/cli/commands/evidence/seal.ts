@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
@@ -94,12 +94,7 @@ function ownKey(io: Io, root: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const { privateKey } = newSealKey();
-  const fd = openSync(file, 'wx', 0o600);
-  try {
-    writeSync(fd, privateKey);
-  } finally {
-    closeSync(fd);
-  }
+  writeFileSync(file, privateKey, { flag: 'wx', mode: 0o600 });
   const publicFile = join(folder, 'seal.pub.pem');
   writeFileSync(publicFile, publicKeyOf(privateKey));
   printRemark(io, `created a key; keep a copy of ${publicFile} elsewhere`);

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { valueOr } from '../../../base/value-or.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
@@ -100,13 +101,8 @@ async function passwordFor(
 const NO_HTTPS =
   'The remote is reached over https, and git.credential in hopgate.yaml is for ssh; ask the operator to correct it.';
 
-function firstLine(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, '');
-  } catch {
-    return null;
-  }
-}
+const firstLine = (path: string): string | null =>
+  valueOr(() => readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, ''), null);
 
 /** Returns the secret if git's credential protocol can carry it. */
 function checked(secret: NonNullable<Login['password']>, where: string): NonNullable<Login['password']> | Stop {

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWithin } from '../../../base/paths.ts';
+import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
 import { failed, outOfScope, type Stop } from '../../workspace/tool-stop.ts';
 import { type ConfigValue, configValues, pushKeys } from '../git-config-keys.ts';
@@ -72,13 +73,7 @@ function splitUser(text: string): NonNullable<NetworkTarget['user']> {
   return { name: decoded(at < 0 ? text : text.slice(0, at)), password: at < 0 ? null : decoded(text.slice(at + 1)) };
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+const decoded = (text: string): string => valueOr(() => decodeURIComponent(text), text);
 
 function localTarget(repository: Repository, url: string): PushTarget | Stop {
   const isFileUrl = /^file:\/\//i.test(url);

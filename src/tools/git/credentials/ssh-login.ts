@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
 import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
 import { type CredentialContext, credentialFile } from './credential-file.ts';
@@ -60,13 +61,7 @@ export function sshLogin(
 }
 
 /** The account that runs hopgate; null if the system lists no account with its id, as in some containers. */
-function ownName(): string | null {
-  try {
-    return userInfo().username;
-  } catch {
-    return null;
-  }
-}
+const ownName = (): string | null => valueOr(() => userInfo().username, null);
 
 /** Neither the user's nor the system's ssh configuration is read, and ssh never prompts. */
 function sshEnvironment(options: readonly string[]): { readonly [name: string]: string } {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { valueOr } from '../../../base/value-or.ts';
 import type { LayoutLimits } from '../mounts/layout.ts';
 
 /** A hierarchy in which this process may create groups, and the file of each limit; null if it lacks the limit. */
@@ -103,13 +104,8 @@ async function moveTo(group: string, pid: number): Promise<void> {
   }
 }
 
-function processesIn(group: string): string | null {
-  try {
-    return readFileSync(`${group}/cgroup.procs`, 'latin1');
-  } catch {
-    return null;
-  }
-}
+const processesIn = (group: string): string | null =>
+  valueOr(() => readFileSync(`${group}/cgroup.procs`, 'latin1'), null);
 
 const ATTEMPTS = 100;
 const PAUSE_MS = 5;

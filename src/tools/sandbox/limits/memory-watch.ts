@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { linkIfAny } from '../../../base/files.ts';
 
 const INTERVAL_MS = 200;
 
@@ -72,10 +73,4 @@ function sizeOf(pid: string, file: string, pattern: RegExp): number | null {
   }
 }
 
-function namespaceOf(pid: string): string | null {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/pid`);
-  } catch {
-    return null;
-  }
-}
+const namespaceOf = (pid: string): string | null => linkIfAny(`/proc/${pid}/ns/pid`);

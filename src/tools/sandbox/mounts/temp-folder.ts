@@ -1,21 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { linkIfAny } from '../../../base/files.ts';
 import { atExit } from '../at-exit.ts';
 
 /** The identity includes the pid namespace, because a pid of another namespace means nothing here. */
-const PREFIX = `hopgate-sandbox-${/\d+/.exec(readlinkIfAny('/proc/self/ns/pid'))?.[0] ?? '0'}-`;
+const PREFIX = `hopgate-sandbox-${/\d+/.exec(linkIfAny('/proc/self/ns/pid') ?? '')?.[0] ?? '0'}-`;
 
 /** Retries, because a launcher that was killed a moment ago may still add its pipes to a folder during the removal. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
@@ -75,13 +66,5 @@ function killOrphans(folder: string): void {
     } catch {
       // it has exited, or belongs to another user
     }
-  }
-}
-
-function readlinkIfAny(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
   }
 }

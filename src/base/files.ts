@@ -3,6 +3,7 @@ import {
   closeSync,
   type Dirent,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
@@ -51,10 +52,17 @@ export function makeFolders(dir: string, mode = 0o777): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
   if (parent !== dir) makeFolders(parent, mode);
+  valueOr(() => mkdirSync(dir, { mode }), null, ['EEXIST']);
+}
+
+/** Creates a file with its text at once. Returns false if there is a file already; it is not changed. */
+export function writeOnce(file: string, text: string): boolean {
+  const made = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
+  writeFileSync(made, text, { mode: 0o600, flag: 'wx' });
   try {
-    mkdirSync(dir, { mode });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return valueOr(() => linkSync(made, file) === undefined, false, ['EEXIST']);
+  } finally {
+    rmSync(made, { force: true });
   }
 }
 

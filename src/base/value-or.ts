@@ -1,8 +1,13 @@
-/** The value that `work` returns; `otherwise` if it throws. */
-export function valueOr<T, U>(work: () => T, otherwise: U): T | U {
+/**
+ * The value that `work` returns; `otherwise` if it throws.
+ *
+ * @param codes the codes of system errors, such as ENOENT; any other error is then thrown on
+ */
+export function valueOr<T, U>(work: () => T, otherwise: U, codes?: readonly string[]): T | U {
   try {
     return work();
-  } catch {
+  } catch (error) {
+    if (codes?.includes((error as NodeJS.ErrnoException).code ?? '') === false) throw error;
     return otherwise;
   }
 }

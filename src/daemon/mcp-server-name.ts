@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeOnce } from '../base/files.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 
 const SHAPE = /^hopgate_[a-z0-9]{12}$/;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -17,22 +19,11 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 export function serverName(env: Env): string {
   const folder = stateHome(env);
   const file = join(folder, 'mcp-server-name');
-  try {
-    return checked(file, readFileSync(file, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
+  if (known !== null) return checked(file, known);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const drawn = Array.from({ length: 12 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
-  const made = `${file}.${process.pid}.${drawn}`;
-  writeFileSync(made, `hopgate_${drawn}`, { mode: 0o600, flag: 'wx' });
-  try {
-    linkSync(made, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process was first
-  } finally {
-    rmSync(made, { force: true });
-  }
+  writeOnce(file, `hopgate_${drawn}`); // another process may be first
   return checked(file, readFileSync(file, 'utf8'));
 }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { writeAtomically } from '../base/files.ts';
-
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+import { valueOr } from '../base/value-or.ts';
 
 /** Replaces a file by JSON atomically, readable only by this user. */
 export function writeRecord(file: string, value: unknown): void {
@@ -18,24 +17,13 @@ export function writeTicket(file: string, value: unknown): void {
 }
 
 /** The JSON of a file; null if the file does not exist. */
-export function readRecord<T>(file: string): T | null {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as T;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
-}
+export const readRecord = <T>(file: string): T | null =>
+  valueOr(() => JSON.parse(readFileSync(file, 'utf8')) as T, null, ['ENOENT']);
 
 /** Reads and removes a file, for only one of several callers; null if it is missing or truncated. */
 export function takeRecord<T>(file: string): T | null {
   const mine = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
-  try {
-    renameSync(file, mine);
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  if (valueOr(() => renameSync(file, mine), null, ['ENOENT']) === null) return null;
   try {
     return JSON.parse(readFileSync(mine, 'utf8')) as T;
   } catch (error) {

@@ -1,20 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import {
   constants,
   fstatSync,
-  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { closing } from '../base/files.ts';
+import { closing, writeAtomically, writeOnce } from '../base/files.ts';
 import { isGone } from '../base/process-holder.ts';
 import { type PendingRequest, parsePending, REQUEST_LIFETIME } from './pending-request.ts';
 import { isHash, parseAnswer, type SignedAnswer } from './signed-answer.ts';
@@ -78,43 +75,23 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
         .sort((a, b) => a.askedAt - b.askedAt),
     keepPending(request) {
       const { hash } = request.request;
-      const text = JSON.stringify(request, null, 2);
+      const text = spelled(request);
       if (Buffer.byteLength(text) > LARGEST_REQUEST) return null;
       const file = pendingFile(hash);
-      const made = writeBeside(file, text);
-      try {
-        linkSync(made, file);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        const there = pendingOf(hash);
-        if (there) return there;
-        remove(file); // the existing file is not a valid request
-        renameSync(made, file);
-      } finally {
-        rmSync(made, { force: true });
-      }
+      if (writeOnce(file, text)) return request;
+      const there = pendingOf(hash);
+      if (there) return there;
+      remove(file); // the existing file is not a valid request
+      writeAtomically(file, text);
       return request;
     },
     dropPending: (hash) => remove(pendingFile(hash)),
     keepAnswer(signed) {
       const file = answerFile(signed.requestHash);
-      const made = writeBeside(file, JSON.stringify(signed, null, 2));
       if (answer(signed.requestHash) === null) remove(file); // a folder with this name exists
-      renameSync(made, file);
+      writeAtomically(file, spelled(signed));
     },
-    keepFirstAnswer(signed) {
-      const file = answerFile(signed.requestHash);
-      const made = writeBeside(file, JSON.stringify(signed, null, 2));
-      try {
-        linkSync(made, file);
-        return true;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        return false;
-      } finally {
-        rmSync(made, { force: true });
-      }
-    },
+    keepFirstAnswer: (signed) => writeOnce(answerFile(signed.requestHash), spelled(signed)),
     dropAnswer: (hash) => remove(answerFile(hash)),
     claim(signed) {
       try {
@@ -160,11 +137,7 @@ function checked(hash: string): string {
   return hash;
 }
 
-function writeBeside(file: string, text: string): string {
-  const made = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(made, `${text}\n`, { mode: 0o600, flag: 'wx' });
-  return made;
-}
+const spelled = (value: PendingRequest | SignedAnswer): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A small regular file's JSON; undefined if it is anything else. */
 function readJson(file: string): unknown {

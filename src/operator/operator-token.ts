@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fstatSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeOnce } from '../base/files.ts';
 
 /** The operator's token cannot be used. `code` is stable; the message contains the remedy. */
 export class TokenError extends Error {
@@ -32,15 +33,8 @@ export function ownTokenIn(file: string, role: 'operator' | 'auditor' | 'agent')
   } catch (error) {
     if (!(error instanceof TokenError) || error.code !== 'token-missing') throw error;
   }
-  const made = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(made, `hopgate-${role}-${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
-  try {
-    linkSync(made, file); // never replaces a token that another process has created meanwhile
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(made, { force: true });
-  }
+  // Never replaces a token that another process has created meanwhile.
+  writeOnce(file, `hopgate-${role}-${randomBytes(32).toString('hex')}\n`);
   return readToken(file);
 }
 

@@ -6,6 +6,7 @@ import { parse } from 'smol-toml';
 import { fieldsOf } from '../../base/json.ts';
 import { errorText, excerpt } from '../../base/text.ts';
 import { codexFolder, type Env } from '../../base/user-folders.ts';
+import { valueOr } from '../../base/value-or.ts';
 
 /** A user rule against a command: it must not run, or a person must approve it first. */
 export interface CommandRuling {
@@ -86,15 +87,7 @@ function neverAsks(folder: string): boolean {
 
 const tableIn = (file: string) => fieldsOf(parse(unlessMissing(() => readFileSync(file, 'utf8')) ?? ''));
 
-function unlessMissing<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw error;
-  }
-}
+const unlessMissing = <T>(read: () => T): T | null => valueOr(read, null, ['ENOENT', 'ENOTDIR']);
 
 const WORD = /(?:[\w./:=@%+,-]|'[^'\0]*'|"[^"$`\\!\0]*")+/;
 const WORDS = new RegExp(`^ *${WORD.source}(?: +${WORD.source})* *$`);

@@ -5,7 +5,7 @@ import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
-import { makeParents } from '../workspace/replace-file.ts';
+import { keepOwnerAndMode, makeParents } from '../workspace/replace-file.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 import {
   type ChangeJournal,
@@ -15,7 +15,6 @@ import {
   linkAt,
   makeJournal,
   type Ownership,
-  takeOver,
 } from './change-journal.ts';
 import type { DroppedChange, JudgedChanges } from './judge-change.ts';
 
@@ -196,7 +195,7 @@ function inFolder<T>(
 function ownFolder(path: string, like: Ownership): void {
   const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
   try {
-    takeOver(fd, like);
+    keepOwnerAndMode(fd, like);
   } finally {
     fs.closeSync(fd);
   }

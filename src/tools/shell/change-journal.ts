@@ -2,8 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
+import { closing } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
+import { keepOwnerAndMode } from '../workspace/replace-file.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = fs.constants;
 /** Prefix of the name of a stage's folder; changes of commands under such names are dropped. */
@@ -110,27 +112,18 @@ export function hashFile(path: string): string | null {
     if (code === 'ELOOP' || code === 'ENXIO') return 'not a regular file';
     throw error;
   }
-  try {
+  return closing(fd, () => {
     if (!fs.fstatSync(fd).isFile()) return 'not a regular file';
     const hash = createHash('sha256');
     eachChunk(fd, (chunk) => hash.update(chunk));
     return hash.digest('hex');
-  } finally {
-    fs.closeSync(fd);
-  }
+  });
 }
 
 /** The target of a link; null if there is no link. */
 export const linkAt = (path: string): string | null => valueOr(() => fs.readlinkSync(path), null);
 
-export function syncFolder(path: string): void {
-  const fd = fs.openSync(path, O_RDONLY | O_DIRECTORY);
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-}
+export const syncFolder = (path: string): void => closing(fs.openSync(path, O_RDONLY | O_DIRECTORY), fs.fsyncSync);
 
 function copyFile(source: string, target: string, like: Ownership): string {
   const from = fs.openSync(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -151,7 +144,7 @@ function copyFile(source: string, target: string, like: Ownership): string {
       size += chunk.length;
     });
     fs.ftruncateSync(to, size);
-    takeOver(to, like);
+    keepOwnerAndMode(to, like);
     return hash.digest('hex');
   } finally {
     fs.closeSync(from);
@@ -162,26 +155,8 @@ function copyFile(source: string, target: string, like: Ownership): string {
 /** Makes the staged files `1` to `count` durable. */
 function syncFiles(folder: string, count: number): void {
   if (count > FEW && spawnSync('sync', ['-f', folder], { env: { PATH: '/usr/bin:/bin' } }).status === 0) return;
-  for (let at = 1; at <= count; at += 1) {
-    const fd = fs.openSync(join(folder, `${at}`), O_RDONLY | O_NOFOLLOW);
-    try {
-      fs.fsyncSync(fd);
-    } finally {
-      fs.closeSync(fd);
-    }
-  }
-}
-
-/** Sets the owner and permissions of a file or folder that hopgate created. Set-id bits are dropped. */
-export function takeOver(fd: number, { mode, uid, gid }: Ownership): void {
-  const own = fs.fstatSync(fd);
-  try {
-    if (own.uid !== uid || own.gid !== gid) fs.fchownSync(fd, uid, gid);
-  } catch (error) {
-    // only root can change the owner; otherwise the file belongs to hopgate's user
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
-  }
-  fs.fchmodSync(fd, mode & 0o777);
+  for (let at = 1; at <= count; at += 1)
+    closing(fs.openSync(join(folder, `${at}`), O_RDONLY | O_NOFOLLOW), fs.fsyncSync);
 }
 
 function eachChunk(fd: number, use: (chunk: Buffer) => void): void {
@@ -190,13 +165,10 @@ function eachChunk(fd: number, use: (chunk: Buffer) => void): void {
 }
 
 function writeDurably(path: string, text: string): void {
-  const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-  try {
+  closing(fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600), (fd) => {
     fs.writeFileSync(fd, text);
     fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
+  });
 }
 
 function readJournal(path: string): readonly JournaledChange[] | null {

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { valueOr } from '../../base/value-or.ts';
 
 /** A file-system object that a walk holds open: the object itself, never the target of a link. */
 export interface Anchor {
@@ -29,14 +30,7 @@ const { O_RDONLY, O_NOFOLLOW = 0, O_DIRECTORY = 0, O_NONBLOCK = 0 } = constants;
 /** Linux's O_PATH, which Node does not export: holds an inode without opening a FIFO or device. */
 const O_PATH = 0o10000000;
 
-const ifPresent = <T>(look: () => T): T | null => {
-  try {
-    return look();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-};
+const ifPresent = <T>(look: () => T): T | null => valueOr(look, null, ['ENOENT']);
 
 /** Race-free: each step opens one name in a folder held by descriptor (openat through /proc). */
 export const byDescriptor: Anchors = {

@@ -19,6 +19,7 @@ import {
 } from 'node:fs';
 import { closing } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
+import { valueOr } from '../../base/value-or.ts';
 import { type Anchor, type Anchors, Moved } from './anchors.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;
@@ -128,27 +129,15 @@ export function makeParents(
   }
 }
 
-function makeFolder(path: string): boolean {
-  try {
-    mkdirSync(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
+/** Returns false if the folder exists. */
+const makeFolder = (path: string): boolean => valueOr(() => mkdirSync(path) === undefined, false, ['EEXIST']);
 
-function keepOwnerAndMode(fd: number, seen: Stats): void {
+/** Sets the owner and permissions of a file or folder that hopgate created. Set-id bits are dropped. */
+export function keepOwnerAndMode(fd: number, { mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>): void {
   const own = fstatSync(fd);
-  if (own.uid !== seen.uid || own.gid !== seen.gid) {
-    try {
-      fchownSync(fd, seen.uid, seen.gid);
-    } catch (error) {
-      // Only root may change the owner; otherwise the writer owns the new file.
-      if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
-    }
-  }
-  fchmodSync(fd, seen.mode & PERMISSIONS);
+  // Only root may change the owner; otherwise the writer owns the new file.
+  if (own.uid !== uid || own.gid !== gid) valueOr(() => fchownSync(fd, uid, gid), null, ['EPERM']);
+  fchmodSync(fd, mode & PERMISSIONS);
 }
 
 function writeAll(fd: number, bytes: Uint8Array): void {

@@ -1,3 +1,4 @@
+import { valueOr } from '../../base/value-or.ts';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { readCheck } from './hold-path.ts';
@@ -78,12 +79,4 @@ const withBase = (base: readonly string[], path: Buffer): Buffer =>
   base.length === 0 ? path : Buffer.concat([Buffer.from(`${base.join('/')}/`), path]);
 
 /** Returns null for a listed file that is gone or no longer readable. */
-function holdOrNull<T>(take: () => T): T | null {
-  try {
-    return take();
-  } catch (error) {
-    if (['ENOTDIR', 'EACCES', 'EPERM', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return null;
-    throw error;
-  }
-}
+const holdOrNull = <T>(take: () => T): T | null => valueOr(take, null, ['ENOTDIR', 'EACCES', 'EPERM', 'ENAMETOOLONG']);

@@ -1,4 +1,5 @@
 import { readlinkSync } from 'node:fs';
+import { valueOr } from '../../base/value-or.ts';
 import type { Anchor, Anchors } from './anchors.ts';
 import { segmentsBelow, split } from './path-argument.ts';
 
@@ -105,12 +106,4 @@ function walkOnce(root: string, turn: Turn, anchors: Anchors): WalkedPath | Turn
   }
 }
 
-function readLink(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EINVAL' || code === 'ENOENT') return null;
-    throw error;
-  }
-}
+const readLink = (path: string): string | null => valueOr(() => readlinkSync(path), null, ['EINVAL', 'ENOENT']);

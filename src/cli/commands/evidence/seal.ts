@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { plural } from '../../../base/text.ts';
+import { valueOr } from '../../../base/value-or.ts';
 import { verifyChain } from '../../../evidence/chain.ts';
 import type { StoredEntry } from '../../../evidence/entry.ts';
 import { entryLeaf, MerkleFrontier } from '../../../evidence/merkle.ts';
@@ -88,11 +89,8 @@ function ownKey(io: Io, root: string): string {
   const folder = join(ensureStateDir(root, io.env), 'keys');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, 'seal.pem');
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
+  if (known !== null) return known;
   const { privateKey } = newSealKey();
   writeFileSync(file, privateKey, { flag: 'wx', mode: 0o600 });
   const publicFile = join(folder, 'seal.pub.pem');

@@ -1,5 +1,6 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { valueOr } from '../../../base/value-or.ts';
 import { LayoutError } from '../layout-error.ts';
 
 /** Replaces bytes that are not valid UTF-8 in a decoded name. */
@@ -39,11 +40,5 @@ export function refuseMaskedNonUtf8(
   walk(start, folder);
 }
 
-function list(path: Buffer): Dirent<Buffer>[] {
-  try {
-    return readdirSync(path, { withFileTypes: true, encoding: 'buffer' });
-  } catch (error) {
-    if (['EACCES', 'ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
-    throw error;
-  }
-}
+const list = (path: Buffer): Dirent<Buffer>[] =>
+  valueOr(() => readdirSync(path, { withFileTypes: true, encoding: 'buffer' }), [], ['EACCES', 'ENOENT', 'ENOTDIR']);

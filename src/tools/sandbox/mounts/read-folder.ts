@@ -1,4 +1,5 @@
 import { accessSync, constants, type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { valueOr } from '../../../base/value-or.ts';
 import { LayoutError } from '../layout-error.ts';
 
 /** Below Linux's limit of 4,096 bytes, with room for the prefixes and temporary names that hopgate adds. */
@@ -15,14 +16,8 @@ export const isTooDeep = (path: string): boolean => Buffer.byteLength(path) > LO
 export function readFolder(path: string): Dirent[] {
   if (isTooDeep(path))
     throw new LayoutError(`a folder is nested too deep to be read; delete or move it: ${path.slice(0, 200)}…`);
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    // The folder may disappear during the walk.
-    if (['EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) return [];
-    throw error;
-  }
+  // The folder may disappear during the walk.
+  return valueOr(() => readdirSync(path, { withFileTypes: true }), [], ['EACCES', 'ENOENT', 'ENOTDIR', 'ELOOP']);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { explainSystemError } from '../base/system-error.ts';
-import { errorText, escapeInvisible, excerpt } from '../base/text.ts';
+import { errorText, visibleLines } from '../base/text.ts';
 import { operatorRemedy, ProjectError } from '../project/project-error.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 import { CliError, type Io, paint, printJson } from './io.ts';
@@ -13,10 +13,13 @@ export function fail(io: Io, error: unknown): void {
   io.exitCode = exitCode;
   if (io.json) {
     const issues = error instanceof SpecError ? { issues: error.issues } : {};
-    printJson(io, { error: { code, message, remedy, ...issues } });
+    const short = JSON.stringify({ code, message, remedy, ...issues }, (_, value) =>
+      typeof value === 'string' ? shorten(value) : value,
+    );
+    printJson(io, { error: JSON.parse(short) });
   } else {
-    const text = `${paint(io, 'red', 'hopgate:')} ${lines(message)}\n`;
-    io.stderr.write(remedy === '' ? text : `${text}  ${lines(remedy)}\n`);
+    const text = `${paint(io, 'red', 'hopgate:')} ${visibleLines(shorten(message))}\n`;
+    io.stderr.write(remedy === '' ? text : `${text}  ${visibleLines(shorten(remedy))}\n`);
   }
   if (io.env['HOPGATE_DEBUG'] === '1' && error instanceof Error) io.stderr.write(`${error.stack}\n`);
 }
@@ -24,14 +27,14 @@ export function fail(io: Io, error: unknown): void {
 /** Maximum number of characters of a printed line; a longer one, such as a huge argument, loses its middle. */
 const MOST_CHARS = 2000;
 
-/** Escapes and shortens each line separately, because a report has several. */
-const lines = (text: string): string =>
+/** Shortens each line separately, because a report has several. */
+const shorten = (text: string): string =>
   text
     .split('\n')
     .map((line) =>
       line.length <= MOST_CHARS
-        ? escapeInvisible(line)
-        : `${excerpt(line, MOST_CHARS / 2)}${escapeInvisible(line.slice(-MOST_CHARS / 2).toWellFormed())}`,
+        ? line
+        : `${line.slice(0, MOST_CHARS / 2)}…${line.slice(-MOST_CHARS / 2)}`.toWellFormed(),
     )
     .join('\n');
 

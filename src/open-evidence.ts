@@ -1,5 +1,6 @@
-import { accessSync, constants } from 'node:fs';
+import { constants } from 'node:fs';
 import { dirname } from 'node:path';
+import { mayAccess } from './base/files.ts';
 import type { Env } from './base/user-folders.ts';
 import type { EvidenceStore } from './ports/evidence-store.ts';
 import { ensureStateDir, evidenceFile } from './project/state-dir.ts';
@@ -30,11 +31,4 @@ export function openEvidenceFile(
   return sqliteStore(file, access === 'read' ? { readOnly: !isWritable(file), ...options } : options);
 }
 
-function isWritable(file: string): boolean {
-  try {
-    for (const path of [file, dirname(file)]) accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isWritable = (file: string): boolean => [file, dirname(file)].every((path) => mayAccess(path, constants.W_OK));

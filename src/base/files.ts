@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
   type Dirent,
   existsSync,
@@ -27,6 +28,10 @@ export const readIfAny = (path: string): string => valueOr(() => readRegularFile
 export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 export const realpathIfAny = (path: string): string | null => valueOr(() => realpathSync(path), null);
+
+/** True if this process may access the path: `constants.R_OK`, … of node:fs. */
+export const mayAccess = (path: string, mode: number): boolean =>
+  valueOr(() => accessSync(path, mode) === undefined, false);
 
 /** The names in a folder; empty if it cannot be listed. */
 export const namesIn = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);

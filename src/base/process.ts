@@ -1,20 +1,26 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { mayAccess } from './files.ts';
+import { valueOr } from './value-or.ts';
 
 /** The path of a program on a PATH, or null. Skips relative folders, where a repository could put a program. */
 export function findProgram(name: string, path: string | undefined): string | null {
   for (const folder of (path ?? '').split(delimiter)) {
     if (!isAbsolute(folder)) continue;
     const file = join(folder, name);
-    try {
-      accessSync(file, constants.X_OK);
-      if (statSync(file).isFile()) return file;
-    } catch {
-      // not here
-    }
+    if (isProgram(file)) return file;
   }
   return null;
 }
+
+/** True if this process may execute the file. */
+export const isProgram = (file: string): boolean =>
+  mayAccess(file, constants.X_OK) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+
+/** Sends a signal to a process, or to a group by its negative id. Ignores one that has ended. */
+export const sendSignal = (pid: number, signal: NodeJS.Signals): unknown =>
+  valueOr(() => process.kill(pid, signal), false);
+
 /** True if a process with this id exists, of any user. */
 export function isAlive(pid: number): boolean {
   if (!(pid > 0)) return false;

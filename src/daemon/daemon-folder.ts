@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { type Env, stateHome } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 
 /** Maximum length of a socket path on Linux and macOS, in bytes, without the final zero. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
@@ -41,10 +42,6 @@ export function ensurePrivateDir(folder: string): string {
 }
 
 function isOwnFolder(path: string): boolean {
-  try {
-    const stat = lstatSync(path);
-    return stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid);
-  } catch {
-    return false;
-  }
+  const stat = valueOr(() => lstatSync(path), null);
+  return stat?.isDirectory() === true && stat.uid === (process.getuid?.() ?? stat.uid);
 }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { isObject } from '../base/json.ts';
+import { valueOr } from '../base/value-or.ts';
 import { APPROVAL_KINDS, approvalHash } from '../gate/approvals/approval.ts';
 import type { ApprovalRequest } from '../ports/approver.ts';
 import { isHash } from './signed-answer.ts';
@@ -45,12 +46,9 @@ export function parsePending(value: unknown): PendingRequest | null {
   const { sessionId, agent, action, reason, view, hash } = request;
   if (![sessionId, agent, reason].every((text) => typeof text === 'string') || !isHash(hash)) return null;
   if (!isObject(action) || !isObject(view) || !isAction(action)) return null;
-  try {
-    const pending = value as unknown as PendingRequest;
-    return approvalHash(pending.request) === hash ? pending : null;
-  } catch {
-    return null; // the text has no RFC 8785 form
-  }
+  const pending = value as unknown as PendingRequest;
+  // Null for a text without an RFC 8785 form.
+  return valueOr(() => approvalHash(pending.request), null) === hash ? pending : null;
 }
 
 const isAction = ({ kind, from, exit, to, ...more }: { readonly [name: string]: unknown }): boolean =>

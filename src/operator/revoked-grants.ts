@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isThere } from '../base/files.ts';
-import { fieldsOf } from '../base/json.ts';
+import { isThere, readIfAny } from '../base/files.ts';
+import { fieldsOf, parseJson } from '../base/json.ts';
 
 /** The file that revokes a grant. Its presence revokes, whatever it contains: no process can undo it by damaging it. */
 const fileOf = (stateDir: string, grant: string): string =>
@@ -19,10 +19,6 @@ export function revokeGrant(stateDir: string, grant: string, by: string): void {
 export function revokedBy(stateDir: string, grant: string): string | null {
   const file = fileOf(stateDir, grant);
   if (!isThere(file)) return null;
-  try {
-    const { by } = fieldsOf(JSON.parse(readFileSync(file, 'utf8')));
-    return typeof by === 'string' ? by : 'operator';
-  } catch {
-    return 'operator';
-  }
+  const { by } = fieldsOf(parseJson(readIfAny(file)));
+  return typeof by === 'string' ? by : 'operator';
 }

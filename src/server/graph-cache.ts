@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { isObject } from '../base/json.ts';
+import { readIfAny, writeAtomically } from '../base/files.ts';
+import { fieldsOf, parseJson } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { graphOf } from '../view/view-graph.ts';
 import type { ViewGraph } from '../view/view-state.ts';
@@ -31,18 +32,12 @@ export class GraphCache {
 
   async #read(specs: SpecSet): Promise<ViewGraph> {
     const file = join(this.#folder, `${hash('sha256', `${FORMAT}\n${specs.hash}`)}.json`);
-    try {
-      const graph: unknown = JSON.parse(readFileSync(file, 'utf8'));
-      if (isObject(graph) && Array.isArray(graph['nodes']) && Array.isArray(graph['edges']))
-        return graph as unknown as ViewGraph;
-    } catch {
-      // No layout is stored, or a damaged one.
-    }
+    const known = fieldsOf(parseJson(readIfAny(file)));
+    if (Array.isArray(known['nodes']) && Array.isArray(known['edges'])) return known as unknown as ViewGraph;
     const graph = await graphOf(specs);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      writeFileSync(`${file}.${process.pid}`, JSON.stringify(graph), { mode: 0o600 });
-      renameSync(`${file}.${process.pid}`, file);
+      writeAtomically(file, JSON.stringify(graph));
     } catch {
       // If the disk is full or read-only, the next server must lay out the graph again.
     }

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stateHome } from '../base/user-folders.ts';
+import { valueOr } from '../base/value-or.ts';
 import type { StoredFold } from '../ports/evidence-store.ts';
 import type { LeaseRow } from './rules/append-rules.ts';
 
@@ -24,12 +25,8 @@ function keyIn(file: string, create: boolean): Buffer | null {
       // folded from their evidence.
     }
   }
-  try {
-    const key = readFileSync(file);
-    return key.length === KEY_BYTES ? key : null;
-  } catch {
-    return null;
-  }
+  const key = valueOr(() => readFileSync(file), null);
+  return key?.length === KEY_BYTES ? key : null;
 }
 
 /** Signs stored states and leases. Without a key no state is stored or read, and leases are not signed. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sendSignal } from '../../base/process.ts';
 import { excerpt } from '../../base/text.ts';
 import { AgentFailed } from '../agent-driver.ts';
 
@@ -29,13 +30,7 @@ export async function startProgram({ program, args, input, cwd, env, signal }: P
   try {
     return await new Promise<string>((resolve, reject) => {
       const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
-      const kill = (how: NodeJS.Signals): void => {
-        try {
-          process.kill(-child.pid!, how);
-        } catch {
-          // it has ended
-        }
-      };
+      const kill = (how: NodeJS.Signals) => sendSignal(-child.pid!, how);
       const stop = (): void => {
         kill('SIGTERM');
         setTimeout(() => kill('SIGKILL'), END_MS).unref();

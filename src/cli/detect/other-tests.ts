@@ -1,4 +1,5 @@
 import { parse } from 'smol-toml';
+import { valueOr } from '../../base/value-or.ts';
 import type { Tree } from './disk-tree.ts';
 import { type FoundTest, JUNIT_FILE } from './found-commands.ts';
 
@@ -139,11 +140,8 @@ function pytestSign(tree: Tree): string | null {
   if (/^\[tool:pytest\]/m.test(tree.read('setup.cfg') ?? '')) return 'setup.cfg: [tool:pytest]';
   const toml = tree.read('pyproject.toml');
   if (toml === null) return null;
-  try {
-    return mentionsPytest(parse(toml)) ? 'pyproject.toml: pytest' : null;
-  } catch {
-    return null; // not TOML; ignore it
-  }
+  // A file that is not TOML is ignored.
+  return valueOr(() => mentionsPytest(parse(toml)), false) ? 'pyproject.toml: pytest' : null;
 }
 
 /** True if a key or requirement has that name: `[tool.pytest.ini_options]`, `dev = ["pytest>=8"]`, `pytest = "^8"`. */

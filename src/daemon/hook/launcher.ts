@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { writeAtomically } from '../../base/files.ts';
+import { mayAccess, writeAtomically } from '../../base/files.ts';
 import { findProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, stateHome } from '../../base/user-folders.ts';
@@ -72,13 +72,7 @@ function compiledClient(folder: string, env: Env, log: (line: string) => void): 
 
 function isMine(file: string): boolean {
   const { uid, mode } = statSync(file);
-  if (uid !== (process.getuid?.() ?? uid) || (mode & 0o022) !== 0) return false;
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return uid === (process.getuid?.() ?? uid) && (mode & 0o022) === 0 && mayAccess(file, constants.X_OK);
 }
 
 /** @param client the compiled client; null if Node asks */

@@ -1,8 +1,8 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { linkIfAny, namesIn, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
-import { findProgram } from '../../base/process.ts';
+import { findProgram, isProgram } from '../../base/process.ts';
 import { quoteShell } from '../../base/text.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
@@ -295,13 +295,4 @@ function shownVariables(
     (pair): pair is [string, string] => pair[1] !== undefined && isKept(pair[0], pair[1]),
   );
   return Object.fromEntries(kept);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }

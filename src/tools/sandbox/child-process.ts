@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { sendSignal } from '../../base/process.ts';
 
 /** Starts a process in its own process group; it inherits only the given descriptors. */
 export function startProcess(
@@ -25,12 +26,7 @@ export function waitForExit(
 }
 
 export function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // already exited
-  }
+  if (pid !== undefined) sendSignal(-pid, 'SIGKILL');
 }
 
 type Stdio = 'pipe' | 'ignore' | 'ipc' | number;

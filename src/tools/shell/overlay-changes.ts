@@ -1,5 +1,6 @@
-import { accessSync, constants, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { constants, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { mayAccess } from '../../base/files.ts';
 import { isTooDeep } from '../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 
@@ -33,7 +34,7 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
   const changes: Change[] = [];
   const walk = (folder: string): void => {
     const lower = lookAt(join(root, folder));
-    if (lower?.isDirectory() && isReadable(join(root, folder), FOLDER)) listDeleted(folder);
+    if (lower?.isDirectory() && mayAccess(join(root, folder), FOLDER)) listDeleted(folder);
     for (const name of readdirSync(join(view.upper, folder)).sort()) {
       const path = folder === '' ? name : `${folder}/${name}`;
       if ([root, view.upper, view.merged].some((base) => isTooDeep(join(base, path)))) {
@@ -48,15 +49,13 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
       if (upper.isCharacterDevice() && upper.rdev === 0) continue;
       const before = lower?.isDirectory() ? lookAt(join(root, path)) : null;
       if (before && before.isDirectory() !== upper.isDirectory()) changes.push({ kind: 'delete', path, lower: before });
-      if (upper.isDirectory() && !isReadable(join(view.upper, path), FOLDER))
-        changes.push({ kind: 'unreadable', path });
+      if (upper.isDirectory() && !mayAccess(join(view.upper, path), FOLDER)) changes.push({ kind: 'unreadable', path });
       else if (upper.isDirectory()) {
         const known = before?.isDirectory() === true;
         if (!known) changes.push({ kind: 'folder', path, upper });
         else if (upper.mode !== before.mode) changes.push({ kind: 'permissions', path });
         if (known || descend(path)) walk(path);
-      } else if (upper.isFile() && !isReadable(join(view.upper, path), FILE))
-        changes.push({ kind: 'unreadable', path });
+      } else if (upper.isFile() && !mayAccess(join(view.upper, path), FILE)) changes.push({ kind: 'unreadable', path });
       else if (upper.isFile())
         changes.push({ kind: 'file', path, upper, lower: before?.isDirectory() ? null : before });
       else if (upper.isSymbolicLink()) {
@@ -74,22 +73,13 @@ export function overlayChanges(root: string, view: OverlayWrites, descend: (fold
       if (lower) changes.push({ kind: 'delete', path, lower });
     }
   };
-  if (isReadable(view.upper, FOLDER)) walk('');
+  if (mayAccess(view.upper, FOLDER)) walk('');
   else changes.push({ kind: 'unreadable', path: '.' });
   return changes;
 }
 
+/** The rights that hopgate needs: the command's permissions apply to hopgate too, unless it runs as root. */
 const FILE = constants.R_OK;
 const FOLDER = constants.R_OK | constants.X_OK;
-
-/** True if hopgate may read the file: the command's permissions apply to hopgate too, unless it runs as root. */
-function isReadable(path: string, how: number): boolean {
-  try {
-    accessSync(path, how);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const lookAt = (path: string): Stats | null => lstatSync(path, { throwIfNoEntry: false }) ?? null;

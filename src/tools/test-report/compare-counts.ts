@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readIfAny, writeAtomically } from '../../base/files.ts';
+import { fieldsOf, parseJson } from '../../base/json.ts';
 
 /** The passing runs of a command in a repository. */
 interface Known {
@@ -41,8 +43,7 @@ export function compareCount(
   };
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.${process.pid}`, JSON.stringify(next), { mode: 0o600 });
-    renameSync(`${file}.${process.pid}`, file);
+    writeAtomically(file, JSON.stringify(next));
   } catch {
     // without a writable state folder nothing is stored
   }
@@ -50,10 +51,6 @@ export function compareCount(
 }
 
 function read(file: string): Known | null {
-  try {
-    const { last, sessions } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Known>;
-    return Number.isInteger(last) && Array.isArray(sessions) ? { last: last!, sessions } : null;
-  } catch {
-    return null;
-  }
+  const { last, sessions } = fieldsOf(parseJson(readIfAny(file))) as Partial<Known>;
+  return Number.isInteger(last) && Array.isArray(sessions) ? { last: last!, sessions } : null;
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { sendSignal } from '../../base/process.ts';
 
 const SETPRIV = '/usr/bin/setpriv';
 /** Grace period after closing stdin, and again after SIGTERM. */
@@ -49,7 +50,7 @@ export class ProcessGroup {
   }
 
   kill(signal: 'SIGTERM' | 'SIGKILL'): void {
-    if (this.child.pid !== undefined) signalGroup(this.child.pid, signal);
+    if (this.child.pid !== undefined) sendSignal(-this.child.pid, signal);
   }
 
   async #isGoneSoon(): Promise<boolean> {
@@ -69,16 +70,8 @@ function sweepAtExit(): void {
   if (sweeping) return;
   sweeping = true;
   process.once('exit', () => {
-    for (const pid of living) signalGroup(pid, 'SIGKILL');
+    for (const pid of living) sendSignal(-pid, 'SIGKILL');
   });
-}
-
-function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // already gone
-  }
 }
 
 let canDie: boolean | null = null;

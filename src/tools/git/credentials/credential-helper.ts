@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { sendSignal } from '../../../base/process.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
 import { failed, type Stop } from '../../workspace/tool-stop.ts';
 import type { NetworkTarget } from './push-target.ts';
@@ -57,11 +58,7 @@ export function answerOf(
       resolve(answer);
     };
     const stop = () => {
-      try {
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // already exited
-      }
+      if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
       child.stdout.destroy();
       end(null);
     };

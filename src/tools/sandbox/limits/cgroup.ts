@@ -78,13 +78,11 @@ function candidates(): Hierarchy[] {
 function isWritable(hierarchy: Hierarchy): boolean {
   if (hierarchy.processes === null && hierarchy.memory === null) return false;
   const group = `${hierarchy.folder}/${newName()}`;
-  try {
+  return valueOr(() => {
     mkdirSync(group);
     rmdirSync(group);
     return true;
-  } catch {
-    return false;
-  }
+  }, false);
 }
 
 function makeGroup(hierarchy: Hierarchy, name: string, limits: LayoutLimits): string {
@@ -137,10 +135,6 @@ function removeStale(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^hopgate-(\d+)-/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    try {
-      rmdirSync(`${folder}/${name}`);
-    } catch {
-      // still in use
-    }
+    valueOr(() => rmdirSync(`${folder}/${name}`), null); // it may be in use
   }
 }

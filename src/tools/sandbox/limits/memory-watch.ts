@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { linkIfAny } from '../../../base/files.ts';
+import { sendSignal } from '../../../base/process.ts';
 
 const INTERVAL_MS = 200;
 
@@ -54,11 +55,7 @@ function killIfAbove(bytes: number, members: readonly string[]): void {
   }));
   if (sum(shares) <= bytes) return;
   const largest = shares.reduce((a, b) => (b.bytes > a.bytes ? b : a));
-  try {
-    process.kill(Number(largest.pid), 'SIGKILL');
-  } catch {
-    // it has exited
-  }
+  sendSignal(Number(largest.pid), 'SIGKILL');
 }
 
 const sum = (all: readonly { readonly bytes: number }[]): number => all.reduce((total, { bytes }) => total + bytes, 0);

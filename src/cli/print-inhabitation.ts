@@ -9,8 +9,8 @@ import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { stateDir } from '../project/state-dir.ts';
 import { readPin } from './choose-sessions.ts';
 import { callsWithoutHook } from './client/calls-without-hook.ts';
-import { CliError, type Io, paint, print, usageError } from './io.ts';
-import { formatTable } from './table.ts';
+import { CliError, type Io, paint, usageError } from './io.ts';
+import { printTable } from './table.ts';
 
 /**
  * Judges demands P-1 to P-6 of a session by a transcript: the named one, or else the one recorded with the evidence, or
@@ -77,5 +77,5 @@ export function printInhabitation(io: Io, judged: readonly Inhabitation[]): void
     const more = findings.length - TOLD;
     return more > 0 ? [...rows, ['', '', '', '', `and ${more} more`]] : rows;
   });
-  print(io, formatTable(io, ['', 'demand', 'verdict', 'where', 'why'], rows));
+  printTable(io, ['', 'demand', 'verdict', 'where', 'why'], rows);
 }

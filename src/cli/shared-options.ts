@@ -19,9 +19,9 @@ export function rootOf(io: Io, { root }: { readonly root: string }): string {
   return root === '.' ? repositoryOf(named) : named;
 }
 
-/** The `Examples:` section of a command's help. */
-export const examples = (...lines: readonly string[]): string =>
-  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+/** The `Examples:` section of a command's help, as the arguments of `addHelpText`. */
+export const examples = (...lines: readonly string[]) =>
+  ['after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`] as const;
 
 /** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */
 export const wholeUpTo =

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { escapeInvisible } from '../base/text.ts';
-import { type Io, paint } from './io.ts';
+import { type Io, paint, print } from './io.ts';
 
 /** The number of columns that text takes on a terminal: two for most East Asian characters and emoji. */
 export function textWidth(text: string): number {
@@ -34,6 +34,9 @@ export function formatTable(io: Io, head: readonly string[], rows: readonly (rea
       .trimEnd();
   return styled.flatMap((row) => wrapped(row, widths).map(line)).join('\n');
 }
+
+/** Prints the table that {@link formatTable} returns. */
+export const printTable = (...table: Parameters<typeof formatTable>): void => print(table[0], formatTable(...table));
 
 /** The width of the terminal; `otherwise` if there is none. */
 export const terminalColumns = ({ stdout }: Io, otherwise = 120): number =>

@@ -9,6 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { fieldsOf, type Json, textOf } from '../base/json.ts';
+import { mapValues } from '../base/map-values.ts';
 import { shorten } from '../base/text.ts';
 import { withMethod } from '../base/with-method.ts';
 import { type Body, bodyOf, type OutcomeRecord } from '../evidence/bodies.ts';
@@ -212,12 +213,7 @@ export class SessionSpans {
 
   #said(contents: { readonly [name: string]: Json }): Attributes {
     if (!this.#contents) return {};
-    return Object.fromEntries(
-      Object.entries(contents).map(([name, value]) => [
-        name,
-        shorten(typeof value === 'string' ? value : JSON.stringify(value), LONGEST),
-      ]),
-    );
+    return mapValues(contents, (value) => shorten(typeof value === 'string' ? value : JSON.stringify(value), LONGEST));
   }
 }
 

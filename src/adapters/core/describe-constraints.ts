@@ -1,3 +1,4 @@
+import { mapValues } from '../../base/map-values.ts';
 import { effectiveScope } from '../../gate/decide-step.ts';
 import { describeRequirement } from '../../gate/requirements/requirement.ts';
 import { requirementsOf } from '../../gate/requirements/requirements.ts';
@@ -100,32 +101,22 @@ export function describeConstraints(specs: SpecSet, config: ProjectConfig, id: s
             .map(describeRequirement),
         })),
     })),
-    gates: Object.fromEntries(
-      Object.entries(spec.gates).map(([to, gates]) => [
-        to,
-        gates.map((gate) =>
-          gate.kind === 'approval'
-            ? `approval by ${gate.by}`
-            : gate.kind === 'when'
-              ? `when ${gate.cel}`
-              : `pattern ${gate.pattern} ${gate.is}`,
-        ),
-      ]),
+    gates: mapValues(spec.gates, (gates) =>
+      gates.map((gate) =>
+        gate.kind === 'approval'
+          ? `approval by ${gate.by}`
+          : gate.kind === 'when'
+            ? `when ${gate.cel}`
+            : `pattern ${gate.pattern} ${gate.is}`,
+      ),
     ),
     limits: spec.limits,
-    context: Object.fromEntries(
-      Object.entries(spec.context).map(([field, { optional }]) => [field, optional ? 'optional' : 'required']),
-    ),
-    fruit: Object.fromEntries(
-      Object.entries(spec.fruit).map(([field, { kind, type, ...rest }]) => [
-        field,
-        {
-          kind,
-          type: (typeof type === 'string' ? type : [...type]) as Json,
-          optional: 'optional' in rest && rest.optional,
-        },
-      ]),
-    ),
+    context: mapValues(spec.context, ({ optional }) => (optional ? 'optional' : 'required')),
+    fruit: mapValues(spec.fruit, ({ kind, type, ...rest }) => ({
+      kind,
+      type: (typeof type === 'string' ? type : [...type]) as Json,
+      optional: 'optional' in rest && rest.optional,
+    })),
     agents: spec.agents,
   };
 }

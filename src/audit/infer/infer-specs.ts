@@ -1,3 +1,4 @@
+import { mapValues } from '../../base/map-values.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import { sourceName } from '../../spec/names.ts';
 import { isExclusion } from '../../spec/path-patterns.ts';
@@ -89,9 +90,7 @@ function tighten(
 ): PeripheralSpec {
   const into = back.filter(({ to }) => to === spec.id);
   const within: Partial<PeripheralSpec> = {
-    context: Object.fromEntries(
-      Object.entries(spec.context).map(([field, context]) => [field, takenFrom(context, ids)]),
-    ),
+    context: mapValues(spec.context, (context) => takenFrom(context, ids)),
     gates: Object.fromEntries(Object.entries(spec.gates).filter(([to]) => ids.has(to))),
     agents: [...(into.length > 0 ? agents : (used?.agents ?? []))]
       .filter((agent) => spec.agents === null || spec.agents.includes(agent))

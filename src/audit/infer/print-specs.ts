@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { mapValues } from '../../base/map-values.ts';
 import { sourceName } from '../../spec/names.ts';
 import type {
   FruitField,
@@ -28,9 +29,6 @@ export function printSpecs(specs: SpecSet): ReadonlyMap<string, string> {
   for (const spec of Object.values(specs.peripherals)) put(`peripherals/${spec.id}.yaml`, peripheral(spec));
   return files;
 }
-
-const mapValues = <T>(values: { readonly [name: string]: T }, to: (value: T) => Json): Plain =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, to(value)]));
 
 function gate({
   initial,
@@ -117,7 +115,7 @@ function peripheral(spec: PeripheralSpec): Plain {
             : 'fetch-from-musn';
       return optional ? { take, optional } : take;
     }),
-    fruit: Object.fromEntries(Object.entries(fruit).map(([name, field]) => [name, fruitField(name, field)])),
+    fruit: mapValues(fruit, (field, name) => fruitField(name, field)),
     ...(calls === undefined ? {} : { calls: mapValues(calls, (rules) => rules.map(callGate)) }),
     ...(Object.keys(gates).length === 0 ? {} : { gates: mapValues(gates, (rules) => rules.map(gateRule)) }),
     ...(spec.delegates || delegates.length > 0 ? { delegates } : {}),

@@ -2,7 +2,7 @@ import { escapeInvisible, excerpt } from '../../base/text.ts';
 import { approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { PendingItem } from '../../operator/pending-items.ts';
 import { type Io, print, printJson, printRemark } from '../io.ts';
-import { formatTable } from '../table.ts';
+import { printTable } from '../table.ts';
 
 export function listPending(io: Io, items: readonly PendingItem[], elsewhere: number): void {
   if (io.json) return printJson(io, items.map(pendingJson));
@@ -18,10 +18,7 @@ export function listPending(io: Io, items: readonly PendingItem[], elsewhere: nu
       ...(roots.size > 1 ? [escapeInvisible(item.pending.root)] : []),
       excerpt(item.pending.request.reason, 60),
     ]);
-    print(
-      io,
-      formatTable(io, ['id', 'waits', 'agent', 'for', 'answer', ...(roots.size > 1 ? ['root'] : []), 'reason'], rows),
-    );
+    printTable(io, ['id', 'waits', 'agent', 'for', 'answer', ...(roots.size > 1 ? ['root'] : []), 'reason'], rows);
   }
   if (elsewhere > 0) printRemark(io, `${elsewhere} more in other repositories: hopgate approve --all-roots`);
 }

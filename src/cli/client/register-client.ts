@@ -44,7 +44,7 @@ export function registerClient(
   command
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText('after', examples(...texts.examples))
+    .addHelpText(...examples(...texts.examples))
     .action(async () => {
       const words = (command.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
       const at = words.indexOf(name);

@@ -30,8 +30,7 @@ export function register(command: Command, io: Io): void {
       'also run each test command outside and in the sandbox, and compare verdicts and numbers of tests',
     )
     .addHelpText(
-      'after',
-      examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json'),
+      ...examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json'),
     )
     .action((options: Options) => doctor(io, options));
 }

@@ -49,7 +49,7 @@ export function register(command: Command, io: Io): void {
     .option('--manifests', 'let an agent change manifests and lock files, such as package.json; asks if not given')
     .option('--no-manifests', 'do not let an agent change them')
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText('after', examples('hopgate init', 'hopgate init --dry-run --root ../shop'))
+    .addHelpText(...examples('hopgate init', 'hopgate init --dry-run --root ../shop'))
     .action((options: Options) => init(io, options));
 }
 

@@ -15,7 +15,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
+    .addHelpText(...examples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
     .action((id: string, options: Options) => resume(io, id, options));
 }
 

@@ -47,8 +47,7 @@ export function register(command: Command, io: Io): void {
       .option('--specs <dir>', 'the spec set'),
   )
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate run specs/scenarios/fix-a-bug.yaml',
         'hopgate run my.yaml --root . --approve execute deploy',
         'hopgate run my.yaml --root . --yes --json',

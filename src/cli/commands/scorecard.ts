@@ -10,10 +10,7 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(new Option('--seed <n>', 'the seed of the house').default(1).argParser(wholeUpTo(2 ** 31)))
     .option('--save <dir>', 'write the transcripts, one file for each life')
-    .addHelpText(
-      'after',
-      examples('hopgate scorecard', 'hopgate scorecard --save transcripts', 'hopgate scorecard --json'),
-    )
+    .addHelpText(...examples('hopgate scorecard', 'hopgate scorecard --save transcripts', 'hopgate scorecard --json'))
     .action(async (options: ScorecardOptions) => {
       const { playScorecard } = await import('../world/play-scorecard.ts');
       await playScorecard(io, options);

@@ -36,8 +36,7 @@ export function register(command: Command, io: Io): void {
       .option('--session <id>', 'continue this session'),
   )
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate shell',
         'hopgate shell --root ../other --yes',
         "printf 'mode diagnose\\nstart explore\\nglob **/*.md\\n' | hopgate shell --json",

@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('-y, --yes', 'accept without asking')
     .option('--revoke', 'withdraw the trust')
-    .addHelpText('after', examples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
+    .addHelpText(...examples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
     .action((options: Options) => trust(io, options));
 }
 

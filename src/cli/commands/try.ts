@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
       'Plays a demo on a small repository in a temporary folder: a scripted agent finds a bug, is refused on the way, fixes the bug, tests it and pushes it. It needs git, no account and no network. It writes a page that replays the session; --open shows the live view instead. Without bubblewrap it plays the steps that need no shell.',
     )
     .option('--open', 'open the live view in the browser, and serve it until Ctrl-C')
-    .addHelpText('after', examples('hopgate try', 'hopgate try --open'))
+    .addHelpText(...examples('hopgate try', 'hopgate try --open'))
     .action((options: { readonly open?: boolean }) => tryDemo(io, options));
 }
 

@@ -49,8 +49,7 @@ export function register(command: Command, io: Io): void {
     .option('--story', 'let a scripted agent get stuck in a house, ask a person, come back and win; and end')
     .option('--root <dir>', 'with --story: the repository of the session; by default a temporary folder')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate world',
         'hopgate world --port 3456 --seed 7 --task pick_cool_then_place_in_recep',
         'hopgate world --asks',

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import { type TomlValue, tomlLiteral, tomlString } from '../../adapters/codex/toml.ts';
 import { isObject } from '../../base/json.ts';
+import { mapValues } from '../../base/map-values.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { CliError } from '../io.ts';
 
@@ -143,7 +144,7 @@ const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plain(a), 
 /** Converts the parser's tables to ordinary objects; dates stay dates. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
-  return isPlain(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value;
+  return isPlain(value) ? mapValues(value, (item) => plain(item)) : value;
 }
 
 const isPlain = (value: unknown): value is Table => isObject(value) && !(value instanceof Date);

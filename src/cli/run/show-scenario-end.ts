@@ -5,7 +5,7 @@ import { outlineThread } from '../../view/outline.ts';
 import type { ParameterOrder } from '../../view/spell-call.ts';
 import { summariseValue } from '../../view/summarise-value.ts';
 import { heading, type Io, paint, print } from '../io.ts';
-import { formatTable, terminalColumns } from '../table.ts';
+import { printTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
 import { renderText } from '../thread/render-thread.ts';
 
@@ -37,7 +37,7 @@ export function showScenarioEnd(
       .map(([field, value]) => `${field}: ${summariseValue(value)}`)
       .join(', '),
   ]);
-  print(io, formatTable(io, ['peripheral', 'fruit'], rows));
+  printTable(io, ['peripheral', 'fruit'], rows);
   print(io);
   print(io, heading(io, 'Evidence'));
   for (const [name, value] of Object.entries(places)) print(io, `  ${name.padEnd(12)}${value}`);

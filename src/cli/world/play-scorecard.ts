@@ -6,7 +6,7 @@ import { type Inhabitation, PHENOMENOLOGY, type PhenomenologyId } from '../../au
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { heading, type Io, paint, print, printJson } from '../io.ts';
-import { formatTable } from '../table.ts';
+import { printTable } from '../table.ts';
 import { FAULTS } from './faults.ts';
 import { runStory, type StoryWires } from './run-story.ts';
 
@@ -89,7 +89,7 @@ function printScorecard(
     PHENOMENOLOGY[id],
     ...lives.map(({ judged }) => word(judged.find((one) => one.id === id)!.verdict)),
   ]);
-  print(io, formatTable(io, ['', 'demand', ...lives.map(({ name }) => name)], rows));
+  printTable(io, ['', 'demand', ...lives.map(({ name }) => name)], rows);
   print(io);
   print(io, heading(io, 'The same lives with one fault'));
   const broken = FAULTS.map(({ breaks, what }) => {
@@ -97,5 +97,5 @@ function printScorecard(
     const cells = lives.map(({ name }) => word(same.find(({ over }) => over === name)!.verdict));
     return [breaks, ...cells, what, excerpt(same[0]!.reason, 70)];
   });
-  print(io, formatTable(io, ['', ...lives.map(({ name }) => name), 'the fault', 'the judge says'], broken));
+  printTable(io, ['', ...lives.map(({ name }) => name), 'the fault', 'the judge says'], broken);
 }

@@ -1,4 +1,5 @@
 import { type Fields, isObject, type Json } from '../../base/json.ts';
+import { mapValues } from '../../base/map-values.ts';
 import type { EntryDraft } from '../entry.ts';
 import { entryIssues } from '../entry-schema.ts';
 import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
@@ -55,7 +56,7 @@ export function printEntryForm(form: Fields): string {
     }
     return value;
   };
-  return printEdn(Object.fromEntries(Object.entries(form).map(([key, value]) => [key, named(key, value)])));
+  return printEdn(mapValues(form, (value, key) => named(key, value)));
 }
 
 /** The draft that a form describes, or its problems with their paths. */

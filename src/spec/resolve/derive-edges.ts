@@ -1,3 +1,4 @@
+import { mapValues } from '../../base/map-values.ts';
 import { getOwn } from '../names.ts';
 import type { Edge, EntrySource, Exit, GateRule, PeripheralSpec } from '../types.ts';
 
@@ -39,12 +40,10 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
       .filter((to) => !isOpen(to))
       .map((to) => ({ name: `hop-${to.id}`, opens: [], implies: null, bound: false }));
   };
-  return Object.fromEntries(
-    Object.entries(peripherals).map(([id, source]) => [
-      id,
-      { ...source, exits: [...source.exits, ...asked(source)].map((exit) => bindExit(source, exit)) },
-    ]),
-  );
+  return mapValues(peripherals, (source) => ({
+    ...source,
+    exits: [...source.exits, ...asked(source)].map((exit) => bindExit(source, exit)),
+  }));
 }
 
 const USER_REQUEST = 'user-request';

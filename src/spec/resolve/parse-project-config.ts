@@ -1,3 +1,4 @@
+import { mapValues } from '../../base/map-values.ts';
 import { checkGit } from '../check/check-git.ts';
 import { checkUpstream } from '../check/check-upstream.ts';
 import type { SpecIssue } from '../check/issues.ts';
@@ -49,13 +50,10 @@ function resolveConfig(authored: ProjectFile): ProjectConfig {
       ...(memory === undefined ? {} : { memory }),
     })),
     ...(install === undefined ? {} : { install: resolveInstall(install) }),
-    deploy: Object.fromEntries(
-      Object.entries(deploy ?? {}).map(([name, command]) => [
-        name,
-        Array.isArray(command)
-          ? { run: command, network: false }
-          : { run: command.run, network: command.network ?? false, ...resolveReach(command) },
-      ]),
+    deploy: mapValues(deploy ?? {}, (command) =>
+      Array.isArray(command)
+        ? { run: command, network: false }
+        : { run: command.run, network: command.network ?? false, ...resolveReach(command) },
     ),
     ...resolveGit(git ?? {}),
     web: web ?? DEFAULT_PROJECT_CONFIG.web,
@@ -146,6 +144,3 @@ function resolveServer({ command, env, cwd, url, headers, contained = false }: A
   if (url !== undefined) return { url, headers: headers ?? {}, contained };
   return { command: command ?? [], env: env ?? {}, cwd: cwd ?? null, contained };
 }
-
-const mapValues = <From, To>(record: { [key: string]: From }, map: (value: From) => To): { [key: string]: To } =>
-  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapValues } from '../../base/map-values.ts';
 import { ConditionsFile } from './conditions-file.ts';
 import { GateFile } from './gate-file.ts';
 import { PeripheralFile } from './peripheral-file.ts';
@@ -21,7 +22,5 @@ const FILES: { readonly [fileName: string]: z.ZodType } = {
 
 /** The JSON Schema (draft 7, for editors) of each authored file kind, by its file name in `specs/schemas/`. */
 export function jsonSchemas(): { [fileName: string]: object } {
-  return Object.fromEntries(
-    Object.entries(FILES).map(([name, schema]) => [name, z.toJSONSchema(schema, { target: 'draft-7', io: 'input' })]),
-  );
+  return mapValues(FILES, (schema) => z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }));
 }

@@ -1,3 +1,4 @@
+import { mapValues } from '../../base/map-values.ts';
 import { type Env, homeFolder } from '../../base/user-folders.ts';
 import type { UpstreamServer } from '../../spec/types.ts';
 
@@ -34,8 +35,7 @@ export function fillSettings(server: UpstreamServer, env: Env): FilledSettings {
       if (!PLAIN.has(name)) secrets.set(reference, value);
       return value;
     });
-  const fillAll = (values: { readonly [name: string]: string }) =>
-    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, fill(value)]));
+  const fillAll = (values: { readonly [name: string]: string }) => mapValues(values, (value) => fill(value));
   const filled: UpstreamServer =
     'url' in server
       ? { ...server, url: fill(server.url), headers: fillAll(server.headers) }

@@ -1,3 +1,4 @@
+import { mapValues } from '../../../base/map-values.ts';
 import { errorText, shorten } from '../../../base/text.ts';
 import type { Attribution, Situation, TranscriptEvent } from '../../../ports/transcript-sink.ts';
 import { toJson } from '../../../session/convert-input.ts';
@@ -138,5 +139,5 @@ function shortened(value: Json): Json {
   if (typeof value === 'string') return cut(value);
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(shortened);
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shortened(part)]));
+  return mapValues(value, (part) => shortened(part));
 }

@@ -18,8 +18,7 @@ export function register(command: Command, io: Io): void {
       new Option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach all"),
     )
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate acp -- claude-agent-acp',
         'hopgate acp --root ~/mine --peripheral explore -- codex-acp',
         'hopgate acp --approve execute -- npx @agentclientprotocol/claude-agent-acp',

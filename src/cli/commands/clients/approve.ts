@@ -67,8 +67,7 @@ export function register(command: Command, io: Io): void {
     .option('--while-tests-pass', 'grant until a run of the tests does not pass')
     .option('--token-file <file>', "the operator's token (default: the one in the state folder)")
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate approve',
         'hopgate approve k7m2xq',
         'hopgate approve k7m2xq --yes --by mary --minutes 10',

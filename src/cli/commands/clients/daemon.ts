@@ -15,7 +15,7 @@ export function register(command: Command, io: Io): void {
     .description(
       'One process for each user answers the hooks of client programs and runs their sessions. It starts when the first hook needs it and ends when it is idle. HOPGATE_DAEMON=off works without it.',
     )
-    .addHelpText('after', examples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
+    .addHelpText(...examples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
   command
     .command('start')
     .summary('run the daemon in the foreground')

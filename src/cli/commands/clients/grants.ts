@@ -14,7 +14,7 @@ import { nearest } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { useAndClose } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
     .option('--all', 'also those that have ended')
     .option('--revoke <id>', 'revoke this grant: its id, or the last characters of it')
     .option('--by <name>', 'the name of the person who revokes, for the evidence', 'operator')
-    .addHelpText('after', examples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json'))
+    .addHelpText(...examples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json'))
     .action((options: Options) => (options.revoke === undefined ? list(io, options) : revoke(io, options)));
 }
 
@@ -56,7 +56,7 @@ async function list(io: Io, options: Options): Promise<void> {
     over ?? describeLimits(grant.limits),
     excerpt(grant.by, 20),
   ]);
-  print(io, formatTable(io, ['id', 'agent', 'for', 'used', 'valid', 'by'], rows));
+  printTable(io, ['id', 'agent', 'for', 'used', 'valid', 'by'], rows);
 }
 
 async function revoke(io: Io, options: Options): Promise<void> {

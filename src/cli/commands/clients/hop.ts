@@ -24,7 +24,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--exit <exit>', 'the exit to take; needed if several lead there')
     .option('--reason <text>', 'the reason, which the evidence keeps', 'the operator asked')
-    .addHelpText('after', examples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
+    .addHelpText(...examples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
     .action((session: string, to: string, options: Options) => hop(io, session, to, options));
 }
 

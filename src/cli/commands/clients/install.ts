@@ -27,7 +27,7 @@ export function register(command: Command, io: Io): void {
     .addOption(scopeOption())
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText('after', examples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
+    .addHelpText(...examples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
     .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'install'));
 }
 

@@ -33,8 +33,7 @@ export function register(command: Command, io: Io): void {
     .addOption(observeOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate mcp --root ~/mine --agent claude',
         'hopgate mcp --session s-4f1c',
         `${TOKEN_VARIABLE}=… hopgate mcp --http 8123`,

@@ -12,7 +12,7 @@ export function register(command: Command, io: Io): void {
     .argument('<session>', 'its id, or the first characters of it')
     .argument('<words...>', 'the note')
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate note s-4f1c "use the new API, not the old one"'))
+    .addHelpText(...examples('hopgate note s-4f1c "use the new API, not the old one"'))
     .action((session: string, words: readonly string[], options: { readonly root: string }) =>
       send(io, session, words.join(' '), options),
     );

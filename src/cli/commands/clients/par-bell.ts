@@ -45,8 +45,7 @@ export function register(command: Command, io: Io): void {
     .addOption(agencyOption())
     .addOption(rootOption())
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate par-bell --agents fuclaude,fucodex --title "Lab Upload Debrief"',
         'hopgate par-bell --agents fuclaude --session 01J --json',
         'hopgate par-bell --agents fuclaude,fucodex --par debrief-7    # continues "debrief-7"',

@@ -49,8 +49,7 @@ export function register(command: Command, io: Io): void {
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate serve',
         'hopgate serve --open',
         'hopgate serve --socket ~/.hopgate.sock',

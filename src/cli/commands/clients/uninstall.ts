@@ -10,6 +10,6 @@ export function register(command: Command, io: Io): void {
     .addOption(scopeOption())
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText('after', examples('hopgate uninstall claude', 'hopgate uninstall claude --scope project'))
+    .addHelpText(...examples('hopgate uninstall claude', 'hopgate uninstall claude --scope project'))
     .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'uninstall'));
 }

@@ -24,7 +24,7 @@ export function register(command: Command, io: Io): void {
     .description(
       `Works with the MCP servers under "upstream" in ${CONFIG_FILE}. An agent can use a tool of such a server only if the specs name the tool.`,
     )
-    .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream import files'));
+    .addHelpText(...examples('hopgate upstream list', 'hopgate upstream import files'));
   command
     .command('list')
     .summary('compare the tools of the servers with the specs')
@@ -32,7 +32,7 @@ export function register(command: Command, io: Io): void {
       'Asks each server for its tools and compares them with the specs: tools that are served, that are missing, that changed since they were accepted, or that take other arguments. Exit code 1 if a server does not answer or a tool cannot be called.',
     )
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate upstream list', 'hopgate upstream list --json'))
+    .addHelpText(...examples('hopgate upstream list', 'hopgate upstream list --json'))
     .action((options: Options) => list(io, options));
   command
     .command('import')
@@ -43,10 +43,7 @@ export function register(command: Command, io: Io): void {
     .argument('<server>', `a name under upstream in ${CONFIG_FILE}`)
     .option('--prefix <prefix>', 'the prefix of the tool names (default: the name of the server)')
     .addOption(rootOption())
-    .addHelpText(
-      'after',
-      examples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'),
-    )
+    .addHelpText(...examples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'))
     .action((server: string, options: Options & { readonly prefix?: string }) => importTools(io, server, options));
 }
 

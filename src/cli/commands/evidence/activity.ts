@@ -43,8 +43,7 @@ export function register(command: Command, io: Io): void {
       ]),
     )
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate activity 01J',
         'hopgate activity 01J --limit 100 --json',
         'hopgate activity 01J --entries --edn > 01J.edn',

@@ -19,7 +19,7 @@ export function register(command: Command, io: Io): void {
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
     .option('--yes', 'erase; without this option it only says what it would erase')
-    .addHelpText('after', examples('hopgate erase 01J', 'hopgate erase 01J --yes'))
+    .addHelpText(...examples('hopgate erase 01J', 'hopgate erase 01J --yes'))
     .action((session: string, options: Options) => erase(io, session, options));
 }
 

@@ -12,7 +12,7 @@ import { chooseSessions, noSessions, requirePin, withSessions } from '../../choo
 import { CliError, heading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -30,8 +30,7 @@ export function register(command: Command, io: Io): void {
     .option('--out <dir>', 'write the files to this new folder')
     .option('--diff', 'print the difference from the current specs')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate infer',
         'hopgate infer 01J --diff',
         'hopgate infer --out specs-tight && hopgate check specs-tight',
@@ -99,7 +98,7 @@ function printSlack(io: Io, { slack, seen }: Inferred): void {
       what,
       escapeInvisible(granted),
     ]);
-    print(io, formatTable(io, ['peripheral', 'what', 'granted'], rows));
+    printTable(io, ['peripheral', 'what', 'granted'], rows);
   }
   print(io, heading(io, '\nSeen'));
   const rows = Object.entries(seen).map(([id, { visits, reads, writes, commands, hosts }]) => [
@@ -107,5 +106,5 @@ function printSlack(io: Io, { slack, seen }: Inferred): void {
     String(visits),
     ...[reads, writes, commands, hosts].map((list) => excerpt(list.join(' ') || '-', WIDTH)),
   ]);
-  print(io, formatTable(io, ['peripheral', 'visits', 'read', 'written', 'commands', 'hosts'], rows));
+  printTable(io, ['peripheral', 'visits', 'read', 'written', 'commands', 'hosts'], rows);
 }

@@ -7,7 +7,7 @@ import { pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable, terminalColumns } from '../../table.ts';
+import { formatTable, printTable, terminalColumns } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -29,8 +29,7 @@ export function register(command: Command, io: Io): void {
     .addOption(new Option('--full', 'print whole bodies').conflicts('operator'))
     .option('--operator', 'print the operator log instead: what concerns the store, such as a refused second writer')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate log 01J',
         'hopgate log 01J --full',
         'hopgate log 01J --json | jq .body.event',
@@ -51,18 +50,15 @@ async function operatorLog(io: Io, options: Options, id?: string): Promise<void>
   if (io.json) for (const line of shown) printJsonLine(io, line);
   else if (shown.length === 0) print(io, 'The operator log is empty.');
   else
-    print(
+    printTable(
       io,
-      formatTable(
-        io,
-        ['time', 'code', 'session', 'message'],
-        shown.map(({ at, code, sessionId, message }) => [
-          at,
-          code,
-          escapeInvisible(sessionId ?? '-'),
-          escapeInvisible(message),
-        ]),
-      ),
+      ['time', 'code', 'session', 'message'],
+      shown.map(({ at, code, sessionId, message }) => [
+        at,
+        code,
+        escapeInvisible(sessionId ?? '-'),
+        escapeInvisible(message),
+      ]),
     );
 }
 

@@ -36,8 +36,7 @@ export function register(command: Command, io: Io): void {
     )
     .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeUpTo(1000, 1), 2)
     .addHelpText(
-      'after',
-      examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
+      ...examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
     )
     .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
 }

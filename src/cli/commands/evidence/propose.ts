@@ -7,7 +7,7 @@ import { openProject } from '../../../project/open-project.ts';
 import { type Replay, replayDecisions } from '../../../session/replay-decisions.ts';
 import { requirePin } from '../../choose-sessions.ts';
 import { heading, type Io, print, printJson } from '../../io.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 
 /** Prints the changes that reviews suggest, with the proof of each property and the replay of the sessions. */
 export async function printProposals(
@@ -57,7 +57,7 @@ function show(
       escapeInvisible(because),
       `${reviews}`,
     ]);
-    print(io, formatTable(io, ['peripheral', 'change', 'because', 'reviews'], rows));
+    printTable(io, ['peripheral', 'change', 'because', 'reviews'], rows);
     print(io, `\n${heading(io, 'Properties')}`);
     print(
       io,
@@ -74,12 +74,9 @@ function show(
   }
   if (open.length === 0) return;
   print(io, `\n${heading(io, 'Left to the author')}`);
-  print(
+  printTable(
     io,
-    formatTable(
-      io,
-      ['problem', 'reviews', 'why'],
-      open.map(({ problem, reviews, why }) => [escapeInvisible(problem), `${reviews}`, escapeInvisible(why)]),
-    ),
+    ['problem', 'reviews', 'why'],
+    open.map(({ problem, reviews, why }) => [escapeInvisible(problem), `${reviews}`, escapeInvisible(why)]),
   );
 }

@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
     .argument('[sessions...]', 'their ids, or the first characters of them (default: all of this repository)')
     .requiredOption('--out <file>', 'write to this file')
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate record 01J --out demo.html', 'hopgate record --out all.html'))
+    .addHelpText(...examples('hopgate record 01J --out demo.html', 'hopgate record --out all.html'))
     .action((sessions: readonly string[], options: Options) => record(io, sessions, options));
 }
 

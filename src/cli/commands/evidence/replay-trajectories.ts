@@ -8,7 +8,7 @@ import { readTrajectory } from '../../../trajectories/read-trajectory.ts';
 import { type ReplayedTrajectory, replayTrajectory } from '../../../trajectories/replay-trajectory.ts';
 import { namedSpecs } from '../../choose-specs.ts';
 import { CliError, type Io, print, printJson } from '../../io.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 
 export interface TrajectoryOptions {
   readonly trajectories: string;
@@ -98,7 +98,7 @@ function show(io: Io, { id, acts, calls, moves, refused, submitted, resolved }: 
     code,
     excerpt(why, 100),
   ]);
-  print(io, formatTable(io, ['act', 'request', 'refused as', 'why'], rows));
+  printTable(io, ['act', 'request', 'refused as', 'why'], rows);
 }
 
 function summarise(io: Io, runs: readonly ReplayedTrajectory[]): void {
@@ -118,7 +118,7 @@ function summarise(io: Io, runs: readonly ReplayedTrajectory[]): void {
     ['solved runs with a refusal', `${withRefusal(solved)} of ${solved.length}`],
     ['failed runs with a refusal', `${withRefusal(failed)} of ${failed.length}`],
   ];
-  print(io, formatTable(io, ['all runs', ''], rows));
+  printTable(io, ['all runs', ''], rows);
 }
 
 const isFailed = ({ resolved, submitted }: ReplayedTrajectory): boolean =>

@@ -9,7 +9,7 @@ import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 import { replayTrajectories, type TrajectoryOptions } from './replay-trajectories.ts';
 
 interface Options extends Partial<TrajectoryOptions> {
@@ -37,8 +37,7 @@ export function register(command: Command, io: Io): void {
     .option('--results <file>', 'with --trajectories: a JSON file that says which runs solved their tasks')
     .addOption(rootOption())
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate replay --specs stricter/',
         'hopgate replay --specs stricter/ 01J --json',
         'hopgate replay --trajectories runs/ --results report.json',
@@ -88,5 +87,5 @@ function show(io: Io, { sessionId, decisions, changes }: Replay): void {
     escapeInvisible(now),
     excerpt(why ?? '', 100),
   ]);
-  print(io, formatTable(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows));
+  printTable(io, ['seq', 'peripheral', 'request', 'was', 'would be', 'why'], rows);
 }

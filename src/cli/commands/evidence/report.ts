@@ -6,7 +6,7 @@ import { openProject } from '../../../project/open-project.ts';
 import { chooseSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -19,7 +19,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate report', 'hopgate report 01J --json'))
+    .addHelpText(...examples('hopgate report', 'hopgate report 01J --json'))
     .action((sessions: readonly string[], options: Options) => report(io, sessions, options));
 }
 
@@ -51,7 +51,7 @@ async function report(io: Io, ids: readonly string[], options: Options): Promise
       ...[peripheral, tool, code].map(escapeInvisible),
       excerpt(wayIn(remedy), WIDTH),
     ]);
-    print(io, formatTable(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows));
+    printTable(io, ['calls', 'peripheral', 'tool', 'denial', 'path'], rows);
   }
   printSettings(io, settings);
 }

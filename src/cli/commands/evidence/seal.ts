@@ -29,8 +29,7 @@ export function register(command: Command, io: Io): void {
     .option('--key <file>', 'an Ed25519 private key in PEM (default: one in the state folder)')
     .option('--out <file>', 'write the seal to this file')
     .addHelpText(
-      'after',
-      examples('hopgate seal 01J --out 01J.seal.json', 'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem'),
+      ...examples('hopgate seal 01J --out 01J.seal.json', 'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem'),
     )
     .action((session: string, options: Options) => seal(io, session, options));
 }

@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--session <id>', 'the same as the argument')
     .option('--line', 'print one line, for a prompt or a status bar')
-    .addHelpText('after', examples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
+    .addHelpText(...examples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
     .action((session: string | undefined, options: Options) => show(io, { ...options, ...(session && { session }) }));
 }
 

@@ -9,7 +9,7 @@ import type { ParameterOrder } from '../../../view/spell-call.ts';
 import { chooseSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
 import { examples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable, terminalColumns } from '../../table.ts';
+import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderText } from '../../thread/render-thread.ts';
 
@@ -31,7 +31,7 @@ export function register(command: Command, io: Io): void {
       numberUpTo(100_000),
       24,
     )
-    .addHelpText('after', examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
+    .addHelpText(...examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
     .action((subject: string, options: Options) => showThread(io, subject, options));
 }
 
@@ -102,22 +102,16 @@ function show(io: Io, thread: Thread, order: ParameterOrder): void {
   print(io, renderText(io, outlineThread(entries, order), terminalColumns(io)));
   printFindings(io, entries);
   if (conjectures.length > 0)
-    print(
+    printTable(
       io,
-      formatTable(
-        io,
-        ['conjecture', 'outcome'],
-        conjectures.map(({ entry, outcome }) => [escapeInvisible(entry.id), outcome]),
-      ),
+      ['conjecture', 'outcome'],
+      conjectures.map(({ entry, outcome }) => [escapeInvisible(entry.id), outcome]),
     );
   if (patterns.length > 0)
-    print(
+    printTable(
       io,
-      formatTable(
-        io,
-        ['pattern', 'applied', 'stands'],
-        patterns.map((one) => [escapeInvisible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
-      ),
+      ['pattern', 'applied', 'stands'],
+      patterns.map((one) => [escapeInvisible(one.patternId), String(one.applied), one.lastOutcome ?? '-']),
     );
   for (const fork of forks)
     print(io, `fork  ${escapeInvisible(fork.id)}  ${fork.status}, ${plural(fork.count, 'entry', 'entries')}`);

@@ -16,7 +16,7 @@ import { CliError, type Io, paint, print, printJsonLine, usageError } from '../.
 import { withStore } from '../../open-store.ts';
 import { inhabitationOf, printInhabitation } from '../../print-inhabitation.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 import { findingLine } from '../../thread/print-findings.ts';
 
 interface Options {
@@ -41,8 +41,7 @@ export function register(command: Command, io: Io): void {
     .option('--inhabited', 'also judge by the transcript whether an agent worked inside the limits (P-1 to P-6)')
     .option('--transcript <file>', 'the transcript (default: the recorded one)')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate verify',
         'hopgate verify 01J --strict',
         'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
@@ -97,7 +96,7 @@ async function checkStore(io: Io, store: EvidenceStore, ids: readonly string[]):
     const cells = problems.map(({ sessionId, where, message, isGap }) =>
       [sessionId ?? '', where, isGap ? `gap: ${message}` : message].map((cell) => excerpt(cell, WIDTH)),
     );
-    print(io, formatTable(io, ['session', 'part', 'what'], cells));
+    printTable(io, ['session', 'part', 'what'], cells);
   }
   return problems;
 }
@@ -278,7 +277,7 @@ function printVerdict(io: Io, verdict: ForeignVerdict): void {
   ];
   if (rows.length === 0) return;
   const cells = rows.map((row) => row.map((cell) => excerpt(cell, WIDTH)));
-  print(io, formatTable(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells));
+  printTable(io, ['seq', 'rule', 'tool', 'what', 'the spec says'], cells);
 }
 
 /** One row for each gap. Consecutive equal gaps, as in an erased session, share a row. */

@@ -11,7 +11,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate watch 01J'))
+    .addHelpText(...examples('hopgate watch 01J'))
     .action((session: string, options: { readonly root: string }) => watch(io, session, options));
 }
 

@@ -8,8 +8,7 @@ export function register(command: Command, io: Io): void {
     .description('Prints a script that completes commands, options and session ids in your shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate completion bash > ~/.local/share/bash-completion/completions/hopgate',
         'source <(hopgate completion bash)   # in ~/.bashrc',
         'source <(hopgate completion zsh)    # in ~/.zshrc, after compinit',

@@ -6,7 +6,7 @@ import { examples } from '../../shared-options.ts';
 export function register(command: Command, io: Io): void {
   command
     .description('Prints the manual page in roff. An installed package has it as hopgate(1).')
-    .addHelpText('after', examples('hopgate man | man -l -'))
+    .addHelpText(...examples('hopgate man | man -l -'))
     .action(() => {
       const page = manPage(command.parent!);
       printResult(io, { page }, page.trimEnd());

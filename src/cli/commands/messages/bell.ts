@@ -21,8 +21,10 @@ export function register(command: Command, io: Io): void {
     .option('--act <act>', 'query, answer, assert, challenge, agree, define, retract, suggest or request')
     .option('--ref <id>', 'the message that this one answers or is about')
     .addHelpText(
-      'after',
-      examples('hopgate bell claude-code "Check the cabinet."', 'hopgate bell agent:codex Yes --act answer --ref m-01'),
+      ...examples(
+        'hopgate bell claude-code "Check the cabinet."',
+        'hopgate bell agent:codex Yes --act answer --ref m-01',
+      ),
     )
     .action(async (to: string, words: readonly string[], options: Options) => {
       const { act, ref } = options;

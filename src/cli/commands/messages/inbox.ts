@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
     .option('--all', 'also print the messages that were read')
     .option('--keep', 'do not mark them as read')
     .option('--ack <id>', 'print nothing, and mark this message as read')
-    .addHelpText('after', examples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all'))
+    .addHelpText(...examples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all'))
     .action((options: Options) => withInboxes(io, options, (messages) => show(io, messages, options)));
 }
 

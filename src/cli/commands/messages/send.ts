@@ -30,8 +30,7 @@ export function register(command: Command, io: Io): void {
     .option('--id <id>', 'the id of the message; the same id never sends twice')
     .option('--outcome <id>', 'send nothing, and print what became of a message')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate send --to agent:codex "Who owns the deploy?"',
         'hopgate send "Please fix the login page."',
         'hopgate send --outcome m-01 --json',

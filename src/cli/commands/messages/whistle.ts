@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .addOption(personOption())
     .option('--seconds <n>', 'how long to wait', numberUpTo(86_400), 60)
-    .addHelpText('after', examples('hopgate whistle claude-code "Which port?" --seconds 120'))
+    .addHelpText(...examples('hopgate whistle claude-code "Which port?" --seconds 120'))
     .action(async (to: string, words: readonly string[], options: Options) => {
       const result = await withInboxes(io, options, async (messages, store) => {
         const draft = await checkedDraft(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });

@@ -41,7 +41,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())
-    .addHelpText('after', examples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
+    .addHelpText(...examples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
     .action((path: string | undefined, options: Options) => check(io, path, options));
 }
 

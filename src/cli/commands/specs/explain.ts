@@ -41,8 +41,7 @@ export function register(command: Command, io: Io): void {
     .option('--session <id>', 'this session: as it is now, or with --peripheral only its specs')
     .addOption(rootOption())
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate explain --peripheral explore --tool write src/a.ts',
         'hopgate explain -p edit -t edit path=src/a.ts old=a new=b',
         'hopgate explain -p edit -t write -m diagnose docs/a.md text --json',

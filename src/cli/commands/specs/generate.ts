@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { mapValues } from '../../../base/map-values.ts';
 import { readRegularFile } from '../../../base/read-file.ts';
 import { plural } from '../../../base/text.ts';
 import { type GeneratedFiles, generateFiles } from '../../../compile/generate-files.ts';
@@ -27,8 +28,7 @@ export function register(command: Command, io: Io): void {
     .option('--out <dir>', 'the folder of the machines', 'machines')
     .option('--check', 'compare only, write nothing')
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate generate',
         'hopgate generate --specs team/specs --out team/machines',
         'hopgate generate --check',
@@ -72,10 +72,7 @@ async function targetsOf(
     : [{ folder: out, files }];
 }
 
-const schemaFiles = (): GeneratedFiles =>
-  Object.fromEntries(
-    Object.entries(jsonSchemas()).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`]),
-  );
+const schemaFiles = (): GeneratedFiles => mapValues(jsonSchemas(), (schema) => `${JSON.stringify(schema, null, 2)}\n`);
 
 /** Machines in hopgate's own sources import the guards by a relative path; others from the package. */
 function guardsImport(out: string): string {

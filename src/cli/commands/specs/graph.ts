@@ -34,8 +34,7 @@ export function register(command: Command, io: Io): void {
     .option('--out <file>', 'write to this file')
     .addOption(rootOption())
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate graph > hops.mmd',
         'hopgate graph specs | less',
         'hopgate graph --format svg --current test --out hops.svg',

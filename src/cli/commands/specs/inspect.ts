@@ -22,8 +22,7 @@ export function register(command: Command, io: Io): void {
   addWatchOptions(command)
     .addOption(rootOption())
     .addHelpText(
-      'after',
-      examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080'),
+      ...examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080'),
     )
     .action((session: string | undefined, options: Options) => inspect(io, session, options));
 }

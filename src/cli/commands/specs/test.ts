@@ -11,7 +11,7 @@ import { type GeneratedTests, generateTests } from '../../../testing/test-specs.
 import { chooseSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
-import { formatTable } from '../../table.ts';
+import { printTable } from '../../table.ts';
 
 interface Options {
   readonly root: string;
@@ -40,8 +40,7 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(rootOption())
     .addHelpText(
-      'after',
-      examples(
+      ...examples(
         'hopgate test',
         'hopgate test specs --deaths',
         'hopgate test --junit report.xml',
@@ -114,7 +113,7 @@ function printCoverage(io: Io, rows: readonly CoverageRow[]): void {
     `${covered} of ${reachable}`,
     unreachable.length === 0 ? '' : String(unreachable.length),
   ]);
-  print(io, formatTable(io, ['what', 'covered of reachable', 'unreachable'], cells));
+  printTable(io, ['what', 'covered of reachable', 'unreachable'], cells);
   const list = (title: string, names: readonly string[]) => {
     if (names.length === 0) return;
     print(io, `\n${title}`);

@@ -72,7 +72,7 @@ export function defaultBackends(
       (await import('./tools/discipline/discipline-backend.ts')).disciplineBackend(store),
     ),
   ];
-  const own = shared.map((backend) => without(names, backend));
+  const own = shared.map((backend) => withoutTools(names, backend));
   if (here.length === 0) return own;
   const upstream = onFirstUse(
     'upstream',
@@ -85,7 +85,7 @@ export function defaultBackends(
   return [upstream, ...own];
 }
 
-const without = (names: ReadonlySet<string>, backend: ToolBackend): ToolBackend => {
+const withoutTools = (names: ReadonlySet<string>, backend: ToolBackend): ToolBackend => {
   const tools = backend.tools.filter((id) => !names.has(id));
   return tools.length === backend.tools.length ? backend : { ...backend, tools };
 };

@@ -113,7 +113,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
           if (ours.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers the call
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {
-        model: showing(model, (name) => !ours.has(name) || now.has(name)),
+        model: showOnly(model, (name) => !ours.has(name) || now.has(name)),
         instructions: withPrompt(initialInstructions, atFirst, await session.prompt()),
       };
     },
@@ -145,7 +145,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
  * without the remedy, without evidence, and wrongly if an earlier call of the same step has just made the tool
  * available.
  */
-function showing(model: LanguageModel, shown: (name: string) => boolean): LanguageModel {
+function showOnly(model: LanguageModel, shown: (name: string) => boolean): LanguageModel {
   const resolved =
     typeof model === 'string' ? (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(model) : model;
   return wrapLanguageModel({

@@ -43,14 +43,15 @@ const ANSWER = 'StructuredOutput';
  * @example
  * const options = await claudeAgentOptions(agentSession(session), { approve: ({ action }) => action.to === 'execute'
  * });
- * for await (const message of query({ prompt: 'Fix the bug.', options: { ...options, cwd: '.' } })) console.log(message);
+ * for await (const message of query({ prompt: 'Fix the bug.', options: { ...options, cwd: '.' } }))
+ * console.log(message);
  */
 export async function claudeAgentOptions(
   session: AgentSession,
   { approve, append, onError }: ClaudeAgentOptions = {},
 ): Promise<GatedOptions> {
   const broken: unknown[] = [];
-  const guarded = asking(session, approve, (error) => {
+  const guarded = withQuestions(session, approve, (error) => {
     broken.push(error);
     onError?.(error);
   });
@@ -90,10 +91,10 @@ export async function claudeAgentOptions(
     strictMcpConfig: true,
     mcpServers: { [SERVER]: inProcess(host) },
     hooks: {
-      SessionStart: matching(whereItIs),
-      UserPromptSubmit: matching(whereItIs),
-      PreToolUse: matching(decide),
-      PostToolBatch: matching(endIfBroken),
+      SessionStart: hookMatchers(whereItIs),
+      UserPromptSubmit: hookMatchers(whereItIs),
+      PreToolUse: hookMatchers(decide),
+      PostToolBatch: hookMatchers(endIfBroken),
     },
     async canUseTool(name, input, { mcpServer }) {
       const message = await refusal(name, input, mcpServer?.source);
@@ -107,7 +108,7 @@ export async function claudeAgentOptions(
   };
 }
 
-const matching = (hook: HookCallback): HookCallbackMatcher[] => [{ hooks: [hook], onFailure: 'block' }];
+const hookMatchers = (hook: HookCallback): HookCallbackMatcher[] => [{ hooks: [hook], onFailure: 'block' }];
 
 /** Serves each connection separately, so that the options can be used for several queries. */
 function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
@@ -116,7 +117,7 @@ function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
 }
 
 /** Wraps the session so that a person is asked before a call that needs an approval, and errors are reported. */
-function asking(
+function withQuestions(
   session: AgentSession,
   approve: ClaudeAgentOptions['approve'],
   tell: (error: unknown) => void,

@@ -72,7 +72,7 @@ export class AgencyNode {
   async replyTo(key: string): Promise<RunReply | null> {
     const known = this.#running.has(key) ? null : this.#options.journal.find(key);
     if (known === null || known.is === 'elsewhere') return null;
-    return known.is === 'done' ? known.reply : replyOf('', () => Promise.reject(interrupted()));
+    return known.is === 'done' ? known.reply : replyOf('', () => Promise.reject(interruptedRun()));
   }
 
   /**
@@ -85,7 +85,7 @@ export class AgencyNode {
     const agent = request['agent-id'];
     const refused = refusalOf(this.#options.id, passage);
     if (refused) return replyOf(agent, () => Promise.reject(refused));
-    const digest = hash('sha256', JSON.stringify(sorted(request)));
+    const digest = hash('sha256', JSON.stringify(sortKeys(request)));
     const running = this.#running.get(passage.key);
     if (running && running.digest !== digest)
       return replyOf(agent, async () => {
@@ -118,7 +118,7 @@ export class AgencyNode {
         const begun = journal.begin(key, digest);
         if (begun.is === 'done') return begun.reply;
         if (begun.is === 'new' || (begun.is === 'interrupted' && this.#isElsewhere(request))) break;
-        if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interrupted()));
+        if (begun.is === 'interrupted') return replyOf(request['agent-id'], () => Promise.reject(interruptedRun()));
         if (cancel.signal.aborted) return replyOf(request['agent-id'], () => Promise.reject(waitEnded()));
         await sleep(LOOK_MS, undefined, { signal: cancel.signal }).catch(() => {});
       }
@@ -144,7 +144,7 @@ export class AgencyNode {
 
   /** True if another node runs the agent. That node knows the key, so a repeated request starts nothing. */
   #isElsewhere(request: RunRequest): boolean {
-    return valueOr(() => routed(this.#options.load(), request).location !== 'local', false);
+    return valueOr(() => routeAgent(this.#options.load(), request).location !== 'local', false);
   }
 
   async #carryOut(
@@ -163,7 +163,7 @@ export class AgencyNode {
     let far: FarAgent | null = null;
     const reply = await replyOf(name, async (): Promise<Json> => {
       const spec = this.#options.load();
-      const agent = routed(spec, request);
+      const agent = routeAgent(spec, request);
       if (agent.location !== 'local') {
         far = agent;
         return null;
@@ -212,7 +212,7 @@ const isWaitEnded = (reply: RunReply): boolean => !reply.ok && reply.error.code 
 const waitEnded = (): RunFailure =>
   new RunFailure('wait-ended', 'the run works longer than the caller waits', 'Ask again with the same key.');
 
-const interrupted = (): RunFailure =>
+const interruptedRun = (): RunFailure =>
   new RunFailure(
     'run-interrupted',
     'the node ended while the agent worked',
@@ -233,7 +233,7 @@ function refusalOf(id: string, { via }: RunRoute): RunFailure | null {
 }
 
 /** Finds the agent that a request names, at the location that its `route` names. @throws RunFailure */
-function routed({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent {
+function routeAgent({ agents }: AgencySpec, { 'agent-id': id, route }: RunRequest): AgencyAgent {
   const agent = getOwn(agents, id);
   if (route === undefined || route === 'local') {
     if (!agent) throw new RunFailure('unknown-agent', `there is no agent "${id}"`, suggest(id, Object.keys(agents)));
@@ -259,10 +259,10 @@ async function waitFor(agent: string, reply: Promise<RunReply>, budgetMs: number
 }
 
 /** A value with the keys of its objects in order, so that equal requests have equal digests. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, item]) => [key, sorted(item)]);
+    .map(([key, item]) => [key, sortKeys(item)]);
 }

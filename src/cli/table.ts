@@ -26,13 +26,13 @@ const GAP = 2;
  */
 export function formatTable(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const styled = [head.map((cell) => paint(io, 'dim', escapeInvisible(cell))), ...rows];
-  const widths = fitting(styled, head.length, terminalColumns(io, Number.POSITIVE_INFINITY));
+  const widths = columnWidths(styled, head.length, terminalColumns(io, Number.POSITIVE_INFINITY));
   const line = (row: readonly string[]): string =>
     row
       .map((cell, i) => (i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - textWidth(cell))))
       .join(' '.repeat(GAP))
       .trimEnd();
-  return styled.flatMap((row) => wrapped(row, widths).map(line)).join('\n');
+  return styled.flatMap((row) => wrapRow(row, widths).map(line)).join('\n');
 }
 
 /** Prints the table that {@link formatTable} returns. */
@@ -43,7 +43,7 @@ export const terminalColumns = ({ stdout }: Io, otherwise = 120): number =>
   'columns' in stdout && typeof stdout.columns === 'number' && stdout.columns > 0 ? stdout.columns : otherwise;
 
 /** The widths of the columns: those of their cells, or less for the widest ones if there is not enough room. */
-function fitting(rows: readonly (readonly string[])[], columns: number, room: number): number[] {
+function columnWidths(rows: readonly (readonly string[])[], columns: number, room: number): number[] {
   const longest = (column: number, of: (cell: string) => number): number =>
     Math.max(0, ...rows.map((row) => of(row[column] ?? '')));
   const each = Array.from({ length: columns }, (_, column) => column);
@@ -72,7 +72,7 @@ function fitting(rows: readonly (readonly string[])[], columns: number, room: nu
 const isStyled = (cell: string): boolean => cell.length !== stripVTControlCharacters(cell).length;
 
 /** Splits a row into as many lines as its longest cell needs. */
-function wrapped(row: readonly string[], widths: readonly number[]): string[][] {
+function wrapRow(row: readonly string[], widths: readonly number[]): string[][] {
   const cells = row.map((cell, column) =>
     textWidth(cell) <= widths[column]! || isStyled(cell) ? [cell] : wrapText(cell, widths[column]!),
   );

@@ -85,7 +85,7 @@ export async function carryOutAgentOp(
 }
 
 type Call = Extract<AgentOp, { readonly op: 'call' }>;
-type Asked = Exclude<AgentOp, Call | { readonly op: 'attach' | 'note' | 'hop' }>;
+type StateQuery = Exclude<AgentOp, Call | { readonly op: 'attach' | 'note' | 'hop' }>;
 
 /** Runs a call of the agent in its session and records it in the transcript. */
 async function carryOutCall(
@@ -94,12 +94,12 @@ async function carryOutCall(
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
   const own = { tool: call.name, args: toJson(call.input ?? {}) };
-  const worksIn = await host.worksIn(root, session, own);
+  const worksIn = await host.sessionOfCall(root, session, own);
   const transcript = host.transcript(root, worksIn);
   const id = call.callId ?? randomUUID();
   transcript.add(toolCall({ id, tool: call.name, input: call.input }));
   try {
-    const above = worksIn === session ? null : await host.refusedAbove(root, worksIn, own);
+    const above = worksIn === session ? null : await host.denialByParent(root, worksIn, own);
     return await host.sessions.use(
       root,
       worksIn,
@@ -121,12 +121,17 @@ async function carryOutCall(
 }
 
 /** Records in the transcript the text that the client received for the agent. */
-function recordAnswer(host: SessionHost, { op, root, session: id }: Asked, session: Session, answer: unknown): void {
+function recordAnswer(
+  host: SessionHost,
+  { op, root, session: id }: StateQuery,
+  session: Session,
+  answer: unknown,
+): void {
   if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
   if (op === 'prompt') host.transcript(root, id).add(delivered(answer as string, situationOf(session), 'instructions'));
 }
 
-async function ask(session: Session, op: Asked): Promise<unknown> {
+async function ask(session: Session, op: StateQuery): Promise<unknown> {
   const agent = agentSession(session);
   switch (op.op) {
     case 'wants':

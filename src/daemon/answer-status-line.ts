@@ -28,7 +28,7 @@ export interface StatusQuery {
   readonly conversation?: string | null;
 }
 
-interface Folded {
+interface FoldedSession {
   readonly pin: Pin;
   readonly tables: ReturnType<typeof compileTables>;
   state: SessionState;
@@ -40,7 +40,7 @@ const MOST = 50;
 /** Reads the status of sessions from their evidence. It takes no lease, so that the writer can be any process. */
 export class StatusReader {
   readonly #env: Env;
-  readonly #folded = new Map<string, Folded>();
+  readonly #folded = new Map<string, FoldedSession>();
 
   constructor(env: Env) {
     this.#env = env;
@@ -48,10 +48,10 @@ export class StatusReader {
 
   /** The status of the chosen session; null if there is none, or if its content was erased. */
   async read(store: EvidenceStore, query: StatusQuery): Promise<LineStatus | null> {
-    const summary = chosen(await store.sessions(), query, this.#env);
+    const summary = chooseSession(await store.sessions(), query, this.#env);
     if (!summary || summary.erased) return null;
     const { sessionId } = summary;
-    const known = this.#folded.get(sessionId) ?? (await begun(store, summary));
+    const known = this.#folded.get(sessionId) ?? (await beginFold(store, summary));
     // A concurrent request may have read these entries already.
     for await (const stored of store.entries(sessionId, { from: known.state.head.seq + 1 }))
       if (stored.entry.seq === known.state.head.seq + 1) known.state = applyEntry(known.tables, known.state, stored);
@@ -63,14 +63,14 @@ export class StatusReader {
   }
 }
 
-async function begun(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<Folded> {
+async function beginFold(store: EvidenceStore, { sessionId, pin: hash }: SessionSummary): Promise<FoldedSession> {
   const pin = await getPin(store, hash);
   const tables = compileTables(pin.specs);
   const state = (await readStoredState(store, sessionId))?.state ?? initialState(tables, sessionId);
   return { pin, tables, state };
 }
 
-function chosen(all: readonly SessionSummary[], query: StatusQuery, env: Env): SessionSummary | undefined {
+function chooseSession(all: readonly SessionSummary[], query: StatusQuery, env: Env): SessionSummary | undefined {
   const files = ConversationFiles.existing(query.root, env);
   if (query.session !== null) return all.find(({ sessionId }) => sessionId === query.session);
   if (query.conversation) {

@@ -36,9 +36,9 @@ const EXPECTED_MS = 60_000;
 /** Maximum number of events in a record. */
 const MAX_EVENTS = 50;
 
-const short = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
+const fileHash = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
 
-const keyOf = ({ client, id, agentId }: Conversation): string => short(client, id, agentId);
+const keyOf = ({ client, id, agentId }: Conversation): string => fileHash(client, id, agentId);
 
 const FOLDER = 'conversations';
 
@@ -77,7 +77,7 @@ export class ConversationFiles {
   }
 
   owner(sessionId: string): SessionOwner | null {
-    return readRecord(join(this.#folder, `session-${short(sessionId)}.json`));
+    return readRecord(join(this.#folder, `session-${fileHash(sessionId)}.json`));
   }
 
   /** True if the operator approved moves to this destination, or calls of this tool, in advance. */
@@ -87,7 +87,7 @@ export class ConversationFiles {
   }
 
   setOwner(owner: SessionOwner): void {
-    writeRecord(join(this.#folder, `session-${short(owner.sessionId)}.json`), owner);
+    writeRecord(join(this.#folder, `session-${fileHash(owner.sessionId)}.json`), owner);
   }
 
   owners(): readonly SessionOwner[] {
@@ -118,13 +118,13 @@ export class ConversationFiles {
   }
 
   #ticket(conversation: Conversation, key: string): string {
-    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${short(key)}.json`);
+    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${fileHash(key)}.json`);
   }
 
   #expected(sessionId: string, call: Json): string {
     return join(
       ensurePrivateDir(join(this.#folder, 'tickets')),
-      `${short(sessionId)}-${short(canonicalJson(call))}.json`,
+      `${fileHash(sessionId)}-${fileHash(canonicalJson(call))}.json`,
     );
   }
 

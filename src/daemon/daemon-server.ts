@@ -110,7 +110,7 @@ export class DaemonServer {
         return sendJson(response, {
           ...this.#parts.about(),
           atWork: this.#atWork - 1,
-          sessions: host.held,
+          sessions: host.heldSessions,
         });
       case 'POST stop':
         response.on('finish', onFinish);

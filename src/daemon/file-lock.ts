@@ -14,7 +14,7 @@ const queues = new Map<string, Promise<unknown>>();
  */
 export function withFileLock<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
   const before = queues.get(lockFile) ?? Promise.resolve();
-  const run = before.then(() => locked(lockFile, deadline, work));
+  const run = before.then(() => runLocked(lockFile, deadline, work));
   const settled = run.then(
     () => {},
     () => {},
@@ -26,7 +26,7 @@ export function withFileLock<T>(lockFile: string, deadline: number, work: () => 
   return run;
 }
 
-async function locked<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
+async function runLocked<T>(lockFile: string, deadline: number, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const lock = tryLock(lockFile);
     try {

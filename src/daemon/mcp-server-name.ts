@@ -20,14 +20,14 @@ export function serverName(env: Env): string {
   const folder = stateHome(env);
   const file = join(folder, 'mcp-server-name');
   const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);
-  if (known !== null) return checked(file, known);
+  if (known !== null) return checkedName(file, known);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const drawn = Array.from({ length: 12 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
   writeOnce(file, `hopgate_${drawn}`); // another process may be first
-  return checked(file, readFileSync(file, 'utf8'));
+  return checkedName(file, readFileSync(file, 'utf8'));
 }
 
-function checked(file: string, name: string): string {
+function checkedName(file: string, name: string): string {
   if (SHAPE.test(name)) return name;
   throw new Error(`${file} does not contain a valid server name; remove it`);
 }

@@ -12,7 +12,7 @@ export type OpenSessionsOptions = Omit<HostOptions, 'waitMs' | 'runCommand'>;
 
 export type Opening = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 
-interface Held {
+interface HeldSession {
   readonly session: Promise<Session>;
   readonly root: string;
   users: number;
@@ -30,7 +30,7 @@ export class SessionBusy extends Error {
 /** Sessions of any number of roots, each opened on demand and released when idle. */
 export class OpenSessions {
   readonly #options: OpenSessionsOptions;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, HeldSession>();
   readonly #stores = new Map<string, EvidenceStore>();
   /** Lease holder id per open session. */
   readonly #writers = new Map<string, string>();
@@ -83,7 +83,7 @@ export class OpenSessions {
       );
       let over = () => {};
       held.queue = turn.then(() => new Promise<void>((resolve) => (over = resolve)));
-      if (!(await before(deadline, turn))) {
+      if (!(await settlesBefore(deadline, turn))) {
         void turn.then(() => over());
         throw busyError(held);
       }
@@ -156,7 +156,7 @@ export class OpenSessions {
     return session;
   }
 
-  #take(opening: Opening & { readonly session: string }): Held {
+  #take(opening: Opening & { readonly session: string }): HeldSession {
     const known = this.#held.get(opening.session);
     const held = known ?? this.#hold(this.#open(opening), opening.root);
     if (!known) this.#held.set(opening.session, held);
@@ -177,7 +177,7 @@ export class OpenSessions {
     }
   }
 
-  #hold(session: Promise<Session>, root: string): Held {
+  #hold(session: Promise<Session>, root: string): HeldSession {
     return { session, root, users: 0, queue: Promise.resolve(), busy: null, idle: null };
   }
 
@@ -198,7 +198,7 @@ export class OpenSessions {
   }
 
   /** Releases a session that was not used, unless a command runs in its background. */
-  async #releaseIdle(id: string, { session }: Held): Promise<void> {
+  async #releaseIdle(id: string, { session }: HeldSession): Promise<void> {
     return (await session).runsInBackground ? this.#rest(id) : this.#release(id);
   }
 
@@ -232,7 +232,7 @@ export class OpenSessions {
   }
 }
 
-async function before(deadline: number, settled: Promise<unknown>): Promise<boolean> {
+async function settlesBefore(deadline: number, settled: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), Math.max(0, deadline - Date.now()));
@@ -245,7 +245,7 @@ async function before(deadline: number, settled: Promise<unknown>): Promise<bool
   }
 }
 
-function busyError({ busy }: Held): SessionBusy {
+function busyError({ busy }: HeldSession): SessionBusy {
   const since = busy ? Math.max(1, Math.round((Date.now() - busy.since) / 1000)) : 0;
   const what = busy ? `${busy.what} has been running in this session for ${since} s` : 'this session is busy';
   return new SessionBusy(`${what}; wait until that has finished, then make the call again`);

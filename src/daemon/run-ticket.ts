@@ -49,14 +49,14 @@ export async function runTicket(
     const { callId, ...call } = run.call;
     const tell = (came: ToolResultFields) => host.transcript(root, record.sessionId).add(toolResult(callId, came));
     try {
-      const above = await host.refusedAbove(root, record.sessionId, call);
+      const above = await host.denialByParent(root, record.sessionId, call);
       const use = <T>(work: (session: Session) => Promise<T>) =>
         host.sessions.use(root, record.sessionId, call.tool, work, WAIT_MS);
       const { answer, came } = above
         ? await use(async (session) => refusedBy(await session.admit({ ...call, above })))
         : call.tool === BACKGROUND_TOOL
           ? await runInBackground(host.isResident, use, call, { signal, onPart })
-          : await use(async (session) => advised(session, ran(await session.step({ ...call, signal }))));
+          : await use(async (session) => addAdvice(session, ticketAnswer(await session.step({ ...call, signal }))));
       tell(came);
       return answer;
     } catch (error) {
@@ -76,7 +76,7 @@ async function runInBackground(
   use: Use,
   call: { readonly tool: string; readonly args: unknown },
   { signal, onPart }: { readonly signal: AbortSignal; readonly onPart: OnPart },
-): Promise<Ran> {
+): Promise<TicketAnswer> {
   if (!isResident) throw new Error('a command in the background needs the daemon: run "hopgate daemon start"');
   let ended: Promise<void> = Promise.resolve();
   const onBackground = (command: BackgroundCommand) => {
@@ -88,38 +88,38 @@ async function runInBackground(
     return [came, visitOf(session)] as const;
   });
   const { job, running } = first.ok ? fieldsOf(first.result) : {};
-  if (running !== true || typeof job !== 'string') return followed(first);
-  await Promise.race([ended, aborted(signal)]);
+  if (running !== true || typeof job !== 'string') return answerAfterOutput(first);
+  await Promise.race([ended, waitForAbort(signal)]);
   const args = { job, ...(signal.aborted ? { stop: true } : {}) };
   const last = await use(async (session) =>
     visitOf(session) === visit ? session.step({ tool: call.tool, args }) : null,
   );
-  return last ? followed(last) : { answer: ENDED, came: { status: 'ok', text: ENDED.stderr } };
+  return last ? answerAfterOutput(last) : { answer: ENDED, came: { status: 'ok', text: ENDED.stderr } };
 }
 
 /** A name that is unique among the visits of a session. */
 const visitOf = ({ state: { peripheral, visits } }: Session): string => `${peripheral} ${visits[peripheral ?? '']}`;
 
 /** The answer without the command's output, which the client has already received. */
-const followed = (result: StepResult): Ran => {
-  const whole = ran(result);
+const answerAfterOutput = (result: StepResult): TicketAnswer => {
+  const whole = ticketAnswer(result);
   if (!result.ok || result.error || !isObject(result.result)) return whole;
-  return { ...whole, answer: ran({ ...result, result: { ...result.result, stdout: '' } }).answer };
+  return { ...whole, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
 };
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
 /** The printed answer, and the result for the transcript. */
-interface Ran {
+interface TicketAnswer {
   readonly answer: RunAnswer;
   readonly came: ToolResultFields;
 }
 
-function ran(result: StepResult): Ran {
+function ticketAnswer(result: StepResult): TicketAnswer {
   if (!result.ok) return refusedBy(result);
   const { error, outcome: status } = result;
   const streams = asCommand(result.result);
@@ -130,7 +130,7 @@ function ran(result: StepResult): Ran {
 }
 
 /** Appends advice to the error output if the sandbox caused the command's failure. */
-function advised(session: Session, { answer, came }: Ran): Ran {
+function addAdvice(session: Session, { answer, came }: TicketAnswer): TicketAnswer {
   const advice = answer.exit === 0 ? null : sandboxAdvice(session, answer.stderr + answer.stdout);
   if (advice === null) return { answer, came };
   return {
@@ -139,7 +139,7 @@ function advised(session: Session, { answer, came }: Ran): Ran {
   };
 }
 
-function refusedBy(result: Refused | { readonly ok: true }): Ran {
+function refusedBy(result: Refused | { readonly ok: true }): TicketAnswer {
   if (result.ok) throw new Error('a refusal allowed a call');
   const answer = failure(REFUSED, denialLines('', result.denial).join('\n'));
   return {

@@ -1,5 +1,5 @@
 import type { AgentCall } from '../adapters/core/agent-session.ts';
-import { deniedByParent } from '../adapters/core/calls/parent-denial.ts';
+import { describeParentDenial } from '../adapters/core/calls/parent-denial.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
 import { usableToken } from '../operator/operator-token.ts';
@@ -61,7 +61,7 @@ export class SessionHost {
       recordEvent: (record, event, notes) => this.conversations.remember(record, event, notes),
       withSession: (record, work) =>
         this.sessions.use(record.conversation.root, record.sessionId, `a hook of ${record.conversation.client}`, work),
-      refusedAbove: (record, call) => this.refusedAbove(record.conversation.root, record.sessionId, call),
+      denialByParent: (record, call) => this.denialByParent(record.conversation.root, record.sessionId, call),
       storeForCall: async (record, key, value) => files(record).keep(record, key, value),
       instructionProblem: (record, client, near) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) =>
@@ -98,7 +98,7 @@ export class SessionHost {
   }
 
   /** The session of a call over this connection: its own, or that of a sub-agent that announced the call. */
-  async worksIn(
+  async sessionOfCall(
     root: string,
     sessionId: string,
     call: { readonly tool: string; readonly args: Json },
@@ -117,7 +117,7 @@ export class SessionHost {
    * The refusal of a sub-agent's call by its parent's current envelope. Null if the envelope allows the call, or if
    * there is no parent.
    */
-  async refusedAbove(
+  async denialByParent(
     root: string,
     sessionId: string,
     call: { readonly tool: string; readonly args: Json },
@@ -126,7 +126,7 @@ export class SessionHost {
     if (parent === null) return null;
     const { denialByParent } = await import('../session/sub-agent.ts');
     const denial = await this.sessions.join(root, parent, async (session) => denialByParent(session, call, within));
-    return denial && deniedByParent(denial);
+    return denial && describeParentDenial(denial);
   }
 
   async status(query: StatusQuery): Promise<LineStatus | null> {
@@ -137,7 +137,7 @@ export class SessionHost {
     return this.#statuses.read(this.#open.store(query.root), query);
   }
 
-  get held(): OpenSessions['held'] {
+  get heldSessions(): OpenSessions['held'] {
     return this.#open.held;
   }
 

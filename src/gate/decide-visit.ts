@@ -128,14 +128,16 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   const all = requirementsOf(specs, edge);
   const options = { by: request.by, fruit };
-  const before = requirementFacts(specs, view, all, options);
+  const factsBefore = requirementFacts(specs, view, all, options);
 
-  const [notLeft] = unmetRequirements(exit, before);
-  if (notLeft) return exitNotMet(context, edge, exitProblem(notLeft, fruit), exitRemedy(context, notLeft, options));
-  const closed = modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, before));
+  const [unmetExit] = unmetRequirements(exit, factsBefore);
+  if (unmetExit)
+    return exitNotMet(context, edge, exitProblem(unmetExit, fruit), exitRemedy(context, unmetExit, options));
+  const closed =
+    modeForbids(context, target) ?? firstUnmetEntry(context, target, unmetRequirements(entry, factsBefore));
   if (closed) return closed;
-  const [shut] = unmetRequirements(gates, before).filter(({ kind }) => kind !== 'approval');
-  if (shut) return conditionFailed(context, target, shut);
+  const [failedGate] = unmetRequirements(gates, factsBefore).filter(({ kind }) => kind !== 'approval');
+  if (failedGate) return conditionFailed(context, target, failedGate);
 
   const backpack = { ...view.backpack, ...backpackOf(fruit) };
   const carried = transferContext(target, { ...view, backpack }, {}, { [from]: fruit });
@@ -143,9 +145,9 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
   const needsApproval = gates.some(({ kind }) => kind === 'approval');
   if (needsApproval) {
     const action: ApprovalAction = { kind: 'hop', from, exit: edge.exit, to: target.id };
-    const shown = approvedHopView(context, fruit, carried.context);
-    if (shown === null) return treeUnknown(context, target);
-    const checked = checkApproval(context, action, request, shown);
+    const approvedView = approvedHopView(context, fruit, carried.context);
+    if (approvedView === null) return treeUnknown(context, target);
+    const checked = checkApproval(context, action, request, approvedView);
     if (checked) return checked;
   }
   const facts = requirementFacts(specs, view, all, { ...options, approved: needsApproval });

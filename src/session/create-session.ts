@@ -6,7 +6,7 @@ import type { Inspector } from '../ports/inspector.ts';
 import type { SessionParts } from './calls/session-parts.ts';
 import { getPin, type Pin, putPin } from './pin.ts';
 import { Session } from './session.ts';
-import { Writer } from './session-writer.ts';
+import { SessionWriter } from './session-writer.ts';
 import { initialState, type SessionState } from './state/session-state.ts';
 import { readStoredState, type StoredState } from './state/stored-state.ts';
 
@@ -28,7 +28,7 @@ export async function createSession(
   const compiled = compileTables(specs);
   const state = initialState(compiled, delegation?.session ?? parts.ids.next('session'));
   const observer = await observerOf(parts.inspector, specs, state);
-  const writer = new Writer({ ...parts, ...observer, compiled, pin }, state);
+  const writer = new SessionWriter({ ...parts, ...observer, compiled, pin }, state);
   const open = { agent, root, pin, specHash: specs.hash, unsafeNoSandbox, version };
   const above = {
     ...(parent === undefined ? {} : { parent }),
@@ -70,7 +70,7 @@ export async function resumeSession(parts: Parts, sessionId: string, point?: Res
   const state = (parts.inspector ? null : kept) ?? initialState(compiled, sessionId);
   const observer = await observerOf(parts.inspector, specs, state);
   let live = false;
-  const writer = new Writer(
+  const writer = new SessionWriter(
     { ...quiet, ...observer, compiled, pin: hash, onEntry: (entry) => live && onEntry?.(entry) },
     state,
   );

@@ -1,11 +1,11 @@
 import type { MessageBody } from '../evidence/bodies.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message } from '../ports/message-store.ts';
-import type { Writer } from './session-writer.ts';
+import type { SessionWriter } from './session-writer.ts';
 
 interface Correspondent {
   readonly parts: { readonly store: EvidenceStore };
-  readonly writer: Writer;
+  readonly writer: SessionWriter;
 }
 
 const addressOf = ({ writer }: Correspondent): string => `session:${writer.state.facts.sessionId}`;

@@ -33,7 +33,7 @@ export interface WriterParts {
  * The one writer of a session: it holds the lease, seals the session's bodies into the chain, and folds every entry
  * that became durable. It catches up with what other writers appended before it took the lease.
  */
-export class Writer {
+export class SessionWriter {
   readonly #parts: WriterParts;
   readonly #holder: string;
   #state: SessionState;
@@ -78,7 +78,7 @@ export class Writer {
   }
 
   /** Takes or renews the lease. Throws StoreError `session-busy`. */
-  async hold(): Promise<void> {
+  async takeLease(): Promise<void> {
     const { store, clock } = this.#parts;
     if (this.#lease && this.#lease.until > clock.now()) return;
     this.#lease = await store.acquire(this.#state.facts.sessionId, this.#holder, LEASE_MS);
@@ -149,7 +149,7 @@ export class Writer {
   }
 
   /** Runs work that may outlast the lease, and renews the lease meanwhile. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  async keepLeaseDuring<T>(work: () => Promise<T>): Promise<T> {
     // One timer for many steps; it stops when it finds nothing running.
     this.#renewal ??= setInterval(() => this.#renew(), LEASE_MS / 3).unref();
     this.#running += 1;

@@ -35,7 +35,7 @@ import { NativeSteps } from './native/native-steps.ts';
 import type { AdmitResult, ConcludeResult, NativeCall, NativeOutcome, NativeTicket } from './native/native-ticket.ts';
 import { recordMessages, recordRead, unreadMessages } from './session-messages.ts';
 import { type SessionStatus, statusOf } from './session-status.ts';
-import type { Writer } from './session-writer.ts';
+import type { SessionWriter } from './session-writer.ts';
 import type { HopOptions, ShortHop } from './short-hop.ts';
 
 /** The approver for this one call; by default the session's approver. */
@@ -44,7 +44,7 @@ export interface CallApprover {
 }
 
 /** The calls of a session, for code of hopgate that needs more than the public interface. */
-export let internalsOf: (session: Session) => SessionCalls;
+export let sessionCallsOf: (session: Session) => SessionCalls;
 
 /**
  * One agent's session: the loop of decide, record, act, transition. Calls are taken one at a time, in the order they
@@ -55,10 +55,10 @@ export class Session {
   readonly #native: NativeSteps;
 
   static {
-    internalsOf = (session) => session.#calls;
+    sessionCallsOf = (session) => session.#calls;
   }
 
-  constructor(parts: SessionParts, writer: Writer) {
+  constructor(parts: SessionParts, writer: SessionWriter) {
     this.#calls = new SessionCalls(parts, writer);
     this.#native = new NativeSteps(this.#calls);
   }

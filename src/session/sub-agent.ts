@@ -4,7 +4,7 @@ import type { Denial } from '../gate/denial.ts';
 import { getOwn } from '../spec/names.ts';
 import type { Delegate } from '../spec/types.ts';
 import { type StepCall, stepRequest } from './calls/gate-requests.ts';
-import { internalsOf, type Session } from './session.ts';
+import { type Session, sessionCallsOf } from './session.ts';
 import type { Delegation } from './state/session-state.ts';
 
 export interface SubAgent {
@@ -22,7 +22,7 @@ export interface SubAgent {
  * @param isTaken true for the id of a sub-agent's session that has begun
  */
 export function subAgent(parent: Session, type: string, isTaken: (session: string) => boolean): SubAgent {
-  const calls = internalsOf(parent);
+  const calls = sessionCallsOf(parent);
   const { config, compiled } = calls.parts;
   const { mode, visit } = calls.view();
   const to = delegateForType(calls.context(), type);
@@ -39,11 +39,11 @@ export function subAgent(parent: Session, type: string, isTaken: (session: strin
  * @param within the limits of the sub-agent: those of both peripherals, or its own
  */
 export const denialByParent = (parent: Session, call: StepCall, within: Delegate['within']): Denial | null =>
-  denialByParentState(internalsOf(parent).context(), stepRequest(call), within);
+  denialByParentState(sessionCallsOf(parent).context(), stepRequest(call), within);
 
 /** The peripheral that a sub-agent of this type asks for; null if it works in its parent's. */
 export const peripheralOfSubAgent = (parent: Session, type: string): string | null =>
-  delegateForType(internalsOf(parent).context(), type);
+  delegateForType(sessionCallsOf(parent).context(), type);
 
 /** True if the present peripheral says where its sub-agents and agents of the agency may start. */
 export const hasDelegates = ({ specs, state }: Session): boolean =>

@@ -256,7 +256,7 @@ describe('a sub-agent’s session', () => {
     });
     // The parent now has fewer rights: the sub-agent loses the same ones.
     await context.withSession(parent, (session) => session.stop('enough'));
-    expect(await context.refusedAbove(child, { tool: 'read', args: { path: 'src/a.ts' } })).not.toBeNull();
+    expect(await context.denialByParent(child, { tool: 'read', args: { path: 'src/a.ts' } })).not.toBeNull();
   });
 
   it('opens its parent’s session if that does not exist yet', async () => {
@@ -274,7 +274,7 @@ describe('a sub-agent’s session', () => {
     const child = await context.conversation(conversation('c1', 'a1'));
     const denial = await context.withSession(child, async (s) => s.why({ tool: 'read', args: { path: 'src/a.ts' } }));
     expect(denial?.code).toBe('no-peripheral');
-    expect(await context.refusedAbove(parent, { tool: 'read', args: { path: 'src/a.ts' } })).toBeNull();
+    expect(await context.denialByParent(parent, { tool: 'read', args: { path: 'src/a.ts' } })).toBeNull();
   });
 });
 

@@ -3,13 +3,13 @@ import type { ConversationRecord } from '../core/hook-context.ts';
 import type { ClaudeHookEvent } from './claude-event.ts';
 import { HOOK_EVENT } from './hook-call.ts';
 
-type Heard = ConversationRecord['events'][number];
+type HookEventRecord = ConversationRecord['events'][number];
 
 /** Hook events that should have arrived before an event and did not. */
 export interface MissingHooks {
   /** The warning for the person who uses the client. */
   readonly text: string;
-  readonly calls: readonly Heard[];
+  readonly calls: readonly HookEventRecord[];
 }
 
 /** Events at which no call of the conversation can still be running. */
@@ -24,9 +24,9 @@ const QUIET = new Set(['Stop', 'SubagentStop', 'SessionEnd']);
  */
 export function missingHooksBefore(event: ClaudeHookEvent, record: ConversationRecord): MissingHooks | null {
   const texts: string[] = [];
-  if (event.name === 'PreToolUse' && event.agentId === null && !announced(record))
+  if (event.name === 'PreToolUse' && event.agentId === null && !isAnnounced(record))
     texts.push('this conversation sent no SessionStart: its hooks were disabled when it began');
-  const calls = overdue(event, record);
+  const calls = overdueCalls(event, record);
   if (calls.length > 0)
     texts.push(
       `no hook reported the end of ${plural(calls.length, 'allowed call')} (${calls
@@ -37,21 +37,24 @@ export function missingHooksBefore(event: ClaudeHookEvent, record: ConversationR
 }
 
 /** The allowed calls that must have ended before this event, and whose end no hook reported. */
-function overdue(event: ClaudeHookEvent, record: ConversationRecord): readonly Heard[] {
+function overdueCalls(event: ClaudeHookEvent, record: ConversationRecord): readonly HookEventRecord[] {
   if (event.name === 'PreToolUse') return openCalls(record, ({ name }) => name === HOOK_EVENT.acting);
   return QUIET.has(event.name) ? openCalls(record, () => true) : [];
 }
 
 /** The calls of `overdue`. At a prompt, also those that the user may have interrupted before they typed it. */
-export const mayHaveEnded = (event: ClaudeHookEvent, record: ConversationRecord): readonly Heard[] =>
-  event.name === 'UserPromptSubmit' ? openCalls(record, () => true) : overdue(event, record);
+export const mayHaveEnded = (event: ClaudeHookEvent, record: ConversationRecord): readonly HookEventRecord[] =>
+  event.name === 'UserPromptSubmit' ? openCalls(record, () => true) : overdueCalls(event, record);
 
-const announced = ({ notes, events }: ConversationRecord): boolean =>
+const isAnnounced = ({ notes, events }: ConversationRecord): boolean =>
   notes['announced'] === true || events.some(({ name }) => name === 'SessionStart');
 
 const ENDS: ReadonlySet<string> = new Set([HOOK_EVENT.done, HOOK_EVENT.failed, HOOK_EVENT.missing, HOOK_EVENT.refused]);
 
-function openCalls({ events }: ConversationRecord, which: (heard: Heard) => boolean): readonly Heard[] {
+function openCalls(
+  { events }: ConversationRecord,
+  which: (heard: HookEventRecord) => boolean,
+): readonly HookEventRecord[] {
   const ended = new Set(events.filter(({ name }) => ENDS.has(name)).map(({ toolUseId }) => toolUseId));
   return events.filter(
     (heard) =>

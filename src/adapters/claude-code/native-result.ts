@@ -10,65 +10,65 @@ const KEPT = 200_000;
 /** The client's result of a call, in the same shape as the result of the corresponding hopgate tool. */
 export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
   const said = fieldsOf(response as Json);
-  const path = (name: string) => shown(root, textOf(said[name]));
+  const path = (name: string) => shownPath(root, textOf(said[name]));
   switch (tool) {
     case 'read': {
       const file = fieldsOf(said['file']);
-      return ok({
-        path: shown(root, textOf(file['filePath'])),
-        content: bounded(textOf(file['content'])),
+      return okOutcomeOf({
+        path: shownPath(root, textOf(file['filePath'])),
+        content: boundedText(textOf(file['content'])),
         from: numberOf(file['startLine']),
         lines: numberOf(file['totalLines']),
       });
     }
     case 'edit':
-      return ok({ path: path('filePath') ?? path('notebook_path'), replacements: replacements(said) });
+      return okOutcomeOf({ path: path('filePath') ?? path('notebook_path'), replacements: replacements(said) });
     case 'write': {
       const content = textOf(said['content']) ?? textOf(said['updated_file']) ?? '';
-      return ok({
+      return okOutcomeOf({
         path: path('filePath') ?? path('notebook_path'),
         bytes: Buffer.byteLength(content),
         created: said['type'] === 'create',
       });
     }
     case 'glob':
-      return ok({ files: paths(said['filenames'], root), truncated: said['truncated'] === true });
+      return okOutcomeOf({ files: paths(said['filenames'], root), truncated: said['truncated'] === true });
     case 'grep':
-      return ok({ matches: matchesOf(said, root), files: paths(said['filenames'], root) });
+      return okOutcomeOf({ matches: matchesOf(said, root), files: paths(said['filenames'], root) });
     default:
-      return ok({ said: bounded(JSON.stringify(response ?? null)) });
+      return okOutcomeOf({ said: boundedText(JSON.stringify(response ?? null)) });
   }
 }
 
 export const nativeFailure = (error: unknown): NativeOutcome => ({
   status: 'failed',
   code: 'client-error',
-  message: bounded(textOf(error) ?? 'the client did not say why') ?? '',
+  message: boundedText(textOf(error) ?? 'the client did not say why') ?? '',
 });
 
-function ok(result: { readonly [name: string]: Json | undefined }): NativeOutcome {
+function okOutcomeOf(result: { readonly [name: string]: Json | undefined }): NativeOutcome {
   const reported = Object.entries(result).filter(([, value]) => value !== undefined && value !== null);
   return { status: 'ok', result: Object.fromEntries(reported) as { [name: string]: Json } };
 }
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-const bounded = (text: string | null): string | null =>
+const boundedText = (text: string | null): string | null =>
   text === null || text.length <= KEPT ? text : `${text.slice(0, KEPT).toWellFormed()}… (${text.length} characters)`;
 
-function shown(root: string, path: string | null): string | null {
+function shownPath(root: string, path: string | null): string | null {
   if (path === null) return null;
   return isWithin(root, path) ? relative(root, path) : path;
 }
 
 const paths = (names: unknown, root: string): Json[] =>
-  Array.isArray(names) ? names.flatMap((name) => shown(root, textOf(name)) ?? []) : [];
+  Array.isArray(names) ? names.flatMap((name) => shownPath(root, textOf(name)) ?? []) : [];
 
 function matchesOf(said: { readonly [name: string]: Json }, root: string): Json[] {
   const lines = (textOf(said['content']) ?? '').split('\n');
   const inContent = lines.flatMap((line) => {
     const [, path, number, text] = /^(.+?):(\d+):(.*)$/.exec(line) ?? [];
-    return path === undefined ? [] : [{ path: shown(root, path), line: Number(number), text: text ?? '' } as Json];
+    return path === undefined ? [] : [{ path: shownPath(root, path), line: Number(number), text: text ?? '' } as Json];
   });
   return inContent.length > 0 ? inContent : paths(said['filenames'], root).map((path) => ({ path }) as Json);
 }

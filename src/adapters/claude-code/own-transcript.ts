@@ -39,7 +39,7 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
       for (const block of blocks) {
         const use = uses.get(textOf(block['tool_use_id']) ?? '');
         const saved = use && readsSavedResult(file, use.tool, fieldsOf(use.input));
-        if (use && !saved && block['type'] === 'tool_result' && hasRun(block) && reaches(use.tool))
+        if (use && !saved && block['type'] === 'tool_result' && hasRun(block) && needsDecision(use.tool))
           ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
       }
   }
@@ -69,7 +69,7 @@ export function endedCalls(file: string): ReadonlyMap<string, CallEnd> {
 }
 
 /** False for tools without effect on the world, which need no decision. */
-const reaches = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
+const needsDecision = (tool: string): boolean => clientTool('claude-code', tool)?.kind !== 'inner';
 
 /** False for an error without an exit code: the call may not have run. */
 const hasRun = (block: Fields): boolean => block['is_error'] !== true || wordsOf(block).startsWith('Exit code ');

@@ -64,7 +64,11 @@ function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   return { reply: { kind: 'deny', why }, acts: false, items };
 }
 
-async function refused(at: HookCall<ClaudeToolEvent>, call: Call, { denial, evidence }: Refused): Promise<Decided> {
+async function decideRefused(
+  at: HookCall<ClaudeToolEvent>,
+  call: Call,
+  { denial, evidence }: Refused,
+): Promise<Decided> {
   const first = await at.host.withSession(at.record, async (session) => firstHop(session, denial));
   const why = describeClaudeRefusal(denial, { isSubAgent: isSubAgent(at), first }, claudeToolName(at.host));
   const came = toolResult(at.event.toolUseId, {
@@ -85,7 +89,7 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
   switch (action.kind) {
     case 'steps': {
       const [step, ...more] = action.steps;
-      if (!step || more.length > 0) return unmapped(at, 'is several calls in one; make them one by one');
+      if (!step || more.length > 0) return refuseUnmapped(at, 'is several calls in one; make them one by one');
       return decideStep(at, step);
     }
     case 'hop':
@@ -102,7 +106,7 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
       return allow([innerCall({ id, tool, input, channel: tool })]);
     }
     case 'unmapped':
-      return unmapped(at, action.why);
+      return refuseUnmapped(at, action.why);
     default:
       return action satisfies never;
   }
@@ -119,17 +123,17 @@ async function startSubAgent(at: HookCall<ClaudeToolEvent>): Promise<Decided | n
     const to = peripheralOfSubAgent(session, type);
     return to === null ? null : session.delegate({ to, reason });
   });
-  return started === null || started.ok ? null : refused(at, { tool, args: input }, started);
+  return started === null || started.ok ? null : decideRefused(at, { tool, args: input }, started);
 }
 
 function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<Decided> {
   switch (step.how) {
     case 'native':
-      return native(at, step);
+      return decideNative(at, step);
     case 'contained':
-      return at.event.tool === 'Bash' ? shell(at, step) : throughHopgate(at, step);
+      return at.event.tool === 'Bash' ? decideShell(at, step) : throughHopgate(at, step);
     case 'ours':
-      return own(at, step);
+      return decideOurTool(at, step);
     default:
       return step.how satisfies never;
   }
@@ -138,16 +142,16 @@ function decideStep(at: HookCall<ClaudeToolEvent>, step: ActionStep): Promise<De
 const isSubAgent = ({ event }: HookCall): boolean => event.agentId !== null;
 
 /** Decides a call of the client's own Read, Edit, …, records the intent, and leaves the call to the client. */
-async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const call = { tool, args };
   const { host, record, event } = at;
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
   const shown = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
   if (shown) return deny(at, `${shown.message}.\nWhat to do: ask the operator. ${shown.remedy}`);
   const denied = isSubAgent(at) ? await dryRun(at, call) : null;
-  if (denied) return refused(at, call, denied);
+  if (denied) return decideRefused(at, call, denied);
   const admitted = await host.withSession(record, (session) => session.admit(call));
-  if (!admitted.ok) return refused(at, call, admitted);
+  if (!admitted.ok) return decideRefused(at, call, admitted);
   await storeCall(at, { ticket: admitted.ticket, input: event.input });
   return { ...allow([calledAs(at, call)]), acts: admitted.ticket.intent !== null };
 }
@@ -157,7 +161,7 @@ async function native(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Prom
  * shell runs it. Claude Code judges every command of a text: the user's rules and permission mode still apply to the
  * agent's command. The user reads it in the permission question.
  */
-async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decided> {
+async function decideShell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decided> {
   const { host, record, event } = at;
   const wantsBackground = event.input['run_in_background'] === true;
   const later = wantsBackground
@@ -169,7 +173,7 @@ async function shell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decide
   const isApproved = wanted !== null && !isSubAgent(at) && host.isApproved(record, wanted);
   if (wanted !== null && !isApproved) return deny(at, refuseClientTool('Bash', asked, claudeToolName(host)));
   const denied = isApproved ? null : await dryRun(at, { tool, args });
-  if (denied) return refused(at, { tool, args }, denied);
+  if (denied) return decideRefused(at, { tool, args }, denied);
   const seconds = await host.withSession(
     record,
     async (session) => session.tool(tool)?.limits.seconds ?? LONGEST_COMMAND,
@@ -206,7 +210,9 @@ function inBackground({ specs, state }: Session, { tool, args }: Call): Call | n
 /** Refuses a client's tool that only hopgate's own tool replaces. */
 async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const denied = await dryRun(at, call);
-  return denied ? refused(at, call, denied) : deny(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
+  return denied
+    ? decideRefused(at, call, denied)
+    : deny(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
 }
 
 /**
@@ -214,14 +220,14 @@ async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promis
  * own envelope is checked here. If a tool of Claude Code's own does the same, the call is refused in its favour,
  * because the user's rules name that tool.
  */
-async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
+async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise<Decided> {
   const { host, record, event } = at;
   const { native, looks } = await host.withSession(record, async (session) => ({
     native: (await session.wants({ step: { tool, args } })) ? null : nativeCall(session, { tool, args }),
     looks: session.specs.tools[tool]?.effect === 'observe',
   }));
   const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
-  if (denied) return refused(at, { tool, args }, denied);
+  if (denied) return decideRefused(at, { tool, args }, denied);
   if (native) return deny(at, refuseOursForNative(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruled = RULED[tool];
@@ -237,13 +243,13 @@ async function own(at: HookCall<ClaudeToolEvent>, { tool, args }: Call): Promise
 const RULED: { readonly [tool: string]: 'Read' | 'WebFetch' } = { glob: 'Read', grep: 'Read', 'web-fetch': 'WebFetch' };
 
 /** Refuses a tool that no scope can limit. */
-async function unmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {
+async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null): Promise<Decided> {
   const { toolUseId: id, tool, input: args } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
     return allow([toolCall({ id, tool, input: args, channel: tool })]);
   const denied = await dryRun(at, { tool, args });
   if (denied === null) return deny(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
-  const { items, ...decided } = await refused(at, { tool, args }, denied);
+  const { items, ...decided } = await decideRefused(at, { tool, args }, denied);
   return {
     ...decided,
     items,
@@ -259,7 +265,7 @@ async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused |
     return judged.ok ? null : judged;
   });
   if (own) return own;
-  const above = await host.refusedAbove(record, call);
+  const above = await host.denialByParent(record, call);
   if (!above) return null;
   const judged = await host.withSession(record, (session) => session.admit({ ...call, above }));
   return judged.ok ? null : judged;

@@ -29,7 +29,7 @@ import { codexTool } from './codex-tool.ts';
 /** null if the call may run; otherwise the text for the model. */
 export type HookVerdict = string | null;
 
-interface At {
+interface ToolEventContext {
   readonly event: CodexToolEvent;
   readonly host: HookContext;
   readonly record: ConversationRecord;
@@ -61,7 +61,7 @@ export async function beforeTool(
       // A sub-agent's connection belongs to the session of the agent that started it.
       return isSubAgent(at) ? refuse(at, refuseCodexSubAgent(action.kind, codexToolName(host))) : null;
     case 'unmapped':
-      return unmapped(at, action.why);
+      return refuseUnmapped(at, action.why);
     case 'steps':
       return aboutSteps(at, action.steps);
     default:
@@ -81,10 +81,10 @@ function actionOf(
   return toolCallToAction({ provider: 'codex', name, input }, { specs, config, root, cwd, ...routeOf(session), own });
 }
 
-const isSubAgent = ({ record }: At): boolean => record.conversation.agentId !== null;
+const isSubAgent = ({ record }: ToolEventContext): boolean => record.conversation.agentId !== null;
 
 /** A refusal by the adapter, not by the gate. */
-function refuse({ event, host, record }: At, why: string): string {
+function refuse({ event, host, record }: ToolEventContext, why: string): string {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = event;
   host.recordTranscript(
     record,
@@ -96,7 +96,7 @@ function refuse({ event, host, record }: At, why: string): string {
 
 /** The gate's refusal, as text for the model. */
 async function refusedBy(
-  at: At,
+  at: ToolEventContext,
   call: ToolCallOfOurs,
   { denial, evidence }: Refused,
   otherText: string | null = null,
@@ -112,18 +112,18 @@ async function refusedBy(
 }
 
 /** Codex's call in hopgate's terms: tool and arguments under their names in the spec. */
-const calledAs = ({ event }: At, { tool, args }: ToolCallOfOurs): Item =>
+const calledAs = ({ event }: ToolEventContext, { tool, args }: ToolCallOfOurs): Item =>
   toolCall({ id: event.tool_use_id, tool, input: args, channel: event.tool_name });
 
 /** Refuses a tool that no scope limits. The attempt is recorded as a call of an unknown tool. */
-async function unmapped(at: At, why: string | null): Promise<HookVerdict> {
+async function refuseUnmapped(at: ToolEventContext, why: string | null): Promise<HookVerdict> {
   const { tool_use_id: id, tool_name: tool, tool_input: input } = at.event;
   if (await at.host.withSession(at.record, (session) => session.pass({ tool }))) {
     at.host.recordTranscript(at.record, toolCall({ id, tool, input, channel: tool }));
     return null;
   }
   const { refused, available } = await at.host.withSession(at.record, async (session) => ({
-    refused: session.why({ tool }) ? await refusal(session, { tool, args: {} }) : null,
+    refused: session.why({ tool }) ? await refusalNow(session, { tool, args: {} }) : null,
     available: session.available(),
   }));
   if (!refused) return refuse(at, refuseUnknownTool(tool, why, available, codexToolName(at.host)));
@@ -135,7 +135,7 @@ async function unmapped(at: At, why: string | null): Promise<HookVerdict> {
   );
 }
 
-async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVerdict> {
+async function aboutSteps(at: ToolEventContext, steps: readonly ActionStep[]): Promise<HookVerdict> {
   const [first, ...more] = steps;
   if (!first) return null;
   // The MCP server decides and records the main agent's calls.
@@ -160,24 +160,24 @@ async function aboutSteps(at: At, steps: readonly ActionStep[]): Promise<HookVer
 }
 
 /** Decides a call without running it, by this session's gate and then the parent's. Records a refusal here. */
-async function dryRun({ host, record }: At, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
+async function dryRun({ host, record }: ToolEventContext, { tool, args }: ToolCallOfOurs): Promise<Refused | null> {
   const call = { tool, args };
   const own = await host.withSession(record, async (session) =>
-    session.why(call) === null ? null : refusal(session, call),
+    session.why(call) === null ? null : refusalNow(session, call),
   );
   if (own) return own;
-  const above = await host.refusedAbove(record, call);
-  return above ? host.withSession(record, (session) => refusal(session, { ...call, above })) : null;
+  const above = await host.denialByParent(record, call);
+  return above ? host.withSession(record, (session) => refusalNow(session, { ...call, above })) : null;
 }
 
 /** The refusal that `admit` records; null if the call is allowed in the meantime. */
-async function refusal(session: Session, call: NativeCall): Promise<Refused | null> {
+async function refusalNow(session: Session, call: NativeCall): Promise<Refused | null> {
   const admitted = await session.admit(call);
   return admitted.ok ? null : admitted;
 }
 
 /** Handles a call that Codex itself runs: decides it, records its intent, and stores the ticket for its result. */
-async function letRun(at: At, { tool, args, byOurs }: ActionStep): Promise<HookVerdict> {
+async function letRun(at: ToolEventContext, { tool, args, byOurs }: ActionStep): Promise<HookVerdict> {
   const { event, host, record, env } = at;
   if (event.tool_name === 'apply_patch' && env['HOPGATE_CODEX_SANDBOX'] === 'read-only')
     return refuse(at, refuseWrite(byOurs ?? [{ tool, args }], codexToolName(host)));

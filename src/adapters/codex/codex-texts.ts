@@ -23,16 +23,16 @@ export function describeCodexRefusal(denial: Denial, first: object | null, own: 
 
 /** The refusal of a call that only hopgate's own tools carry out here, with the equivalent calls. */
 export const refuseForOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spelled(calls, own)}.`;
+  `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spellCalls(calls, own)}.`;
 
 /** Refuses a patch with several changes: Codex changes one file per call, so that the result is recorded. */
 export const refuseSeveralChanges = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spelled(calls, own)}` : ''}.`;
+  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spellCalls(calls, own)}` : ''}.`;
 
 /** Arguments longer than this many characters are not repeated to the model. */
 const SHOWN = 400;
 
-function spelled(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
+function spellCalls(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
   return calls
     .map(({ tool, args }) => {
       const text = JSON.stringify(args);
@@ -42,7 +42,7 @@ function spelled(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
 }
 
 export const refuseWrite = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spelled(calls, own)} instead; it is open here.`;
+  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spellCalls(calls, own)} instead; it is open here.`;
 
 export const refuseUnknownTool = (
   tool: string,

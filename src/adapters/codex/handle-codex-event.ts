@@ -37,25 +37,25 @@ export async function handleCodexEvent(event: unknown, host: HookContext, env: E
 }
 
 async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promise<HookAnswer> {
-  const record = await arrived(event, host, env);
+  const record = await recordArrival(event, host, env);
   switch (event.hook_event_name) {
     case 'SessionStart':
     case 'SubagentStart':
-      return tell(event, host, record, { again: true });
+      return tellSituation(event, host, record, { again: true });
     case 'UserPromptSubmit': {
       const shown = await host.instructionProblem(record, 'codex');
       if (shown) return refuse(`hopgate: ${shown.message}. ${shown.remedy}`);
       const turn = await host.withSession(record, turnBegins);
-      return tell(event, host, await note(host, record, event, turn), { again: false });
+      return tellSituation(event, host, await recordHookEventOf(host, record, event, turn), { again: false });
     }
     case 'PreToolUse': {
       const reason = await beforeTool(event, host, record, env);
-      return reason === null ? SILENCE : refuse(`${together(reason, await host.withSession(record, turnMessages))}`);
+      return reason === null ? SILENCE : refuse(`${joinTexts(reason, await host.withSession(record, turnMessages))}`);
     }
     case 'PostToolUse':
       return context(
         event,
-        together(await afterTool(event, host, record), await host.withSession(record, turnMessages)),
+        joinTexts(await afterTool(event, host, record), await host.withSession(record, turnMessages)),
       );
     case 'Stop': {
       await host.withSession(record, (session) => acknowledgeShown(session));
@@ -78,33 +78,33 @@ async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answ
   const record = await host.conversation(conversationOf(event, env));
   const news = await operatorNews(host, record);
   if (news === null) return answer;
-  await note(host, record, event, news.notes);
+  await recordHookEventOf(host, record, event, news.notes);
   host.recordTranscript(record, userMessage('hopgate', news.text, name));
   if (answer.exit === 2) return refuse(`${answer.stderr.trim()}\n\n${news.text}`);
-  const said = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as Said);
+  const said = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as EventReply);
   if (stops)
-    return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: joined(said.reason, news.text) }) };
-  return { ...answer, ...context(event, joined(said.hookSpecificOutput?.additionalContext, news.text)) };
+    return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: appendText(said.reason, news.text) }) };
+  return { ...answer, ...context(event, appendText(said.hookSpecificOutput?.additionalContext, news.text)) };
 }
 
 /** Events whose answer can carry words to the model. */
 const CARRY: readonly string[] = ['SessionStart', 'UserPromptSubmit', 'PostToolUse'];
 
-interface Said {
+interface EventReply {
   readonly reason?: string;
   readonly hookSpecificOutput?: { readonly additionalContext?: string };
 }
 
-const joined = (before: string | undefined, text: string): string => (before ? `${before}\n\n${text}` : text);
+const appendText = (before: string | undefined, text: string): string => (before ? `${before}\n\n${text}` : text);
 
-async function arrived(event: CodexHookEvent, host: HookContext, env: Env): Promise<ConversationRecord> {
+async function recordArrival(event: CodexHookEvent, host: HookContext, env: Env): Promise<ConversationRecord> {
   const record = await host.conversation(conversationOf(event, env));
   const toolUseId = 'tool_use_id' in event ? event.tool_use_id : null;
   return host.recordEvent(record, { name: event.hook_event_name, at: new Date().toISOString(), toolUseId });
 }
 
 /** Describes the situation to the model; on a prompt only if the text differs from the last one. */
-async function tell(
+async function tellSituation(
   event: CodexHookEvent,
   host: HookContext,
   record: ConversationRecord,
@@ -122,18 +122,19 @@ async function tell(
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
     host.recordTranscript(record, userMessage('user', event.prompt, 'prompt'));
   const known = !again && record.notes['shown'] === text;
-  const told = known ? messages : together(text, messages);
+  const told = known ? messages : joinTexts(text, messages);
   if (told === null) return SILENCE;
   host.recordTranscript(record, delivered(told, situation, event.hook_event_name));
   if (known) return context(event, told);
   // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
-  if (event.hook_event_name === 'SessionStart') await note(host, record, event, begin(event, record));
-  const given = async () => note(host, await host.conversation(record.conversation), event, { shown: text });
+  if (event.hook_event_name === 'SessionStart') await recordHookEventOf(host, record, event, begin(event, record));
+  const given = async () =>
+    recordHookEventOf(host, await host.conversation(record.conversation), event, { shown: text });
   return { ...context(event, told), given };
 }
 
 /** Joins the texts that are not null; null if there are none. */
-const together = (...texts: readonly (string | null)[]): string | null =>
+const joinTexts = (...texts: readonly (string | null)[]): string | null =>
   texts.filter((each) => each !== null).join('\n') || null;
 
 /** The answer that shows `text` to the model; silence if it is null. */
@@ -161,7 +162,7 @@ async function askOnce(host: HookContext, record: ConversationRecord): Promise<H
   const work = await host.withSession(record, (session) => unreviewedWork(session, record.notes));
   if (work === null) return SILENCE;
   const question = askToReview(work, codexToolName(host));
-  await note(host, record, { hook_event_name: 'Stop' }, { asked: true });
+  await recordHookEventOf(host, record, { hook_event_name: 'Stop' }, { asked: true });
   host.recordTranscript(record, userMessage('hopgate', question, 'Stop'));
   return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: question }) };
 }
@@ -174,12 +175,12 @@ async function tellWords(event: Ending, host: HookContext, record: ConversationR
   const all = !last || words.at(-1) === last ? words : [...words, last];
   if (all.length === 0) return record;
   host.recordTranscript(record, ...all.map(assistantMessage));
-  return note(host, record, event, { heard: end, ...(own ? { transcript: own } : {}) });
+  return recordHookEventOf(host, record, event, { heard: end, ...(own ? { transcript: own } : {}) });
 }
 
 type Ending = Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;
 
-const note = (
+const recordHookEventOf = (
   host: HookContext,
   record: ConversationRecord,
   { hook_event_name: name }: Pick<CodexHookEvent, 'hook_event_name'>,

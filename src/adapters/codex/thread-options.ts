@@ -41,11 +41,11 @@ export function threadOptions(
   const acts = mode === null || !specs.modeGate || effectsIn(specs.modeGate, mode).includes('act');
   const { write } = peripheral === null ? { write: [] } : effectiveScope(specs, config, peripheral);
   if (!acts || write.length === 0) return { sandboxMode: 'read-only', writableRoots: [], ...rest };
-  return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => beneath(root, path)), ...rest };
+  return { sandboxMode: 'workspace-write', writableRoots: write.map((path) => absolutePath(root, path)), ...rest };
 }
 
 /** Resolves a normalised, root-relative path of a scope: `/` after a folder's name, `.` for the root. */
-function beneath(root: string, path: string): string {
+function absolutePath(root: string, path: string): string {
   const bare = path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   return bare === '' || bare === '.' ? root : `${root}/${bare}`;
 }

@@ -34,7 +34,7 @@ export function approvalQuestion(
   const whole = [
     request.reason === '' ? '(no reason given)' : row('reason', request.reason),
     ...approvalRows(request).map(([title, text]) => row(title, text)),
-    ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barred)]),
+    ...(diff === null ? [] : ['the change, as it is now:', ...diff.map(barredLine)]),
     `sha256 ${request.hash}`,
   ].join('\n');
   const lines = whole.split('\n').length;
@@ -52,7 +52,7 @@ export const commandQuestion = (command: string, why: string, isAgain: boolean):
   [
     ...(isAgain ? [AGAIN.unticked] : []),
     row('Your own rules ask about this command', why),
-    ...command.split('\n').map(barred),
+    ...command.split('\n').map(barredLine),
   ].join('\n');
 
 /** Names the files that a diff changes, in a line that forms never cut off. */
@@ -66,7 +66,7 @@ function summaryOf(diff: readonly string[] | null): string {
 /** Prefixes each line of a longer text with a bar, so that none of them can imitate a line of the question. */
 function row(title: string, text: string): string {
   if (!text.includes('\n')) return `${escapeInvisible(title)}: ${escapeInvisible(text)}`;
-  return [`${escapeInvisible(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barred)].join('\n');
+  return [`${escapeInvisible(title)}:`, ...text.replace(/\n$/, '').split('\n').map(barredLine)].join('\n');
 }
 
-const barred = (line: string): string => `│ ${escapeInvisible(line)}`;
+const barredLine = (line: string): string => `│ ${escapeInvisible(line)}`;

@@ -48,7 +48,7 @@ export interface HookContext {
    * The refusal of a sub-agent's call by the present state of its parent's session; null if it allows the call, or
    * there is no parent.
    */
-  refusedAbove(
+  denialByParent(
     record: ConversationRecord,
     call: { readonly tool: string; readonly args: Json },
   ): Promise<Denial | null>;

@@ -66,9 +66,12 @@ export function agentSession(session: Session): AgentSession {
   };
 }
 
-type Answered = Omit<AgentAnswer, 'toolsChanged'>;
+type AnswerBeforeTools = Omit<AgentAnswer, 'toolsChanged'>;
 
-async function carryOut(session: Session, { name, input, signal, approved, ...known }: AgentCall): Promise<Answered> {
+async function carryOut(
+  session: Session,
+  { name, input, signal, approved, ...known }: AgentCall,
+): Promise<AnswerBeforeTools> {
   if (known.refused !== undefined) return { status: 'refused', text: known.refused, data: null, denial: null };
   if (known.answer !== undefined) return { status: 'ok', text: known.answer, data: null, denial: null };
   const fields = argumentsOf(input);
@@ -84,12 +87,12 @@ async function carryOut(session: Session, { name, input, signal, approved, ...kn
     }
     const moved = session.state.peripheral === null ? await session.start(to) : await session.hop(hop, answering);
     if (!moved.ok) return describeDenialFor(session, moved.denial);
-    return arrived(session, { to, context: moved.context as Json });
+    return arrivalAnswer(session, { to, context: moved.context as Json });
   }
   if (name === 'mode') {
     const changed = await session.setMode(requestedMode(fields), answering);
     if (!changed.ok) return describeDenialFor(session, changed.denial);
-    return arrived(session, { mode: changed.mode });
+    return arrivalAnswer(session, { mode: changed.mode });
   }
   if (name === 'status') {
     const data = {
@@ -134,7 +137,7 @@ function adviceOn(
 }
 
 /** The answer to a successful hop or mode change. It names the tools, because the program's own list may be older. */
-function arrived(session: Session, data: { readonly [key: string]: Json }): Answered {
+function arrivalAnswer(session: Session, data: { readonly [key: string]: Json }): AnswerBeforeTools {
   const open = session.available();
   const text = `${describeAvailable(open)}\n${promptSection(session)}`;
   return { status: 'ok', text, data: { ...data, tools: [...open.tools] }, denial: null };
@@ -153,7 +156,7 @@ const answeringWith = (answer: NonNullable<AgentCall['approved']> | null): Appro
 
 const toolNames = (session: Session): string => [session.state.peripheral, ...session.available().tools].join(' ');
 
-export const describeDenialFor = (session: Session, denial: Denial): Answered => ({
+export const describeDenialFor = (session: Session, denial: Denial): AnswerBeforeTools => ({
   status: 'refused',
   text: describeRefusal(denial, firstHop(session, denial)),
   data: denial as unknown as Json,

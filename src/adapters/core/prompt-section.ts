@@ -62,7 +62,7 @@ const MOST_NAMES = 60;
 function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: SessionSituation): readonly string[] {
   const lines = (fields: { readonly [field: string]: Json }) =>
     Object.entries(fields).flatMap(([field, value]) =>
-      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(short(value), LONGEST)}`],
+      NOT_TOLD.has(field) || isEmpty(value) ? [] : [`${field} ${oneLine(shortJson(value), LONGEST)}`],
     );
   const carried = [...lines(context), ...lines(backpack)];
   const yielded = lines(observed);
@@ -80,7 +80,7 @@ function whatIsSeen({ sees: { context, changedFiles, backpack, observed } }: Ses
   ];
 }
 
-const short = (value: Json): string =>
+const shortJson = (value: Json): string =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
     ? `[${joinList(value, 5)}]`
     : JSON.stringify(value);
@@ -107,7 +107,7 @@ function waysOut({ exits, ships, toState, location }: SessionSituation, name: Na
     const [{ to, needs } = { to: '', needs: [] }] = group;
     const by = group.flatMap(({ exit }) => (exit === null ? [] : [exit]));
     const needed = needs.length > 0 ? ` (needs ${needs.join(', ')})` : '';
-    return [`- ${to}${by.length > 0 ? `, by exit ${either(by)}` : ''}${needed}`];
+    return [`- ${to}${by.length > 0 ? `, by exit ${joinWithOr(by)}` : ''}${needed}`];
   });
   if (ways.length === 0)
     return [location.peripheral === null ? 'Nothing; only the operator can continue.' : 'No hop leads out.'];
@@ -133,7 +133,7 @@ function easiestOf(exits: readonly PossibleHop[]): PossibleHop | undefined {
   return easy.find(({ exit, to }) => to === way?.to && exit === `hop-${to}`) ?? way;
 }
 
-const either = (words: readonly string[]): string =>
+const joinWithOr = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 function whatIsClosed({ forbidden, location }: SessionSituation, name: Naming): readonly string[] {

@@ -20,7 +20,7 @@ const isTexts = (value: Json | undefined): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
 /** The remaining fields of a result as one line of JSON; empty if there are none. */
-function rest(result: Fields, shown: readonly string[]): readonly string[] {
+function remainingFields(result: Fields, shown: readonly string[]): readonly string[] {
   const others = Object.entries(result).filter(([key, value]) => !shown.includes(key) && !isNothing(value));
   return others.length > 0 ? [JSON.stringify(Object.fromEntries(others))] : [];
 }
@@ -46,8 +46,8 @@ function command(result: Fields): string {
       ? ['the output was cut: head and tail are shown; a pipe through sed -n or grep shows the rest']
       : []),
   ];
-  const errors = typeof stderr === 'string' && stderr.trim() !== '' ? ['stderr:', trimmed(stderr)] : [];
-  const out = typeof stdout === 'string' ? trimmed(stdout) : '';
+  const errors = typeof stderr === 'string' && stderr.trim() !== '' ? ['stderr:', trimNewlines(stderr)] : [];
+  const out = typeof stdout === 'string' ? trimNewlines(stdout) : '';
   const first = typeof warning === 'string' ? `WARNING: ${warning}` : '';
   const shown = [
     'warning',
@@ -64,10 +64,10 @@ function command(result: Fields): string {
     'seconds',
     'verdict',
   ];
-  return join(first, `(${how.join('; ')})`, out, errors, rest(result, shown));
+  return join(first, `(${how.join('; ')})`, out, errors, remainingFields(result, shown));
 }
 
-const trimmed = (text: string): string => text.replace(/\n+$/, '');
+const trimNewlines = (text: string): string => text.replace(/\n+$/, '');
 
 /** The lines of a file with their numbers, as `cat -n` prints them. */
 function file(result: Fields): string {
@@ -84,7 +84,7 @@ function file(result: Fields): string {
     whole || empty
       ? ''
       : `(lines ${from} to ${to} of ${lines}${Number(to) < Number(lines) ? `; continue with offset ${Number(to) + 1}` : ''}${truncated === true ? '; cut at the size limit' : ''})`,
-    rest(result, ['text', 'from', 'to', 'lines', 'truncated', 'path']),
+    remainingFields(result, ['text', 'from', 'to', 'lines', 'truncated', 'path']),
   );
 }
 
@@ -93,7 +93,7 @@ function files(result: Fields): string {
   return join(
     names.length > 0 ? names : '(no file matches)',
     result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
-    rest(result, ['files', 'truncated']),
+    remainingFields(result, ['files', 'truncated']),
   );
 }
 
@@ -106,7 +106,7 @@ function matches(result: Fields): string {
   return join(
     lines.length > 0 ? lines : '(no line matches)',
     result['truncated'] === true ? '(cut: there are more; narrow the pattern or the path)' : '',
-    rest(result, ['matches', 'files', 'truncated']),
+    remainingFields(result, ['matches', 'files', 'truncated']),
   );
 }
 
@@ -116,7 +116,7 @@ function page(result: Fields): string {
     `${typeof title === 'string' && title !== '' ? `${title}\n` : ''}${url}`,
     String(text),
     truncated === true ? '(cut at the size limit)' : '',
-    rest(result, ['url', 'title', 'text', 'truncated']),
+    remainingFields(result, ['url', 'title', 'text', 'truncated']),
   );
 }
 
@@ -125,7 +125,10 @@ function blocks(result: Fields): string {
   const content = result['content'] as Json[];
   const data = result['structuredContent'];
   const said = data !== undefined && content.some((block) => isText(block) && sameJson(block.text, data));
-  return join(content.map(block), rest(result, ['content', 'isError', ...(said ? ['structuredContent'] : [])]));
+  return join(
+    content.map(block),
+    remainingFields(result, ['content', 'isError', ...(said ? ['structuredContent'] : [])]),
+  );
 }
 
 const isText = (block: Json): block is { type: 'text'; text: string } =>

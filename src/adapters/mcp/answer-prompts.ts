@@ -36,11 +36,11 @@ export function answerPrompts(server: Server, host: McpHost): void {
   const { session } = host.options;
   server.setRequestHandler('prompts/list', async () => ({ prompts: [...PROMPTS] }));
   server.setRequestHandler('prompts/get', async ({ params }) => {
-    if (params.name === 'where-am-i') return said('Where the agent is', await session.prompt());
-    if (params.name === 'par') return said('Write a post-action review', await parText(host));
+    if (params.name === 'where-am-i') return promptResult('Where the agent is', await session.prompt());
+    if (params.name === 'par') return promptResult('Write a post-action review', await parText(host));
     if (params.name === 'enter') {
       const { peripheral, reason } = params.arguments ?? {};
-      return said(`Enter ${peripheral ?? 'a peripheral'}`, await enterText(host, peripheral, reason));
+      return promptResult(`Enter ${peripheral ?? 'a peripheral'}`, await enterText(host, peripheral, reason));
     }
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
@@ -55,7 +55,7 @@ export function answerPrompts(server: Server, host: McpHost): void {
   });
 }
 
-const said = (description: string, text: string): GetPromptResult => ({
+const promptResult = (description: string, text: string): GetPromptResult => ({
   description,
   messages: [{ role: 'user', content: { type: 'text', text } }],
 });
@@ -94,24 +94,24 @@ const leg = ({ exit, to, needs, modes = [] }: WayLeg): string =>
 async function parText(host: McpHost): Promise<string> {
   const { peripheral } = await host.options.session.status();
   const specs = await host.specs();
-  const reflective = reviewing(specs);
+  const reflective = reviewingPeripherals(specs);
   const here = reflective.find(({ id }) => id === peripheral);
   const where = reflective.map(({ id }) => `"${id}"`).join(' or ') || 'the peripheral that yields one';
   return [
     'Write the post-action review (PAR) of this session: its facts come from the evidence; add your own words.',
     ...(here ? [] : [`Hop to ${where} first.`]),
     'Use the log and the refusals: what happened, not what was intended.',
-    `Then leave by a hop, and give your words as its fruit${stated(here ?? reflective[0])}.`,
+    `Then leave by a hop, and give your words as its fruit${statedFields(here ?? reflective[0])}.`,
   ].join('\n');
 }
 
 /** The peripherals in which a visit yields a PAR. */
-const reviewing = (specs: SpecSet | null) =>
+const reviewingPeripherals = (specs: SpecSet | null) =>
   Object.values(specs?.peripherals ?? {}).filter(({ fruit }) =>
     Object.values(fruit).some((field) => field.kind === 'observed' && field.from === 'par'),
   );
 
-function stated(peripheral: SpecSet['peripherals'][string] | undefined): string {
+function statedFields(peripheral: SpecSet['peripherals'][string] | undefined): string {
   const fields = Object.entries(peripheral?.fruit ?? {}).flatMap(([name, { kind, type }]) =>
     kind === 'stated' ? [`${name} (${typeof type === 'string' ? type : type.join(' or ')})`] : [],
   );

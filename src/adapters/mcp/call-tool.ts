@@ -70,7 +70,7 @@ export async function callTool(
     const named = { ...called, name: (await host.names()).idOf(called.name) };
     const isTask = form !== null && named.name === TASK_TOOL;
     if (form === '2025' && !isTask) refuseTask(params.name);
-    const call = isTask ? named : bounded(named, waitSeconds);
+    const call = isTask ? named : limitWait(named, waitSeconds);
     const part = host.longAnswers.asked(call);
     if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
     const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
@@ -122,7 +122,7 @@ async function isSent({ options: { reading } }: McpHost, id: string, ended: Prom
  * Limits the wait of a whistle or a run to the time that its client waits; the answer then has the id of the job. Other
  * calls are returned unchanged, because a client's hooks report them with the same arguments.
  */
-function bounded(call: AgentCall, most: number): AgentCall {
+function limitWait(call: AgentCall, most: number): AgentCall {
   const { name, input } = call;
   if ((name !== 'whistle' && name !== AGENCY_TOOL) || !isObject(input)) return call;
   const { seconds } = input;

@@ -22,7 +22,7 @@ export function guardRequest(headers: IncomingHttpHeaders, { token, hosts }: Gua
   if (!origin.ok) return refuseRequest(403, 'this server does not answer to web pages of that origin');
   if (token === null) return null;
   const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
-  if (given !== undefined && same(given, token)) return null;
+  if (given !== undefined && isSameText(given, token)) return null;
   return refuseRequest(
     401,
     'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN',
@@ -39,5 +39,5 @@ export const refuseRequest = (
   headers: { readonly [name: string]: string } = {},
 ): Response => Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers });
 
-const same = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
+const isSameText = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

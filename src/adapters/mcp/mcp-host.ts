@@ -50,7 +50,7 @@ export class McpHost {
     this.tasks = new Tasks(options, (task) => {
       for (const told of this.#told) told.taskChanged?.(task);
     });
-    this.#listed = options.session.tools().then(sameness, () => '');
+    this.#listed = options.session.tools().then(listKey, () => '');
     this.#look = options.reading ? this.#lookForOthers(options.reading) : null;
   }
 
@@ -94,7 +94,7 @@ export class McpHost {
     for (const uri of CHANGING_RESOURCES) for (const told of this.#told) told.resourceUpdated(uri);
     const before = await this.#listed;
     const tools = await this.options.session.tools();
-    const now = sameness(tools);
+    const now = listKey(tools);
     if (now === before) return null;
     this.#listed = Promise.resolve(now);
     this.tellTools();
@@ -135,7 +135,7 @@ export class McpHost {
 }
 
 /** A key that is equal for lists with the same content; a resumed session may list in another order. */
-const sameness = (tools: readonly AgentTool[]): string =>
+const listKey = (tools: readonly AgentTool[]): string =>
   JSON.stringify(tools, (_key, value: unknown) => {
     if (value === null || typeof value !== 'object') return value;
     if (Array.isArray(value)) return value.every((one) => typeof one === 'string') ? [...value].sort() : value;

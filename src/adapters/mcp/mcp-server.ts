@@ -25,7 +25,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
         completions: {},
         ...TASK_CAPABILITIES,
       },
-      ...(greets ? { instructions: await introduction(options) } : {}),
+      ...(greets ? { instructions: await serverInstructions(options) } : {}),
     },
   );
   server.setRequestHandler('tools/list', async () => {
@@ -50,7 +50,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
 }
 
 // Clients may cut off or drop the instructions, so messages come with an answer instead.
-async function introduction({ describes = true, session }: McpHost['options']): Promise<string> {
+async function serverInstructions({ describes = true, session }: McpHost['options']): Promise<string> {
   return describes ? `${INTRODUCTION}\n\n${shortened(await session.prompt({ messages: false }))}` : INTRODUCTION;
 }
 

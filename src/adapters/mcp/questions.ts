@@ -24,14 +24,14 @@ export type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dis
 /** The reason why a form that was accepted twice without a yes counts as a no. */
 export const UNTICKED_AGAIN = 'they accepted the form twice without setting Approve';
 
-interface Taken {
+interface TakenAnswer {
   readonly said: QuestionAnswer;
   /** The hash of the content that was shown. */
   readonly hash: string;
   /** The limits that the person wrote. */
   readonly limits?: string;
 }
-const UNASKED: Taken = { said: 'unasked', hash: '' };
+const UNASKED: TakenAnswer = { said: 'unasked', hash: '' };
 
 const GRANT_FIELD = {
   type: 'string',
@@ -40,7 +40,7 @@ const GRANT_FIELD = {
     'Leave it empty to approve this request only. A limit also covers later ones: 3x, 2h, tests, files, src/',
 } as const;
 
-interface Asked {
+interface AskedQuestion {
   readonly call: string;
   readonly hash: string;
   readonly at: number;
@@ -54,7 +54,7 @@ interface Asked {
  * and for the bytes that were shown.
  */
 export class Questions {
-  readonly #open = new Map<string, Asked>();
+  readonly #open = new Map<string, AskedQuestion>();
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -97,7 +97,7 @@ export class Questions {
   }
 
   /** Takes the answer that a call carries, and the hash of the content that was shown with its question. */
-  take(call: AgentCall, { mcpReq }: ServerContext): Taken {
+  take(call: AgentCall, { mcpReq }: ServerContext): TakenAnswer {
     this.#sweep();
     const state = mcpReq.requestState<unknown>();
     const asked = typeof state === 'string' ? this.#open.get(state) : undefined;

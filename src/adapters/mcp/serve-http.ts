@@ -34,7 +34,10 @@ export interface HttpServing {
  */
 export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): Promise<HttpServing> {
   const { address = '127.0.0.1', port = 0, token = randomUUID().replaceAll('-', ''), allowHosts = [] } = options;
-  const guard: GuardOptions = { token, hosts: [...localhostAllowedHostnames(), bracketed(address), ...allowHosts] };
+  const guard: GuardOptions = {
+    token,
+    hosts: [...localhostAllowedHostnames(), bracketAddress(address), ...allowHosts],
+  };
   const onerror = (error: Error): void => host.report(error);
   const legacy = new LegacyConnections(host);
   const peer = new Peer({ connected: false });
@@ -58,7 +61,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
   await once(server.listen(port, address), 'listening');
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${bracketed(address)}:${bound}${MCP_PATH}`,
+    url: `http://${bracketAddress(address)}:${bound}${MCP_PATH}`,
     token,
     async close() {
       untell();
@@ -80,4 +83,4 @@ async function answerWith(answer: Response, response: ServerResponse): Promise<v
   response.end(await answer.text());
 }
 
-const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+const bracketAddress = (address: string): string => (address.includes(':') ? `[${address}]` : address);

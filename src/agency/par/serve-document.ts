@@ -78,7 +78,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
   server.on('upgrade', (request, socket, head) => {
     const status = refusal(request, name, admits) ?? (sockets.clients.size >= MOST_CONNECTIONS ? 503 : null);
     if (status !== null) return void socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\n\r\n`);
-    sockets.handleUpgrade(request, socket, head, (made) => talk(made, doc));
+    sockets.handleUpgrade(request, socket, head, (made) => synchronise(made, doc));
   });
   if (port !== null) await listenAt(server, host, port);
   else await listenAt(server, host, factsOf(doc).port ?? 0).catch(() => listenAt(server, host, 0));
@@ -90,7 +90,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
     facts: () => factsOf(doc),
     keepFacts: (facts) => setFacts(doc, facts),
     contributions: () => contributionsOf(doc),
-    holds: (agent) => Promise.race([failed.promise, arrived(doc, agent)]),
+    holds: (agent) => Promise.race([failed.promise, contributionArrived(doc, agent)]),
     async close() {
       for (const socket of sockets.clients) socket.terminate();
       await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -101,7 +101,7 @@ export async function serveDocument(options: DocumentServerOptions): Promise<Doc
 }
 
 /** Resolves when the document has a contribution of the agent. */
-const arrived = (doc: Doc, agent: string): Promise<void> =>
+const contributionArrived = (doc: Doc, agent: string): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {
       if (contributionsOf(doc)[agent] === undefined) return;
@@ -123,7 +123,7 @@ function refusal({ url, headers }: IncomingMessage, name: string, admits: (token
 }
 
 /** Keeps a replica and the document equal. A connection that sends no valid message is closed. */
-function talk(socket: WebSocket, doc: Doc): void {
+function synchronise(socket: WebSocket, doc: Doc): void {
   socket.on('error', () => socket.terminate());
   socket.on('message', (data: Buffer) => {
     try {

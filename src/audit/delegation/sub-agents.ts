@@ -16,15 +16,15 @@ export interface OtherSession {
 /** Finds another session; null if it is not available. */
 export type FindSession = (sessionId: string) => Promise<OtherSession | null>;
 
-interface Found {
+interface FoundSession {
   readonly violations: Violation[];
   readonly gaps: Gap[];
 }
 
-type About = Pick<Entry, 'id' | 'seq' | 'mode' | 'sessionId'>;
+type EntryReference = Pick<Entry, 'id' | 'seq' | 'mode' | 'sessionId'>;
 
-interface Recorded<Body> {
-  readonly entry: About;
+interface RecordedBody<Body> {
+  readonly entry: EntryReference;
   readonly body: Body;
 }
 
@@ -34,8 +34,8 @@ interface Recorded<Body> {
  */
 export class SubAgents {
   readonly #pinned: AuditedPin;
-  #opened: Recorded<SessionOpenBody> | null = null;
-  readonly #delegations: Recorded<DelegationBody>[] = [];
+  #opened: RecordedBody<SessionOpenBody> | null = null;
+  readonly #delegations: RecordedBody<DelegationBody>[] = [];
 
   constructor(pinned: AuditedPin) {
     this.#pinned = pinned;
@@ -50,14 +50,14 @@ export class SubAgents {
     if (body?.event === 'delegation') this.#delegations.push({ entry, body });
   }
 
-  async judge(find: FindSession): Promise<Found> {
-    const found: Found = { violations: [], gaps: [] };
+  async judge(find: FindSession): Promise<FoundSession> {
+    const found: FoundSession = { violations: [], gaps: [] };
     if (this.#opened) await this.#judgeParent(this.#opened, find, found);
     for (const delegation of this.#delegations) await this.#judgeChild(delegation, find, found);
     return found;
   }
 
-  async #judgeParent({ entry, body }: Recorded<SessionOpenBody>, find: FindSession, found: Found) {
+  async #judgeParent({ entry, body }: RecordedBody<SessionOpenBody>, find: FindSession, found: FoundSession) {
     const { parent, delegation } = body;
     if (delegation === undefined) return;
     const above = parent === undefined ? null : await find(parent);
@@ -77,7 +77,7 @@ export class SubAgents {
     found.violations.push(violation(entry, 'the parent session must record the delegation', message));
   }
 
-  async #judgeChild({ entry, body }: Recorded<DelegationBody>, find: FindSession, found: Found) {
+  async #judgeChild({ entry, body }: RecordedBody<DelegationBody>, find: FindSession, found: FoundSession) {
     if (body.session === null) return;
     const child = await find(body.session);
     if (child === null) {
@@ -101,11 +101,11 @@ export class SubAgents {
 
 /** Checks that the pin is one peripheral, in the delegation's mode, and grants no more than the delegation. */
 function judgePin(
-  entry: About,
+  entry: EntryReference,
   { from, to, within }: DelegationBody,
   mode: Entry['mode'],
   { parent, child }: { readonly parent: AuditedPin; readonly child: AuditedPin },
-  { violations }: Found,
+  { violations }: FoundSession,
 ): void {
   const wrong = (constraint: string, message: string) => violations.push(violation(entry, constraint, message));
   const only = getOwn(child.specs.peripherals, to);
@@ -135,7 +135,7 @@ function judgePin(
   }
 }
 
-const violation = ({ id, seq }: About, constraint: string, message: string): Violation => ({
+const violation = ({ id, seq }: EntryReference, constraint: string, message: string): Violation => ({
   rule: 'delegation',
   entryId: id,
   seq,
@@ -143,4 +143,4 @@ const violation = ({ id, seq }: About, constraint: string, message: string): Vio
   message,
 });
 
-const gap = ({ id, seq }: About, message: string): Gap => ({ kind: 'unknown', entryId: id, seq, message });
+const gap = ({ id, seq }: EntryReference, message: string): Gap => ({ kind: 'unknown', entryId: id, seq, message });

@@ -24,8 +24,8 @@ export function widerThan(
 ): readonly string[] {
   const tools = inner.tools.filter((tool) => !outer.tools.includes(tool));
   const [has, may] = [scopeOf(inner, innerPin.config), scopeOf(outer, outerPin.config)];
-  const writes = beyond(has.write, may.write);
-  const reaches = beyond(has.resource ?? [], may.resource ?? []);
+  const writes = widerPatterns(has.write, may.write);
+  const reaches = widerPatterns(has.resource ?? [], may.resource ?? []);
   const { steps, minutes } = inner.limits;
   const isLonger = (mine: number | null, most: number | null) => most !== null && (mine === null || mine > most);
   const free = inner.tools.filter((tool) => {
@@ -49,7 +49,7 @@ export function widerThan(
  * The patterns that the other list does not grant, and the other list's exclusions that are missing; empty if nothing
  * more is granted.
  */
-function beyond(mine: readonly string[], others: readonly string[]): readonly string[] {
+function widerPatterns(mine: readonly string[], others: readonly string[]): readonly string[] {
   const granting = mine.filter((pattern) => !isExclusion(pattern));
   if (granting.length === 0) return [];
   const plain = others.filter((pattern) => !isExclusion(pattern) && !/[*?[{(]/.test(pattern));

@@ -65,7 +65,7 @@ export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
   return { specs: { ...tight, hash: hashSpecs(tight) }, slack, seen };
 }
 
-interface Kept {
+interface KeptPermissions {
   readonly ids: ReadonlySet<string>;
   /** Those of all sessions. */
   readonly agents: ReadonlySet<string>;
@@ -85,7 +85,7 @@ const recordedUse = ({ visits, reads, writes, commands, hosts }: PeripheralUsage
 function tighten(
   spec: PeripheralSpec,
   used: PeripheralUsage | null,
-  { ids, agents, back, whole }: Kept,
+  { ids, agents, back, whole }: KeptPermissions,
   slack: UnusedPermission[],
 ): PeripheralSpec {
   const into = back.filter(({ to }) => to === spec.id);
@@ -97,7 +97,7 @@ function tighten(
       .sort(),
     ...(spec.delegates && { delegates: spec.delegates.filter(({ to }) => ids.has(to)) }),
   };
-  const unused: Unused = (what, granted) => {
+  const unused: ReportUnused = (what, granted) => {
     slack.push({ peripheral: spec.id, what, granted });
   };
   const ways = () => ({
@@ -147,14 +147,14 @@ function tighten(
 /** Tools whose command is optional: without it, a default runs. */
 const RUNNERS = ['bash-test'];
 
-type Unused = (what: UnusedPermission['what'], granted: string) => void;
+type ReportUnused = (what: UnusedPermission['what'], granted: string) => void;
 
 /** @param into the edges into this peripheral that stay open, even if no session took them */
 function sourcesUsed(
   { id, entry }: PeripheralSpec,
   used: PeripheralUsage,
   into: readonly Edge[],
-  unused: Unused,
+  unused: ReportUnused,
 ): readonly EntrySource[] {
   const { first, later, byOperator } = used.entered;
   const from = [...new Set([...used.from, ...into.map((edge) => edge.from)])].filter(
@@ -190,7 +190,7 @@ function exitsUsed(
   { id, exits }: PeripheralSpec,
   used: PeripheralUsage,
   back: readonly Edge[],
-  unused: Unused,
+  unused: ReportUnused,
 ): readonly Exit[] {
   const isWayBack = ({ name }: Exit, to: string) =>
     back.some((edge) => edge.from === id && edge.exit === name && edge.to === to);

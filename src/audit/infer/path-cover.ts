@@ -1,7 +1,7 @@
 /** Maximum length of a readable list; above it, folders replace the files in them. */
 const MOST = 8;
 
-const above = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
+const parentFolder = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 
 /**
  * The smallest readable list of folders (`src/`) and files that covers all paths: files while they are few, then the
@@ -11,11 +11,11 @@ const above = (path: string): string => (path.includes('/') ? path.slice(0, path
 export function pathCover(paths: Iterable<string>, most = MOST): readonly string[] {
   let places = [...new Set(paths)];
   while (places.length > most) {
-    const depth = Math.max(...places.map((place) => bare(place).split('/').length));
+    const depth = Math.max(...places.map((place) => withoutSlash(place).split('/').length));
     if (depth === 1) return ['.'];
     const folded = places.map((place) => {
-      const path = bare(place);
-      return path.split('/').length === depth ? `${above(path)}/` : place;
+      const path = withoutSlash(place);
+      return path.split('/').length === depth ? `${parentFolder(path)}/` : place;
     });
     places = [...new Set(folded)];
     places = places.filter(
@@ -25,7 +25,7 @@ export function pathCover(paths: Iterable<string>, most = MOST): readonly string
   return places.sort();
 }
 
-const bare = (place: string): string => place.replace(/\/$/, '');
+const withoutSlash = (place: string): string => place.replace(/\/$/, '');
 
 /** Globs that cover all paths, grouped by folder and extension if several share them. */
 export function coveringGlobs(paths: Iterable<string>, most = MOST): readonly string[] {

@@ -28,18 +28,18 @@ export function actsOf(entries: readonly Entry[]): readonly Act[] {
     if (body === null) continue;
     const next = (ahead: number): Body | null => bodyOf(entries[index + ahead]?.body ?? null);
     const last = acts.at(-1);
-    if (last && belongs(body, entries, index)) {
-      acts[acts.length - 1] = grown(last, entry, body);
+    if (last && belongsToAct(body, entries, index)) {
+      acts[acts.length - 1] = extendAct(last, entry, body);
       continue;
     }
-    const act = begun(entry, body, next(1));
+    const act = beginAct(entry, body, next(1));
     if (act) acts.push(act);
   }
   return acts;
 }
 
 /** An outcome belongs to its intent, a hop to its stop, a start to its hop, a refusal by a tool to its call. */
-function belongs(body: Body, entries: readonly Entry[], index: number): boolean {
+function belongsToAct(body: Body, entries: readonly Entry[], index: number): boolean {
   const before = bodyOf(entries[index - 1]?.body ?? null);
   if (body.event === 'outcome' || body.event === 'interrupted') return true;
   if (body.event === 'hop') return before?.event === 'stop';
@@ -47,7 +47,7 @@ function belongs(body: Body, entries: readonly Entry[], index: number): boolean 
   return body.event === 'denial' && before?.event === 'outcome' && before.outcome.status === 'refused';
 }
 
-function grown(act: Act, entry: Entry, body: Body): Act {
+function extendAct(act: Act, entry: Entry, body: Body): Act {
   const more = { ...act, entries: [...act.entries, entry.id] };
   if (body.event === 'hop') return { ...more, kind: 'hop', what: body.to, by: body.by, args: { reason: body.reason } };
   if (body.event === 'start') return { ...more, entered: enteredBy(entry, body) };
@@ -60,7 +60,7 @@ const enteredBy = (entry: Entry, { peripheral, context }: Extract<Body, { event:
   context,
 });
 
-function begun(entry: Entry, body: Body, next: Body | null): Act | null {
+function beginAct(entry: Entry, body: Body, next: Body | null): Act | null {
   const base = { seq: entry.seq, entries: [entry.id], args: {}, refused: false, entered: null, left: null };
   switch (body.event) {
     case 'step':
@@ -75,7 +75,7 @@ function begun(entry: Entry, body: Body, next: Body | null): Act | null {
     case 'session-closed':
       return next === null ? { ...base, kind: 'close', by: body.by, what: '' } : null;
     case 'denial':
-      return body.enforced === false ? null : refused(base, body);
+      return body.enforced === false ? null : refusedAct(base, body);
     default:
       return null;
   }
@@ -83,7 +83,7 @@ function begun(entry: Entry, body: Body, next: Body | null): Act | null {
 
 type Base = Pick<Act, 'seq' | 'entries' | 'args' | 'refused' | 'entered' | 'left'>;
 
-function refused(base: Base, { request }: Extract<Body, { event: 'denial' }>): Act | null {
+function refusedAct(base: Base, { request }: Extract<Body, { event: 'denial' }>): Act | null {
   const text = (name: string): string => (typeof request[name] === 'string' ? (request[name] as string) : '');
   const by = text('by') || 'agent';
   const act = { ...base, by, refused: true };

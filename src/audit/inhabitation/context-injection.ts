@@ -6,7 +6,7 @@ import type { Act } from './acts.ts';
 import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
-type Entered = NonNullable<Act['entered']>;
+type EnteredContext = NonNullable<Act['entered']>;
 
 /**
  * P-2: the first delivery on each entry states the agent's place, the context it sees, the tools it has, and its exits.
@@ -17,11 +17,11 @@ export function contextInjection(timeline: SessionTimeline): Inhabitation {
   if (entries.length === 0) return inapplicableCheck('P-2', 'the session entered no peripheral');
   return judgedCheck(
     'P-2',
-    entries.flatMap((act) => judgeEntry(timeline, act, act.entered as Entered)),
+    entries.flatMap((act) => judgeEntry(timeline, act, act.entered as EnteredContext)),
   );
 }
 
-function judgeEntry(timeline: SessionTimeline, act: Act, entered: Entered): readonly InhabitationFinding[] {
+function judgeEntry(timeline: SessionTimeline, act: Act, entered: EnteredContext): readonly InhabitationFinding[] {
   const item = firstDelivered(timeline, act);
   const at = { item: item?.n ?? null, seq: act.seq };
   if (item === null)
@@ -35,13 +35,13 @@ function judgeEntry(timeline: SessionTimeline, act: Act, entered: Entered): read
   ].map((reason) => ({ ...at, reason: `on entering ${entered.peripheral}: ${reason}` }));
 }
 
-type Delivered = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
+type DeliveredItem = Extract<TranscriptItem, { kind: 'delivered' | 'result' }>;
 
 /**
  * The first text about a peripheral: the result of the call that entered it. If the program placed the agent there, the
  * text before the agent's next call.
  */
-function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): Delivered | null {
+function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: Act): DeliveredItem | null {
   const pair = alignment.pairs.find((candidate) => candidate.act === act);
   if (pair) return pair.call.result;
   const isBefore = (other: Act): boolean => acts.indexOf(other) < acts.indexOf(act);
@@ -50,13 +50,14 @@ function firstDelivered({ alignment, acts, transcript }: SessionTimeline, act: A
   const from = before?.call.result?.n ?? -1;
   const to = after?.call.item.n ?? Number.POSITIVE_INFINITY;
   const delivered = transcript.items.filter(
-    (item): item is Delivered => (item.kind === 'delivered' || item.kind === 'result') && item.n > from && item.n < to,
+    (item): item is DeliveredItem =>
+      (item.kind === 'delivered' || item.kind === 'result') && item.n > from && item.n < to,
   );
   // An earlier delivery may describe the previous peripheral.
   return delivered.find(({ situation }) => situation?.peripheral === act.entered?.peripheral) ?? delivered[0] ?? null;
 }
 
-function missingInData(specs: SpecSet, { peripheral, mode, context }: Entered, situation: Situation): string[] {
+function missingInData(specs: SpecSet, { peripheral, mode, context }: EnteredContext, situation: Situation): string[] {
   const problems: string[] = [];
   if (situation.peripheral !== peripheral) problems.push(`it says ${situation.peripheral ?? 'nowhere'}`);
   if (situation.mode !== mode) problems.push(`it says mode ${situation.mode}, and the mode was ${mode}`);
@@ -68,22 +69,23 @@ function missingInData(specs: SpecSet, { peripheral, mode, context }: Entered, s
   if (!sameSet(tools, situation.tools))
     problems.push(`the spec gives ${list(tools)}, and it offered ${list(situation.tools)}`);
   const exits = exitsOf(specs, peripheral);
-  if (!sameSet(exits.map(spell), situation.exits.map(spell)))
-    problems.push(`the exits are ${list(exits.map(spell))}, and it named ${list(situation.exits.map(spell))}`);
+  if (!sameSet(exits.map(hopText), situation.exits.map(hopText)))
+    problems.push(`the exits are ${list(exits.map(hopText))}, and it named ${list(situation.exits.map(hopText))}`);
   return problems;
 }
 
 /** Every name in the situation must appear in the text that the agent read. */
 function missingInText(
   specs: SpecSet,
-  { peripheral, mode, context }: Entered,
+  { peripheral, mode, context }: EnteredContext,
   situation: Situation,
   text: string,
 ): string[] {
   const without = (names: readonly string[]): string[] => [...new Set(names)].filter((name) => !mentions(text, name));
   const exits = exitsOf(specs, peripheral);
   const carried = Object.entries(context).filter(([name, value]) => !NOT_SHOWN.includes(name) && !isEmpty(value));
-  const isSeen = carried.length === 0 || carried.some(([name, value]) => mentions(text, name) || shows(text, value));
+  const isSeen =
+    carried.length === 0 || carried.some(([name, value]) => mentions(text, name) || showsValue(text, value));
   const seen = [...(mode === null ? [] : without([mode])), ...(isSeen ? [] : carried.map(([name]) => name))];
   const lacks: readonly (readonly [string, readonly string[]])[] = [
     ['where it is', without([peripheral])],
@@ -100,17 +102,17 @@ function missingInText(
 /** Fields that identify the session; an agent does not need them. */
 const NOT_SHOWN = ['session-id', 'session-log', 'author'];
 
-const shows = (text: string, value: Json): boolean =>
-  Array.isArray(value) ? value.some((one) => shows(text, one)) : typeof value === 'string' && text.includes(value);
+const showsValue = (text: string, value: Json): boolean =>
+  Array.isArray(value) ? value.some((one) => showsValue(text, one)) : typeof value === 'string' && text.includes(value);
 
 /** True if the text contains the name as a separate word, ignoring case and the form of its dashes. */
 export function mentions(text: string, name: string): boolean {
-  const pattern = name.split('-').map(escaped).join('[-_ ]');
+  const pattern = name.split('-').map(escapePattern).join('[-_ ]');
   // A client may put the name of the server before that of a tool, as in mcp__hopgate__read.
   return new RegExp(`(?:(?<![\\w-])|(?<=\\w__))${pattern}(?![\\w]|-\\w)`, 'i').test(text);
 }
 
-const escaped = (part: string): string => part.replace(/[^\w]/g, '\\$&');
+const escapePattern = (part: string): string => part.replace(/[^\w]/g, '\\$&');
 
 function toolsIn(specs: SpecSet, peripheral: string, mode: string | null): readonly string[] {
   const { modeGate: gate, tools } = specs;
@@ -122,7 +124,7 @@ function toolsIn(specs: SpecSet, peripheral: string, mode: string | null): reado
 }
 
 const exitsOf = (specs: SpecSet, peripheral: string) => specs.edges.filter(({ from }) => from === peripheral);
-const spell = ({ exit, to }: { readonly exit: string | null; readonly to: string }): string => `${to} by ${exit}`;
+const hopText = ({ exit, to }: { readonly exit: string | null; readonly to: string }): string => `${to} by ${exit}`;
 const list = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
 const sameSet = (a: readonly string[], b: readonly string[]): boolean =>
   sameJson([...new Set(a)].sort(), [...new Set(b)].sort());

@@ -143,7 +143,7 @@ function proveStated(specs: SpecSet, spaceFor: SpaceFor, property: Property): Pr
   const space = spaceFor([]);
   switch (property.kind) {
     case 'never-enter':
-      return neverEnter(spaceFor, property);
+      return proveNeverEnter(spaceFor, property);
     case 'never-can': {
       const { what, peripheral } = property;
       const spec = specs.peripherals[peripheral]!;
@@ -166,30 +166,32 @@ function proveStated(specs: SpecSet, spaceFor: SpaceFor, property: Property): Pr
     }
     case 'before': {
       const { first, then } = property;
-      const without = space.explore((_, { to }) => !isAt(first, to));
+      const without = space.explore((_, { to }) => !isInPlace(first, to));
       const message = `${placeName(then)} can be reached without ${placeName(first)} before`;
-      const node = without.find(({ state }) => isAt(then, state) && !isAt(first, state));
+      const node = without.find(({ state }) => isInPlace(then, state) && !isInPlace(first, state));
       if (node) return failed(text, message, pathTo(node));
       for (const each of without) {
-        if (isAt(first, each.state)) continue;
-        const started = space.delegations(each.state).find(({ to }) => then.kind === 'peripheral' && isAt(then, to));
+        if (isInPlace(first, each.state)) continue;
+        const started = space
+          .delegations(each.state)
+          .find(({ to }) => then.kind === 'peripheral' && isInPlace(then, to));
         if (started) return failed(text, message, pathTo(each, started));
       }
       return succeeded(text);
     }
     case 'exclusive':
-      return exclusive(specs, space, property);
+      return proveExclusive(specs, space, property);
     default:
       return property satisfies never;
   }
 }
 
-const isAt = (where: PropertyPlace, { place, mode }: AbstractState): boolean =>
+const isInPlace = (where: PropertyPlace, { place, mode }: AbstractState): boolean =>
   where.kind === 'mode' ? mode === where.mode : place === where.peripheral;
 
 const placeName = (where: PropertyPlace): string => (where.kind === 'mode' ? where.mode : where.peripheral);
 
-function neverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'never-enter' }>): Proof {
+function proveNeverEnter(spaceFor: SpaceFor, property: Extract<Property, { kind: 'never-enter' }>): Proof {
   const { target, without, text } = property;
   const enters = (state: AbstractState, { kind, to }: AbstractMove) =>
     target.kind === 'mode'
@@ -243,7 +245,11 @@ function atomName(atom: PropertyAtom): string {
   }
 }
 
-function exclusive(specs: SpecSet, space: Space, { of, names, text }: Extract<Property, { kind: 'exclusive' }>): Proof {
+function proveExclusive(
+  specs: SpecSet,
+  space: Space,
+  { of, names, text }: Extract<Property, { kind: 'exclusive' }>,
+): Proof {
   if (of === 'tools') {
     const both = Object.values(specs.peripherals).find(
       ({ tools }) => names.filter((name) => tools.includes(name)).length > 1,

@@ -178,15 +178,15 @@ class Rule {
     if (root === 'session' && name === 'agent') {
       // Each agent that the rule names is tried as a value of its own.
       const agents = textsIn(celText(this.#rule));
-      return [...around([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
+      return [...neighbourValues([...named, ...agents]), OTHER].filter((value) => !agents.includes(value as string));
     }
-    const any = [...around(named), OTHER, ...(truth ? [true, false] : [])];
+    const any = [...neighbourValues(named), OTHER, ...(truth ? [true, false] : [])];
     if (root === 'fruit') return fruitDomain(this.#place, name, named, any);
     const isSize = (node.op === 'call' || node.op === 'rcall') && node.args[0] === 'size';
     if (!isSize && (root === null || root === 'backpack' || root === 'args')) return any;
     const steps = root === 'visit' && name === 'steps' ? this.#place?.limits.steps : null;
     const most = steps ?? Number.POSITIVE_INFINITY;
-    return whole([...around(named), 0, 1]).filter((value) => value >= 0 && value <= most);
+    return wholeNumbers([...neighbourValues(named), 0, 1]).filter((value) => value >= 0 && value <= most);
   }
 }
 
@@ -205,7 +205,7 @@ function fruitDomain(
   const none = rule.kind === 'observed' || rule.optional ? [null] : [];
   if (typeof type !== 'string') return [...type, ...none];
   if (type === 'boolean') return [true, false, ...none];
-  if (type === 'integer') return [...whole([...around(named), 0]), ...none];
+  if (type === 'integer') return [...wholeNumbers([...neighbourValues(named), 0]), ...none];
   return any;
 }
 
@@ -213,13 +213,13 @@ function fruitDomain(
 type Numeric = number | bigint;
 const isNumber = (value: unknown): value is Numeric => typeof value === 'number' || typeof value === 'bigint';
 
-const whole = (values: readonly unknown[]): readonly Numeric[] =>
+const wholeNumbers = (values: readonly unknown[]): readonly Numeric[] =>
   values.filter(isNumber).filter((value) => typeof value === 'bigint' || Number.isInteger(value));
 
 /**
  * Returns these values. For numbers and texts, also returns a value before, between and after them, where one exists.
  */
-function around(named: readonly unknown[]): readonly unknown[] {
+function neighbourValues(named: readonly unknown[]): readonly unknown[] {
   const numbers = named
     .filter(isNumber)
     .flatMap((value): Numeric[] =>

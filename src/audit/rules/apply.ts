@@ -20,7 +20,7 @@ import { noRuns } from './test-runs.ts';
  */
 const LASTING = [...IDENTITY_FIELDS, 'changed-files'];
 
-function packed(backpack: Fields, more: Fields): Fields {
+function packBackpack(backpack: Fields, more: Fields): Fields {
   const lasting = Object.entries(backpack).filter(([field]) => LASTING.includes(field));
   return { ...backpack, ...more, ...Object.fromEntries(lasting) };
 }
@@ -71,9 +71,9 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       state.backpack = { 'session-id': state.sessionId, author: body.agent };
       return;
     case 'start':
-      enter(state, body.peripheral, body.deadline);
+      enterPeripheral(state, body.peripheral, body.deadline);
       if (state.visit) state.visit.message = textOf(body.context['commit-message']);
-      state.backpack = packed(state.backpack, body.context);
+      state.backpack = packBackpack(state.backpack, body.context);
       return;
     case 'intent':
       state.pending = { tool: body.tool, args: body.args };
@@ -81,7 +81,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
     case 'interrupted':
       // The effects of the step are unknown, so it may have changed the code.
       state.pending = null;
-      outdate(state);
+      dropResults(state);
       if (visit) visit.steps += 1;
       return;
     case 'step':
@@ -106,7 +106,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
       const successes = successesBeforeReview ?? state.successes;
       if (exit !== null && visit) state.leaving = { visit, fruit, backpack, successes, exit, reason, by };
       state.fruits = { ...state.fruits, [body.peripheral]: fruit };
-      state.backpack = packed(backpack, fieldsWithValue(fruit));
+      state.backpack = packBackpack(backpack, fieldsWithValue(fruit));
       state.visit = null;
       return;
     }
@@ -138,7 +138,7 @@ function applyBody(state: AuditState, body: Body, leaving: AuditState['leaving']
   }
 }
 
-function enter(state: AuditState, peripheral: string, deadline: number | null): void {
+function enterPeripheral(state: AuditState, peripheral: string, deadline: number | null): void {
   const { specs, config } = state.pinned;
   const spec = getOwn(specs.peripherals, peripheral);
   const counts = { steps: 0, denials: 0, expired: false, background: [] };
@@ -164,16 +164,16 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   if (outcome.status === 'ok') state.successes += 1;
   // A possible change of the code invalidates older test runs.
   if (changes.length > 0 || (body.event === 'outcome' && body.effects === 'unobserved')) {
-    outdate(state);
+    dropResults(state);
     const { changes: known, backpack } = state;
     const before = backpack['changed-files'];
     const fresh = changes.filter(({ path }) => !Object.hasOwn(known, path)).map(({ path }) => path);
     for (const { path, after } of changes) known[path] = after ?? null;
     if (fresh.length > 0 || before === undefined)
-      state.backpack = { ...backpack, 'changed-files': joined(before, fresh) };
+      state.backpack = { ...backpack, 'changed-files': appendPaths(before, fresh) };
   }
   // Tests and checks may depend on a changed resource, or on files that git ignores.
-  if (tool === 'install' || effects.some(({ op }) => op === 'resource')) outdate(state);
+  if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);
   for (const { op, path } of effects) if (!NOT_FILES.includes(op)) addUpTo(MAX_NAMED_FILES, state.files, path);
   const pattern = patternStatusAfter(tool, outcome);
   if (pattern) state.patterns = { ...state.patterns, [pattern.pattern]: pattern.status };
@@ -186,7 +186,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   if (isTested) {
     const tree = textOf(fieldsOf(fieldsOf(outcome.result)['tree'])['id']);
     // Somebody else has changed the code since the previous run.
-    if (tree !== state.tested) outdate(state);
+    if (tree !== state.tested) dropResults(state);
     state.tested = tree;
   }
   countReported(state, body);
@@ -194,7 +194,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
 }
 
 /** Drops the results of tests and checks, because they belong to the code before a change. */
-function outdate(state: AuditState): void {
+function dropResults(state: AuditState): void {
   state.tests = noRuns();
   state.checks = new Set();
 }
@@ -214,7 +214,7 @@ function countReported(state: AuditState, { observed = {}, state: kept = {} }: S
   state.checks = passed;
 }
 
-const joined = (list: Json | undefined, more: readonly string[]): Json => [
+const appendPaths = (list: Json | undefined, more: readonly string[]): Json => [
   ...new Set([...(Array.isArray(list) ? list : []), ...more]),
 ];
 
@@ -229,6 +229,6 @@ function applyErased(state: AuditState, { tags, peripheral }: EntryChange): void
   if (has('outcome') || has('interrupted')) state.pending = null;
   if (has('mode')) state.mode = null;
   if (has('stop')) state.visit = null;
-  if (has('start') && peripheral !== null) enter(state, peripheral, null);
+  if (has('start') && peripheral !== null) enterPeripheral(state, peripheral, null);
   else if (visit && (has('step') || has('outcome') || has('interrupted'))) visit.steps += 1;
 }

@@ -36,21 +36,21 @@ function fitsHost(rule: string, host: string): boolean {
 /** A host as URLs normalise it: lower case, punycode, no brackets and no trailing dot; empty if it is not a host. */
 function hostOf(text: string): string {
   if (/[^\p{L}\p{N}._:[\]-]/u.test(text)) return '';
-  return bare(URL.parse(`http://${text}/`)?.hostname ?? '').replace(/\.$/, '');
+  return withoutBrackets(URL.parse(`http://${text}/`)?.hostname ?? '').replace(/\.$/, '');
 }
 
 /** True if the hosts of a command name the `host:port`. A host without a port means the ports 80 and 443. */
 export function isEndpointAllowed(place: string, hosts: readonly string[]): boolean {
   const at = place.lastIndexOf(':');
-  const [host, port] = [bare(place.slice(0, at)), place.slice(at + 1)];
+  const [host, port] = [withoutBrackets(place.slice(0, at)), place.slice(at + 1)];
   return hosts.some((rule) => {
     const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule.toLowerCase()) ?? [];
     if (listed === undefined ? port !== '80' && port !== '443' : listed !== port) return false;
-    return host.includes(':') ? bare(name) === host : isHostAllowed(host, [name]);
+    return host.includes(':') ? withoutBrackets(name) === host : isHostAllowed(host, [name]);
   });
 }
 
-const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
+const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '');
 
 /** True if the rules name a host, whatever the port. */
 export function isHostAllowed(host: string, allowed: readonly string[]): boolean {

@@ -9,7 +9,7 @@ const textOrNull: Check = (value) => value === null || typeof value === 'string'
 const number: Check = (value) => typeof value === 'number';
 const numberOrNull: Check = (value) => value === null || typeof value === 'number';
 const fields: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const having = (checks: { readonly [name: string]: Check }): Check => {
+const objectWith = (checks: { readonly [name: string]: Check }): Check => {
   const pairs = Object.entries(checks);
   return (value) => fields(value) && pairs.every(([name, check]) => check((value as Fields)[name]));
 };
@@ -17,7 +17,7 @@ const optional =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value);
-const outcome = having({ status: text });
+const outcome = objectWith({ status: text });
 const effects: Check = (value) =>
   value === 'unobserved' ||
   (Array.isArray(value) && value.every((one) => text(fieldsOf(one)['path']) && text(fieldsOf(one)['op'])));
@@ -27,7 +27,7 @@ const oneOf =
   (value) =>
     typeof value === 'string' && words.includes(value);
 const by = oneOf(PRINCIPALS);
-const wouldRefuse: Check = (value) => value === undefined || having({ code: text })(value);
+const wouldRefuse: Check = (value) => value === undefined || objectWith({ code: text })(value);
 const call = { tool: text, args: fields, wouldRefuse };
 
 const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: Check } } = {
@@ -46,22 +46,22 @@ const SHAPES: { readonly [event in Body['event']]: { readonly [field: string]: C
   delegation: {
     ...{ from: text, to: text, within: oneOf(['parent', 'own']), session: textOrNull },
     ...{ context: fields, reason: text, by, approval: textOrNull },
-    agency: optional(having({ run: text, acts: (value) => typeof value === 'boolean' })),
+    agency: optional(objectWith({ run: text, acts: (value) => typeof value === 'boolean' })),
   },
   mode: {
     ...{ from: text, to: text, how: oneOf(['transition', 'reset', 'timeout']), by },
     ...{ summary: textOrNull, reason: textOrNull, exitCriteria: textOrNull, approval: textOrNull },
   },
   approval: {
-    record: having({
+    record: objectWith({
       ...{ id: text, nonce: text, sessionId: text, requestHash: text, by: text, expiresAt: text },
       grant: optional(text),
     }),
-    request: having({ action: fields, reason: text, view: fields }),
+    request: objectWith({ action: fields, reason: text, view: fields }),
   },
   grant: {
     ...{ id: text, by: text, grantedAt: text, action: fields, bound: fields },
-    limits: having({
+    limits: objectWith({
       until: number,
       uses: (value) => value === undefined || number(value),
       files: (value) => value === undefined || (Array.isArray(value) && value.every(text)),

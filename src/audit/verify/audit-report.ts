@@ -20,7 +20,7 @@ export class AuditReport {
     return this.#at.id;
   }
 
-  reading(entry: Entry, { history }: AuditState): void {
+  beginEntry(entry: Entry, { history }: AuditState): void {
     this.#at = entry;
     this.#history = history;
   }

@@ -5,7 +5,7 @@ import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
 
 /** The conditions, rules, approval and summary of a decision, which the facts of its entry must contain. */
-interface Decided {
+interface DecidedFacts {
   readonly conditions?: readonly string[];
   readonly when?: readonly string[];
   readonly approved?: boolean;
@@ -15,7 +15,7 @@ interface Decided {
 /** The facts that an entry must hold if it is judged by this state. */
 function factsOf(
   judged: JudgedState,
-  { conditions = [], when = [], approved = false, summary = null }: Decided,
+  { conditions = [], when = [], approved = false, summary = null }: DecidedFacts,
 ): Fields {
   const { state, by, visit, fruit } = judged;
   return {
@@ -35,7 +35,12 @@ function factsOf(
 }
 
 /** The facts in an entry are claims: each must equal the value that the earlier entries give. */
-export function checkFacts(claimed: Fields | null, judged: JudgedState, decided: Decided, report: AuditReport): void {
+export function checkFacts(
+  claimed: Fields | null,
+  judged: JudgedState,
+  decided: DecidedFacts,
+  report: AuditReport,
+): void {
   const given = fieldsOf(claimed as Json);
   const facts = factsOf(judged, decided);
   for (const name of new Set([...Object.keys(facts), ...Object.keys(given)]))

@@ -18,7 +18,7 @@ export const REFUSED_AND_RUN = problem(
 );
 
 /** Compares the recorded refusal of a call with the refusal that the spec requires. */
-export const wrongAnswer = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
+export const wrongAnswerProblem = (recorded = 'no refusal', due = 'no refusal'): RuleProblem =>
   problem('tool-not-allowed', 'facts', `by the spec the answer is ${due}`, `the entry records ${recorded}`);
 
 /**

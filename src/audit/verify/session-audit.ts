@@ -22,7 +22,7 @@ import { checkHop, checkStart, checkStop } from './check-visits.ts';
 import { Correspondence } from './correspondence.ts';
 import { Grants } from './grants.ts';
 import { requestOf } from './implied-request.ts';
-import { isObserveOnlySession, openState, REFUSED_AND_RUN, wrongAnswer } from './observe-only-session.ts';
+import { isObserveOnlySession, openState, REFUSED_AND_RUN, wrongAnswerProblem } from './observe-only-session.ts';
 import { Shipping } from './shipping.ts';
 import { VerifiedThread } from './verified-thread.ts';
 
@@ -62,7 +62,7 @@ export class SessionAudit {
       this.#state = beginState(this.#state.pinned, { sessionId, agent });
     }
     recallMode(this.#state, entry);
-    report.reading(entry, this.#state);
+    report.beginEntry(entry, this.#state);
     this.#checkHead(entry, body, at);
     if (body) this.#check(entry, body, at);
     else if (erased) report.gap('erased', 'its body was erased');
@@ -168,7 +168,8 @@ export class SessionAudit {
     const [first] = found;
     if (!first && !wouldRefuse) return found;
     if (wouldRefuse) this.#counts.wouldRefuse += 1;
-    const recorded = first && wouldRefuse?.code === first.code ? [] : [wrongAnswer(wouldRefuse?.code, first?.code)];
+    const recorded =
+      first && wouldRefuse?.code === first.code ? [] : [wrongAnswerProblem(wouldRefuse?.code, first?.code)];
     return [...recorded, ...problems(openState(this.#state, body.tool, body.args), request)];
   }
 

@@ -46,7 +46,7 @@ export async function startInnerAgent(io: Io, { root, command, unsafeNoSandbox }
     );
   if (!availability.ok) return spawn(found, args, options);
   const bwrap = findProgram('bwrap', `/usr/bin:${io.env['PATH'] ?? ''}`) ?? 'bwrap';
-  return spawn(bwrap, [...covered(io, root), '--', found, ...args], options);
+  return spawn(bwrap, [...emptyMounts(io, root), '--', found, ...args], options);
 }
 
 /**
@@ -67,7 +67,7 @@ function innerEnv(env: Io['env']): NodeJS.ProcessEnv {
 }
 
 /** The arguments that mount empty folders over the repository, its git folder and hopgate's state. */
-function covered(io: Io, root: string): readonly string[] {
+function emptyMounts(io: Io, root: string): readonly string[] {
   const top = gitRootOf(root);
   const common = top === null ? null : commonDirOf(top);
   const outside = [common, stateHome(io.env)].filter(

@@ -11,7 +11,7 @@ export function listPending(io: Io, items: readonly PendingItem[], elsewhere: nu
     const roots = new Set(items.map(({ pending }) => pending.root));
     const rows = items.map((item) => [
       item.pending.id,
-      since(item.pending.askedAt),
+      timeSince(item.pending.askedAt),
       excerpt(item.pending.request.agent, 20),
       approvalTitle(item.pending.request),
       standingOf(item),
@@ -42,7 +42,7 @@ const standingOf = ({ answer }: PendingItem): string => {
   return answer.verdict === 'no' ? 'no' : `approved by ${excerpt(answer.by, 20)}, not used yet`;
 };
 
-function since(time: number): string {
+function timeSince(time: number): string {
   const minutes = Math.max(0, Math.floor((Date.now() - time) / 60_000));
   if (minutes < 1) return 'now';
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

@@ -29,7 +29,7 @@ export async function showRequest(io: Io, request: ApprovalRequest, root: string
       ),
     );
     for (const line of linesWithBorder(diff, card))
-      print(io, painted(io, escapeInvisible(line.replaceAll('\t', '    '))));
+      print(io, paintLine(io, escapeInvisible(line.replaceAll('\t', '    '))));
   }
   if (diff.problem !== null)
     print(io, paint(io, 'yellow', `  the diff is not whole: ${escapeInvisible(diff.problem)}`));
@@ -53,4 +53,4 @@ function testsLine(io: Io, { tests }: ApprovalCard): string {
   return tests.verdict === 'pass' ? said : paint(io, 'yellow', said);
 }
 
-const painted = (io: Io, line: string): string => (line === BORDER ? paint(io, 'yellow', line) : paintDiff(io, line));
+const paintLine = (io: Io, line: string): string => (line === BORDER ? paint(io, 'yellow', line) : paintDiff(io, line));

@@ -30,7 +30,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   const hooks = codexHooks(hookCommand('codex', io.env));
   const trusted = askHookTrust({ codex, root, env: io.env, hooks });
   trusted.catch(() => {}); // awaited below, unless the session cannot be opened
-  const { sessionId, specs, config } = await opened(io, root, command);
+  const { sessionId, specs, config } = await openCodexSession(io, root, command);
   // Starts the daemon before the hooks and the tools need it: it holds the session for all of them.
   const remote = await remoteAgentSession({
     root,
@@ -64,7 +64,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
 }
 
 /** Opens the session, records the operator's approvals in advance, and releases the session. */
-const opened = (io: Io, root: string, command: CodexCommand) =>
+const openCodexSession = (io: Io, root: string, command: CodexCommand) =>
   withHost(io, (host) => openClient(io, host, root, 'codex', command));
 
 async function withHost<T>(io: Io, work: (host: SessionHost) => Promise<T>): Promise<T> {

@@ -66,7 +66,7 @@ async function init(io: Io, options: Options): Promise<void> {
   const manifests = manifestsIn(tree);
   const withThem =
     manifests.length > 0 &&
-    (options.manifests ?? (options.dryRun !== true && (await agrees(io, aboutManifests(manifests)))));
+    (options.manifests ?? (options.dryRun !== true && (await askYes(io, aboutManifests(manifests)))));
   const found = { ...project, edit: withThem ? withManifests(tested, tree) : tested };
   const deploy = Object.fromEntries(found.deploy.map(({ name, run }) => [name, { run, network: false }]));
   const { mounts, path } = programsOf(root, { mask: [], toolchains: [], test: found.test, deploy }, { ...io.env });
@@ -99,7 +99,7 @@ async function init(io: Io, options: Options): Promise<void> {
     diagnosePrograms(root, config, io, runProgram),
   );
   const programs = asked.filter(({ status }) => status !== 'ok');
-  const isCompared = config.test.length > 0 && (options.runTests ?? (await agrees(io, ABOUT_TESTS)));
+  const isCompared = config.test.length > 0 && (options.runTests ?? (await askYes(io, ABOUT_TESTS)));
   const compared = isCompared
     ? await watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io))
     : [];
@@ -144,7 +144,7 @@ function testPlaces(paths: readonly string[]): readonly string[] {
 }
 
 /** Asks a person at a terminal. Returns false if there is no terminal. */
-async function agrees(io: Io, message: string): Promise<boolean> {
+async function askYes(io: Io, message: string): Promise<boolean> {
   if (!io.isTty || io.json) return false;
   const answer = await confirm({ message, initialValue: false, input: io.stdin, output: io.stdout });
   if (isCancel(answer)) throw new CliError('cancelled', 'init was cancelled', 'Run the command again.');

@@ -120,10 +120,10 @@ function withFeatures(
 }
 
 function saysTheSame(before: Table, after: Table, { tables }: Additions, features: readonly string[]): boolean {
-  const left = plain(after) as { [key: string]: unknown };
+  const left = plainTables(after) as { [key: string]: unknown };
   for (const { path } of tables) remove(left, path);
   for (const name of features) remove(left, ['features', name]);
-  return isDeepStrictEqual(emptied(left), emptied(plain(before)));
+  return isDeepStrictEqual(dropEmptyTables(left), dropEmptyTables(plainTables(before)));
 }
 
 function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly string[]): void {
@@ -133,18 +133,18 @@ function remove(table: { [key: string]: unknown }, [key, ...rest]: readonly stri
 }
 
 /** Drops empty tables, because removing hopgate's keys leaves such tables. */
-function emptied(value: unknown): unknown {
+function dropEmptyTables(value: unknown): unknown {
   if (!isPlain(value)) return value;
-  const kept = Object.entries(value).map(([key, item]) => [key, emptied(item)] as const);
+  const kept = Object.entries(value).map(([key, item]) => [key, dropEmptyTables(item)] as const);
   return Object.fromEntries(kept.filter(([, item]) => !(isPlain(item) && Object.keys(item).length === 0)));
 }
 
-const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plain(a), plain(b));
+const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(plainTables(a), plainTables(b));
 
 /** Converts the parser's tables to ordinary objects; dates stay dates. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  return isPlain(value) ? mapValues(value, (item) => plain(item)) : value;
+function plainTables(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainTables);
+  return isPlain(value) ? mapValues(value, (item) => plainTables(item)) : value;
 }
 
 const isPlain = (value: unknown): value is Table => isObject(value) && !(value instanceof Date);

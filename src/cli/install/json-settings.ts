@@ -10,9 +10,9 @@ export function withKey(text: string | null, path: string, key: string, value: V
   const object = objectIn(text, path);
   // If a name occurs two times, the later member counts.
   const place = placesOf(text).findLast((place) => place.key === key);
-  if (value === undefined) return place ? without(text, place) : text;
-  if (!place) return added(text, Object.keys(object).length === 0, key, value);
-  return `${text.slice(0, place.valueFrom)}${written(value, text)}${text.slice(place.to)}`;
+  if (value === undefined) return place ? removeMember(text, place) : text;
+  if (!place) return addMember(text, Object.keys(object).length === 0, key, value);
+  return `${text.slice(0, place.valueFrom)}${formatMember(value, text)}${text.slice(place.to)}`;
 }
 
 /**
@@ -34,7 +34,7 @@ export function objectIn(text: string, path: string): { readonly [key: string]: 
   }
 }
 
-interface Place {
+interface MemberRange {
   readonly key: string;
   readonly from: number;
   readonly valueFrom: number;
@@ -43,8 +43,8 @@ interface Place {
 }
 
 /** Locates the members of the outermost object. The text must be valid JSON. */
-function placesOf(text: string): readonly Place[] {
-  const places: Place[] = [];
+function placesOf(text: string): readonly MemberRange[] {
+  const places: MemberRange[] = [];
   let depth = 0;
   let member: { key: string; from: number; valueFrom: number } | null = null;
   let end = 0;
@@ -68,24 +68,24 @@ const indentOf = (text: string): string => /\n([ \t]+)"/.exec(text)?.[1] ?? '  '
 const lineOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
 
 /** Writes a member's value in the file's own style. */
-function written(value: Value, text: string): string {
+function formatMember(value: Value, text: string): string {
   if (!text.trim().includes('\n')) return JSON.stringify(value);
   const indent = indentOf(text);
   return JSON.stringify(value, null, indent).replaceAll('\n', `${lineOf(text)}${indent}`);
 }
 
-function added(text: string, isEmpty: boolean, key: string, value: Value): string {
+function addMember(text: string, isEmpty: boolean, key: string, value: Value): string {
   const close = text.lastIndexOf('}');
   const before = text.slice(0, close).trimEnd();
   const [indent, line] = [indentOf(text), lineOf(text)];
-  const member = `${JSON.stringify(key)}: ${written(value, text)}`;
+  const member = `${JSON.stringify(key)}: ${formatMember(value, text)}`;
   if (isEmpty) return `${before}${line}${indent}${member}${line}${text.slice(close)}`;
   const gap = before.includes('\n') ? `${line}${indent}` : ' ';
   return `${before},${gap}${member}${text.slice(before.length)}`;
 }
 
 /** Removes a member with its comma and white space. */
-function without(text: string, { from, to }: Place): string {
+function removeMember(text: string, { from, to }: MemberRange): string {
   const after = /^\s*,/.exec(text.slice(to));
   if (after) return text.slice(0, from) + text.slice(to + after[0].length).replace(/^\s*/, '');
   const before = /,\s*$/.exec(text.slice(0, from));

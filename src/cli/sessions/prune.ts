@@ -35,7 +35,7 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
       const going = chosen.filter((one) => !isInUse(one));
       for (const { sessionId } of busy)
         printRemark(io, `session ${escapeInvisible(sessionId)} is in use, so it is left out`);
-      if (going.length > 0) await agreed(io, going, options.yes === true);
+      if (going.length > 0) await confirmErasing(io, going, options.yes === true);
       const erased: Erased[] = [];
       for (const { sessionId } of going) {
         erased.push(await eraseSession(io, root, store, sessionId));
@@ -52,7 +52,7 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
 }
 
 /** Prints the sessions that will be erased, and asks for a yes. */
-async function agreed(io: Io, going: readonly SessionSummary[], yes: boolean): Promise<void> {
+async function confirmErasing(io: Io, going: readonly SessionSummary[], yes: boolean): Promise<void> {
   const entries = going.reduce((sum, one) => sum + one.entries, 0);
   const what = `the content of ${plural(entries, 'entry', 'entries')} of ${plural(going.length, 'session')}`;
   if (!io.json) print(io, sessionTable(io, going));

@@ -113,7 +113,7 @@ export function parseArguments(
     const parameter = tool.parameters.find((candidate) => candidate.name === name);
     const isBare = dashes.length + name.length + (given === undefined ? 0 : 1) <= (unquoted[at] ?? 0);
     if (parameter && value !== undefined && isBare && !Object.hasOwn(named, name)) {
-      named[name] = typed(value, parameter.schema);
+      named[name] = typedValue(value, parameter.schema);
       if (given === undefined) at += 1;
     } else rest.push(word);
   }
@@ -124,7 +124,7 @@ export function parseArguments(
   for (const [index, { name, schema }] of open.entries()) {
     const value = rest[index];
     if (value === undefined) break;
-    const one = typed(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
+    const one = typedValue(index === open.length - 1 ? rest.slice(index).join(' ') : value, schema);
     // A single word for `command` is a whole command line, typed in quotes.
     const isLine = name === 'command' && rest.length === index + 1;
     if (isList(schema) && !isLine && typeof one === 'string') return { ...named, [name]: rest.slice(index) };
@@ -140,7 +140,7 @@ const typesOf = (schema: ToolSpec['parameters'][number]['schema']): string[] => 
 
 const isList = (schema: ToolSpec['parameters'][number]['schema']): boolean => typesOf(schema).includes('array');
 
-function typed(value: string, schema: ToolSpec['parameters'][number]['schema']): Json {
+function typedValue(value: string, schema: ToolSpec['parameters'][number]['schema']): Json {
   const types = typesOf(schema);
   const json = /^[[{]/.test(value) ? parseJson(value) : undefined;
   if (Array.isArray(json) ? types.includes('array') : isObject(json) && types.includes('object')) return json as Json;

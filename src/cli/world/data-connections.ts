@@ -7,14 +7,14 @@ import { ownProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 import type { DataAnswer, DataConnection } from './data-session.ts';
 
-interface Place {
+interface ConnectionSetting {
   readonly session: string;
   readonly root: string;
   readonly env: Io['env'];
 }
 
 /** The session over the HTTP API, with the token of its agent. The server ends with the connection. */
-export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>): Promise<DataConnection> {
+export async function overRest({ session, env }: Pick<ConnectionSetting, 'session' | 'env'>): Promise<DataConnection> {
   const [{ SessionHost }, { openHttpServer }, { Tokens }] = await Promise.all([
     import('../../daemon/session-host.ts'),
     import('../../server/http-server.ts'),
@@ -47,7 +47,7 @@ export async function overRest({ session, env }: Pick<Place, 'session' | 'env'>)
 }
 
 /** The session in a separate process, `hopgate shell --json`: reads lines, and writes one JSON object per line. */
-export async function overCommandLine({ session, root, env }: Place): Promise<DataConnection> {
+export async function overCommandLine({ session, root, env }: ConnectionSetting): Promise<DataConnection> {
   const [command, ...args] = ownProgram();
   const shell = spawn(command, [...args, 'shell', '--json', '--root', root, '--session', session], {
     env: env as NodeJS.ProcessEnv,

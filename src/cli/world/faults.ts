@@ -10,7 +10,7 @@ export interface Fault {
 }
 
 /** Renumbers the items, so that only the intended fault remains. */
-const renumbered = (items: readonly TranscriptItem[]): Transcript => ({
+const renumberItems = (items: readonly TranscriptItem[]): Transcript => ({
   items: items.map((item, n) => ({ ...item, n })),
   problems: [],
 });
@@ -31,7 +31,7 @@ export const FAULTS: readonly Fault[] = [
         outside: true,
       } as const;
       return {
-        transcript: renumbered([...items.slice(0, at), outside as TranscriptItem, ...items.slice(at)]),
+        transcript: renumberItems([...items.slice(0, at), outside as TranscriptItem, ...items.slice(at)]),
         entries,
       };
     },
@@ -40,7 +40,7 @@ export const FAULTS: readonly Fault[] = [
     breaks: 'P-2',
     what: 'nothing said where the agent was',
     change: ({ transcript: { items }, entries }) => ({
-      transcript: renumbered(
+      transcript: renumberItems(
         items
           .filter(({ kind }) => kind !== 'delivered')
           .map((item) => (item.kind === 'result' ? { ...item, situation: null, text: '' } : item)),
@@ -56,7 +56,7 @@ export const FAULTS: readonly Fault[] = [
         | Extract<TranscriptItem, { kind: 'call' }>
         | undefined;
       const isOf = (item: TranscriptItem) => 'callId' in item && item.callId === call?.callId;
-      return { transcript: renumbered(items.filter((item) => !isOf(item))), entries };
+      return { transcript: renumberItems(items.filter((item) => !isOf(item))), entries };
     },
   },
   {
@@ -67,14 +67,14 @@ export const FAULTS: readonly Fault[] = [
       const start = entries.findLastIndex(
         ({ body }) => (body as { readonly tool?: unknown } | null)?.tool === 'alfworld-action',
       );
-      return { transcript: renumbered(items.slice(0, last + 2)), entries: entries.slice(0, start + 2) };
+      return { transcript: renumberItems(items.slice(0, last + 2)), entries: entries.slice(0, start + 2) };
     },
   },
   {
     breaks: 'P-5',
     what: 'the agent never spoke of where it was',
     change: ({ transcript: { items }, entries }) => ({
-      transcript: renumbered(
+      transcript: renumberItems(
         items.map((item) => {
           if (item.kind === 'said') return { ...item, text: 'ok' };
           if (item.kind !== 'call' || item.tool !== 'hop') return item;
@@ -88,7 +88,7 @@ export const FAULTS: readonly Fault[] = [
     breaks: 'P-6',
     what: 'a bell came without its sender',
     change: ({ transcript: { items }, entries }) => ({
-      transcript: renumbered(items.map((item) => (item.kind === 'heard' ? { ...item, source: '' } : item))),
+      transcript: renumberItems(items.map((item) => (item.kind === 'heard' ? { ...item, source: '' } : item))),
       entries,
     }),
   },

@@ -77,7 +77,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
     await opened.start('chat');
     const file = transcriptPath(folder, opened.id);
     const recorded = recordTranscript(await sessionFor(opened, agent, { root, env }), transcriptTo(file));
-    let wired: Wired = { session: recorded, close: async () => {} };
+    let wired: ConnectedAgent = { session: recorded, close: async () => {} };
     if (agent === 'mcp-http') wired = await overHttp(recorded);
     if (agent === 'mcp-stdio') {
       await opened.detach();
@@ -91,7 +91,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
           server = await serve(Number(new URL(address).port));
           tell('(Meanwhile the world was ended and started again.)');
         }
-        await answered(store, `session:${opened.id}`);
+        await waitForAnswer(store, `session:${opened.id}`);
       },
     }).catch(async (error: unknown) => {
       await recorded.close();
@@ -111,7 +111,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
 }
 
 /** Waits until a person's answer is in an inbox. */
-async function answered({ messages }: EvidenceStore, address: string): Promise<void> {
+async function waitForAnswer({ messages }: EvidenceStore, address: string): Promise<void> {
   const until = Date.now() + ANSWER_MS;
   while (Date.now() < until) {
     const inbox = await messages!.inbox(address);
@@ -142,20 +142,20 @@ async function sessionFor(
   return dataSession(here, agent === 'rest' ? await overRest(place) : await overCommandLine(place));
 }
 
-interface Wired {
+interface ConnectedAgent {
   readonly session: RecordedSession;
   readonly close: () => Promise<void>;
 }
 
 /** The session used by an MCP client over HTTP. The agent's words are recorded here: MCP transfers only calls. */
-async function overHttp(recorded: RecordedSession): Promise<Wired> {
+async function overHttp(recorded: RecordedSession): Promise<ConnectedAgent> {
   const [{ StreamableHTTPClientTransport }, { McpHost }, { serveOverHttp }] = await Promise.all([
     import('@modelcontextprotocol/client'),
     import('../../adapters/mcp/mcp-host.ts'),
     import('../../adapters/mcp/serve-http.ts'),
   ]);
   const serving = await serveOverHttp(new McpHost({ session: recorded, version: '0' }), { token: null });
-  const wired = await connected(recorded, new StreamableHTTPClientTransport(new URL(serving.url)));
+  const wired = await connectAgent(recorded, new StreamableHTTPClientTransport(new URL(serving.url)));
   return {
     ...wired,
     async close() {
@@ -166,7 +166,10 @@ async function overHttp(recorded: RecordedSession): Promise<Wired> {
 }
 
 /** The session in a separate process, `hopgate mcp`, which records the transcript: calls and results, no words. */
-async function overStdio(released: RecordedSession, { root, env }: Pick<StorySetting, 'root' | 'env'>): Promise<Wired> {
+async function overStdio(
+  released: RecordedSession,
+  { root, env }: Pick<StorySetting, 'root' | 'env'>,
+): Promise<ConnectedAgent> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const [command, ...args] = ownProgram();
   const given = Object.fromEntries(
@@ -175,10 +178,10 @@ async function overStdio(released: RecordedSession, { root, env }: Pick<StorySet
   const words = [...args, 'mcp', '--root', root, '--session', released.id];
   const transport = new StdioClientTransport({ command, args: words, env: given, stderr: 'ignore' });
   const mute = { ...released, said: () => {}, heard: () => {}, close: async () => {} };
-  return connected(mute, transport);
+  return connectAgent(mute, transport);
 }
 
-async function connected(recorded: RecordedSession, transport: Transport): Promise<Wired> {
+async function connectAgent(recorded: RecordedSession, transport: Transport): Promise<ConnectedAgent> {
   const { Client } = await import('@modelcontextprotocol/client');
   const client = new Client({ name: 'story', version: '0' });
   await client.connect(transport);

@@ -100,15 +100,15 @@ function pathOf(points: readonly Point[]): string {
       const before = points[index - 1];
       const after = points[index + 1];
       if (!before) return `M${point.x} ${point.y}`;
-      if (!after) return `L${towards(point, before, 6)}`;
+      if (!after) return `L${pointTowards(point, before, 6)}`;
       const room = Math.min(CORNER, distance(before, point) / 2, distance(point, after) / 2);
-      return `L${towards(point, before, room)}Q${point.x} ${point.y} ${towards(point, after, room)}`;
+      return `L${pointTowards(point, before, room)}Q${point.x} ${point.y} ${pointTowards(point, after, room)}`;
     })
     .join('');
 }
 
 const distance = (a: Point, b: Point): number => Math.hypot(b.x - a.x, b.y - a.y);
-function towards(from: Point, to: Point, by: number): string {
+function pointTowards(from: Point, to: Point, by: number): string {
   const far = distance(from, to) || 1;
   const at = (a: number, b: number) => Math.round((a + ((b - a) * by) / far) * 10) / 10;
   return `${at(from.x, to.x)} ${at(from.y, to.y)}`;
@@ -133,7 +133,7 @@ function drawBars(points: readonly Point[]): string {
     const length = distance(from, to);
     const last = index === points.length - 1;
     if (length < (last ? BARS + ROOM : 2 * ROOM) && index > 1) continue;
-    const at = towards(to, from, last ? Math.min(BARS, length / 2) : length / 2);
+    const at = pointTowards(to, from, last ? Math.min(BARS, length / 2) : length / 2);
     return `<g transform="translate(${at}) rotate(${angleOf(from, to)})"><path class="bar" d="M2 -7V7M-2 -7V7"/></g>`;
   }
   return '';

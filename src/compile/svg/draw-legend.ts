@@ -34,7 +34,7 @@ export function drawLegend(
   const plain = edges.some(isPlainEdge);
   const effects = new Set(nodes.map(({ effect }) => effect ?? ('none' as const)));
   const items = [
-    around(outside),
+    specialStates(outside),
     ...(['observe', 'act', 'simulate', 'coordinate', 'none'] as const)
       .filter((each) => effects.has(each))
       .map(effectItem),
@@ -56,45 +56,45 @@ export function drawLegend(
 }
 const MARGIN_ABOVE = 10;
 
-const small = (x: number, y: number, text: string): string =>
+const smallText = (x: number, y: number, text: string): string =>
   `<text class="small" x="${x}" y="${y + 14}">${escapeXml(text)}</text>`;
-const sized = (text: string): number => Math.ceil(estimateWidth(text, 11));
+const textSize = (text: string): number => Math.ceil(estimateWidth(text, 11));
 
 const markItem = (mark: NeedMark): Item => ({
-  width: 17 + sized(MARK_WORDS[mark]),
-  draw: (x, y) => drawMark(mark, x, y + 4) + small(x + 17, y, MARK_WORDS[mark]),
+  width: 17 + textSize(MARK_WORDS[mark]),
+  draw: (x, y) => drawMark(mark, x, y + 4) + smallText(x + 17, y, MARK_WORDS[mark]),
 });
 
 const effectItem = (effect: keyof typeof EFFECT_WORDS): Item => ({
-  width: 17 + sized(EFFECT_WORDS[effect]),
+  width: 17 + textSize(EFFECT_WORDS[effect]),
   draw: (x, y) =>
-    `<g class="${effect}"><rect class="dot" x="${x}" y="${y + 4}" width="12" height="12" rx="3"/></g>${small(x + 17, y, EFFECT_WORDS[effect])}`,
+    `<g class="${effect}"><rect class="dot" x="${x}" y="${y + 4}" width="12" height="12" rx="3"/></g>${smallText(x + 17, y, EFFECT_WORDS[effect])}`,
 });
 
 const PLAIN = 'hop-<target>';
 const plainItem: Item = {
-  width: 34 + sized(PLAIN),
+  width: 34 + textSize(PLAIN),
   draw: (x, y) =>
-    `<path class="arrow" d="M${x} ${y + 10}h20"/><path class="head" d="M${x + 26} ${y + 10}l-9 -4.5v9z"/>${small(x + 34, y, PLAIN)}`,
+    `<path class="arrow" d="M${x} ${y + 10}h20"/><path class="head" d="M${x + 26} ${y + 10}l-9 -4.5v9z"/>${smallText(x + 34, y, PLAIN)}`,
 };
 
 /** The two states that are not peripherals: outside and closed. */
-function around(here: boolean): Item {
+function specialStates(here: boolean): Item {
   const stop = 'outside: where visits start and stop';
   return {
-    width: 40 + sized(stop) + 28 + sized('closed') + 26,
+    width: 40 + textSize(stop) + 28 + textSize('closed') + 26,
     draw: (x, y) => {
       const middle = y + 10;
-      const end = x + 20 + sized(stop) + 8;
+      const end = x + 20 + textSize(stop) + 8;
       return [
         `<circle class="outside" cx="${x + 7}" cy="${middle}" r="5"/>`,
         here
           ? `<circle class="around here" cx="${x + 7}" cy="${middle}" r="8"/><circle class="outside" cx="${x + 7}" cy="${middle}" r="4"/>`
           : '',
-        small(x + 20, y, stop),
+        smallText(x + 20, y, stop),
         `<path class="around" d="M${end} ${middle}h20m-4 -3.500l4 3.500l-4 3.500"/>`.replaceAll('3.500', '3.5'),
         `<circle class="around" cx="${end + 32}" cy="${middle}" r="6"/><circle class="outside" cx="${end + 32}" cy="${middle}" r="3"/>`,
-        small(end + 44, y, 'closed'),
+        smallText(end + 44, y, 'closed'),
       ].join('');
     },
   };

@@ -60,7 +60,7 @@ export function pictureOf(specs: SpecSet): Picture {
     }
   }
   const doors = new Map(Object.keys(specs.peripherals).map((id) => [id, doorOf(drawn.filter(({ to }) => to === id))]));
-  const edges = drawn.map((edge) => ({ ...edge, needs: without(edge.needs, doors.get(edge.to) ?? []) }));
+  const edges = drawn.map((edge) => ({ ...edge, needs: remainingNeeds(edge.needs, doors.get(edge.to) ?? []) }));
   const nodes = Object.values(specs.peripherals).map((peripheral) => ({
     id: peripheral.id,
     purpose: peripheral.purpose,
@@ -84,18 +84,18 @@ function wayOf(exit: string, requirements: readonly Requirement[]): PictureExit 
 }
 
 function liftNeeds(from: string, to: string, ways: readonly PictureExit[]): PictureEdge {
-  const needs = shared(ways.map((way) => way.needs));
-  return { from, to, needs, ways: ways.map((way) => ({ ...way, needs: without(way.needs, needs) })) };
+  const needs = sharedNeeds(ways.map((way) => way.needs));
+  return { from, to, needs, ways: ways.map((way) => ({ ...way, needs: remainingNeeds(way.needs, needs) })) };
 }
 
 const doorOf = (edges: readonly PictureEdge[]): readonly MarkedNeed[] =>
-  edges.length < 2 ? [] : shared(edges.map(({ needs }) => needs));
+  edges.length < 2 ? [] : sharedNeeds(edges.map(({ needs }) => needs));
 
 const isIn = (need: MarkedNeed, needs: readonly MarkedNeed[]): boolean =>
   needs.some(({ mark, words }) => mark === need.mark && words === need.words);
-const shared = ([first = [], ...others]: readonly (readonly MarkedNeed[])[]): readonly MarkedNeed[] =>
+const sharedNeeds = ([first = [], ...others]: readonly (readonly MarkedNeed[])[]): readonly MarkedNeed[] =>
   first.filter((need) => others.every((needs) => isIn(need, needs)));
-const without = (needs: readonly MarkedNeed[], settled: readonly MarkedNeed[]): readonly MarkedNeed[] =>
+const remainingNeeds = (needs: readonly MarkedNeed[], settled: readonly MarkedNeed[]): readonly MarkedNeed[] =>
   needs.filter((need) => !isIn(need, settled));
 
 function startOf(requirements: readonly Requirement[] | undefined): string | null {

@@ -6,15 +6,15 @@ import type { Picture, PictureEdge } from './picture.ts';
  */
 export function readingOrder({ nodes, edges }: Picture): readonly string[] {
   const first = nodes.filter(({ start }) => start?.split(/[ ,]/).includes('default')).map(({ id }) => id);
-  const head = settle(first, edges);
+  const head = settleOrder(first, edges);
   const reached = new Set(head);
   for (const id of reached) for (const { from, to } of edges) if (from === id) reached.add(to);
   const others = nodes.map(({ id }) => id).filter((id) => !reached.has(id));
-  return settle([...reached, ...others], edges, head.length);
+  return settleOrder([...reached, ...others], edges, head.length);
 }
 
 /** Moves single nodes to where the fewest arrows go back, until no move helps. Nodes before `from` stay. */
-function settle(given: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
+function settleOrder(given: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
   let order = given;
   let cost = backWeight(order, edges);
   for (let moved = true; moved; ) {

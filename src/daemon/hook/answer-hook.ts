@@ -39,7 +39,7 @@ export async function answerHook(
     timer = setTimeout(() => resolve(faultAnswer(`it took longer than ${deadlineMs / 1000} s; try again`)), deadlineMs);
   });
   try {
-    const { given, ...answer } = await Promise.race([handled(client, rawStdin, env, context, handlers), late]);
+    const { given, ...answer } = await Promise.race([handleEvent(client, rawStdin, env, context, handlers), late]);
     await given?.().catch(() => {});
     return answer;
   } finally {
@@ -47,7 +47,7 @@ export async function answerHook(
   }
 }
 
-async function handled(
+async function handleEvent(
   client: string,
   rawStdin: string,
   env: Env,
@@ -59,7 +59,7 @@ async function handled(
     if (!load)
       return faultAnswer(`there is no client program "${client}" (known: ${Object.keys(handlers).sort().join(', ')})`);
     const handle = await load();
-    return checked(await handle(JSON.parse(rawStdin), context, env));
+    return checkAnswer(await handle(JSON.parse(rawStdin), context, env));
   } catch (error) {
     if (error instanceof SyntaxError) return faultAnswer(`its input is not JSON (${error.message})`);
     return faultAnswer(errorText(error));
@@ -67,7 +67,7 @@ async function handled(
 }
 
 /** Returns the answer in the form that the client expects. An invalid answer becomes a refusal. */
-function checked({ exit, stdout, stderr, given }: HookAnswer): HookAnswer {
+function checkAnswer({ exit, stdout, stderr, given }: HookAnswer): HookAnswer {
   if (exit === 0 && typeof stdout === 'string') return { exit, stdout, stderr: '', ...(given && { given }) };
   if (exit === 2 && typeof stderr === 'string' && stderr.trim() !== '') return { exit, stdout: '', stderr };
   return faultAnswer(exit === 2 ? 'no reason was given' : 'the answer is invalid');

@@ -22,7 +22,7 @@ export async function changeMode(
   );
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { from, how, event } = decision.plan;
-  await calls.endForMode(request.to);
+  await calls.endBackgroundForMode(request.to);
   const evidence = await calls.writer.append([
     ...(approval?.bodies ?? []),
     {

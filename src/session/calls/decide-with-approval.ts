@@ -34,7 +34,7 @@ export async function decideWithApproval<Plan>(
   }
   const { agent } = writer.state.facts;
   const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
-  const given = approver && (await writer.during(() => askApproval(approver, wanted, agent, now, approving)));
+  const given = approver && (await writer.keepLeaseDuring(() => askApproval(approver, wanted, agent, now, approving)));
   if (given && 'approval' in given) {
     await again();
     return { decision: decide(given.approval), approval: given };
@@ -58,7 +58,7 @@ export async function decideOnTree<R extends HopRequest | DelegateRequest>(
   review: Awaited<ReturnType<SessionCalls['review']>> = null,
 ): Promise<{ decision: Decision<PlanOf<R>>; approval: GivenApproval | null }> {
   let tree = await treeForRequest(calls, request);
-  const context = () => calls.contextWith(review, tree);
+  const context = () => calls.contextWithReview(review, tree);
   return decideWithApproval(
     calls,
     {

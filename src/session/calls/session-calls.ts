@@ -16,7 +16,7 @@ import { getOwn } from '../../spec/names.ts';
 import type { Json, Mode, ProjectConfig, ToolSpec } from '../../spec/types.ts';
 import type { Refused } from '../call-results.ts';
 import { toJson } from '../convert-input.ts';
-import type { Writer } from '../session-writer.ts';
+import type { SessionWriter } from '../session-writer.ts';
 import { isReflective } from '../state/drafts.ts';
 import { viewOfState } from '../state/view-of-state.ts';
 import { storeArguments, storeFields } from './run-tool.ts';
@@ -26,38 +26,38 @@ import { settleSession } from './settle.ts';
 /** Runs the calls of a session one at a time: builds the gate's context and records refusals. */
 export class SessionCalls {
   readonly parts: SessionParts;
-  readonly writer: Writer;
-  #heldBack: readonly Body[] = [];
+  readonly writer: SessionWriter;
+  #deferredSteps: readonly Body[] = [];
   /** The config with every peripheral's write paths, so that git knows which files may be shipped. */
-  readonly writable: ProjectConfig;
+  readonly configWithPaths: ProjectConfig;
   readonly #unserved: ReadonlySet<string>;
   /** Observes the working tree; undefined if no backend can. */
-  readonly observesTree: ToolBackend['tree'];
+  readonly observeTree: ToolBackend['tree'];
   /** Number of commands that run in the background. */
   background = 0;
   #queue: Promise<unknown> = Promise.resolve();
   #detached = false;
 
-  constructor(parts: SessionParts, writer: Writer) {
+  constructor(parts: SessionParts, writer: SessionWriter) {
     this.parts = parts;
     this.writer = writer;
-    this.writable = withWritePaths(parts.compiled.specs, parts.config);
+    this.configWithPaths = withWritePaths(parts.compiled.specs, parts.config);
     const served = new Set(parts.backends.flatMap(({ tools }) => tools));
-    this.observesTree = parts.backends.find(({ tree }) => tree)?.tree;
+    this.observeTree = parts.backends.find(({ tree }) => tree)?.tree;
     this.#unserved = new Set(Object.keys(parts.compiled.specs.tools).filter((id) => !served.has(id)));
   }
 
   /** Native steps that ended while an acting one was still running; they are recorded after its outcome. */
-  get heldBack(): readonly Body[] {
-    return this.#heldBack;
+  get deferredSteps(): readonly Body[] {
+    return this.#deferredSteps;
   }
 
-  holdBack(step: Body): void {
-    this.#heldBack = [...this.#heldBack, step];
+  deferStep(step: Body): void {
+    this.#deferredSteps = [...this.#deferredSteps, step];
   }
 
-  clearHeldBack(): void {
-    this.#heldBack = [];
+  clearDeferred(): void {
+    this.#deferredSteps = [];
   }
 
   /** Resolves when all calls so far are answered. */
@@ -73,7 +73,7 @@ export class SessionCalls {
   }
 
   /** The files that decide what an install installs; empty for another tool. */
-  async locks(tool: string): Promise<{ readonly locks?: Fields }> {
+  async lockFiles(tool: string): Promise<{ readonly locks?: Fields }> {
     if (tool !== 'install') return {};
     const backend = this.parts.backends.find(({ tools }) => tools.includes(tool));
     return { locks: (await backend?.locks?.(this.writer.state.facts.root)) ?? {} };
@@ -91,7 +91,7 @@ export class SessionCalls {
   async detach(): Promise<void> {
     await this.idle;
     if (this.#detached) return;
-    if (this.#heldBack.length > 0) await this.serially(async () => ({ ok: true as const }));
+    if (this.#deferredSteps.length > 0) await this.serially(async () => ({ ok: true as const }));
     this.#detached = true;
     await this.endBackground();
     await this.writer.release();
@@ -106,18 +106,18 @@ export class SessionCalls {
   }
 
   /** Ends the session's background commands before a change to a mode in which no tool may observe. */
-  async endForMode(mode: Mode): Promise<void> {
+  async endBackgroundForMode(mode: Mode): Promise<void> {
     const { modeGate } = this.parts.compiled.specs;
     if (modeGate && !effectsIn(modeGate, mode).includes('observe')) await this.endBackground();
   }
 
   /** Keeps the lease while a command runs in the background, so that no other writer ends its visit. */
-  keepDuring(ended: Promise<void>): void {
+  holdLeaseDuring(ended: Promise<void>): void {
     this.background += 1;
     const over = () => {
       this.background -= 1;
     };
-    void this.writer.during(() => ended).then(over, over);
+    void this.writer.keepLeaseDuring(() => ended).then(over, over);
   }
 
   view(tree?: TreeNow): SessionView {
@@ -128,13 +128,13 @@ export class SessionCalls {
       this.parts.clock.now(),
       tree,
     );
-    if (seen.grants) seen.grants = seen.grants.map((grant) => this.#asRevoked(grant));
+    if (seen.grants) seen.grants = seen.grants.map((grant) => this.#withRevocation(grant));
     if (this.#unserved.size > 0) seen.unserved = this.#unserved;
     if (isObserveOnly(this.parts)) seen.observeOnly = true;
     return seen;
   }
 
-  #asRevoked(grant: GrantView): GrantView {
+  #withRevocation(grant: GrantView): GrantView {
     const by = grant.ended === null ? (this.parts.revokedBy?.(grant.id) ?? null) : null;
     return by === null ? grant : { ...grant, ended: `${by} revoked it` };
   }
@@ -145,7 +145,7 @@ export class SessionCalls {
   }
 
   /** The context after the PAR, which is part of the fruit, is recorded. `tree`: the working tree, if observed. */
-  contextWith(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
+  contextWithReview(review: { readonly par: Fields } | null, tree?: TreeNow): GateContext {
     const context = this.context(tree);
     if (!review) return context;
     const { par } = review;
@@ -162,17 +162,17 @@ export class SessionCalls {
     const { root, unsafeNoSandbox, visit } = this.writer.state.facts;
     const { peripheral, scope, readableFiles } = plan;
     const deadline = plan.overridden ? null : (visit?.deadline ?? null);
-    const { config = this.writable } = plan.overridden ?? {};
+    const { config = this.configWithPaths } = plan.overridden ?? {};
     const settings = getOwn(this.parts.compiled.specs.peripherals, peripheral)?.config ?? {};
     return { root, peripheral, scope, readableFiles, config, settings, unsafeNoSandbox, deadline };
   }
 
   /** The evidence form of a call's arguments. */
-  keepArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
+  storedArguments({ tool, peripheral }: StepPlan, args: StepPlan['args']): Promise<{ [name: string]: Json }> {
     return storeArguments(this.parts.store, tool, getOwn(this.parts.compiled.specs.peripherals, peripheral), args);
   }
 
-  stateFor({ state }: ToolSpec): Pick<ToolCall, 'state'> {
+  toolState({ state }: ToolSpec): Pick<ToolCall, 'state'> {
     if (!state) return {};
     const { backpack } = this.writer.state.facts;
     const set = Object.keys(state).filter((field) => (backpack[field] ?? null) !== null);
@@ -187,7 +187,7 @@ export class SessionCalls {
       args,
       envelope: this.envelopeOf(plan),
       sessionId: this.writer.state.facts.sessionId,
-      ...this.stateFor(tool),
+      ...this.toolState(tool),
       // A signal that never aborts; created lazily, because loading AbortSignal takes time.
       get signal() {
         signal ??= new AbortController().signal;
@@ -238,7 +238,7 @@ export class SessionCalls {
     const run = this.#queue.then(async (): Promise<T | Refused> => {
       if (this.#detached) throw new Error('this session handle is detached; open the session again with its id');
       try {
-        await this.writer.hold();
+        await this.writer.takeLease();
         if (settleFirst) await settleSession(this);
         return await work();
       } catch (error) {

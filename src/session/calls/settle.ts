@@ -5,19 +5,19 @@ import type { GateContext } from '../../gate/request.ts';
 import { isObserveOnly } from '../../gate/scope/observe-only.ts';
 import type { Mode } from '../../spec/types.ts';
 import { recordMessages } from '../session-messages.ts';
-import type { Writer } from '../session-writer.ts';
+import type { SessionWriter } from '../session-writer.ts';
 import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionParts } from './session-parts.ts';
 
 /** A session whose evidence may lack events that happened without the agent. */
 interface Unsettled {
   readonly parts: SessionParts;
-  readonly writer: Writer;
-  readonly heldBack: readonly Body[];
-  clearHeldBack(): void;
+  readonly writer: SessionWriter;
+  readonly deferredSteps: readonly Body[];
+  clearDeferred(): void;
   context(): GateContext;
   endBackground(): Promise<void>;
-  endForMode(mode: Mode): Promise<void>;
+  endBackgroundForMode(mode: Mode): Promise<void>;
 }
 
 /**
@@ -28,7 +28,7 @@ export async function settleSession(session: Unsettled): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
   const { pending, grants } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);
-  session.clearHeldBack();
+  session.clearDeferred();
   if (grants.length > 0) await recordRevokedGrants(session);
   // Entering the deadline is not activity, so the mode's timeout is measured from the entry before it.
   const { lastAt } = session.writer.state.facts;
@@ -37,9 +37,9 @@ export async function settleSession(session: Unsettled): Promise<void> {
   if (session.parts.store.messages) await recordMessages(session);
 }
 
-async function recordInterruption({ writer, heldBack }: Unsettled, tool: string): Promise<void> {
+async function recordInterruption({ writer, deferredSteps }: Unsettled, tool: string): Promise<void> {
   const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
-  await writer.append([{ event: 'interrupted', tool, reason }, ...heldBack]);
+  await writer.append([{ event: 'interrupted', tool, reason }, ...deferredSteps]);
 }
 
 async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> {
@@ -66,7 +66,7 @@ async function recordModeTimeout(session: Unsettled, lastAt: number): Promise<vo
   if (!gate || !mode || gate.timeoutMinutes === null || mode === gate.reset) return;
   if (parts.clock.now() - lastAt < gate.timeoutMinutes * 60_000) return;
   const decision = decide(session.context(), { kind: 'mode', to: gate.reset, by: 'clock' });
-  await session.endForMode(gate.reset);
+  await session.endBackgroundForMode(gate.reset);
   if (!decision.ok) throw new Error(`the clock could not reset the mode: ${decision.denial.message}`);
   await writer.append([
     {

@@ -25,7 +25,7 @@ export async function takeStep(
   approver?: Approver | null,
 ): Promise<StepResult> {
   const request = stepRequest(call);
-  const locksNow = () => calls.locks(request.tool);
+  const locksNow = () => calls.lockFiles(request.tool);
   let locks = await locksNow();
   const { decision, approval } = await decideWithApproval(
     calls,
@@ -42,7 +42,7 @@ export async function takeStep(
   if (!decision.ok) return calls.refuse(request, decision.denial);
   const { signal, onOutput, messageId } = call;
   const onBackground = (command: BackgroundCommand) => {
-    calls.keepDuring(command.ended);
+    calls.holdLeaseDuring(command.ended);
     call.onBackground?.(command);
   };
   const given = {
@@ -64,8 +64,8 @@ async function run(
   const { approval, ...watch } = how;
   const { store } = calls.parts;
   const backend = calls.backendOf(plan.tool.id);
-  const args = await calls.keepArguments(plan, plan.args);
-  const release = await shippingLimits(calls, plan);
+  const args = await calls.storedArguments(plan, plan.args);
+  const shipping = await shippingLimits(calls, plan);
   const tool = plan.tool.id;
   const acts = hasIntent(plan.tool);
   const used = approval ? { approval: approval.body.record.id } : {};
@@ -76,21 +76,21 @@ async function run(
     : [];
   const isTest = trustedReportOf(calls.parts.compiled.specs, plan.peripheral, tool) === 'test';
   const before = isTest ? await workingTree(calls) : undefined;
-  const ran = await calls.writer.during(() =>
+  const ran = await calls.writer.keepLeaseDuring(() =>
     runTool(
       backend,
       plan,
-      { ...calls.envelopeOf(plan), ...release },
-      { sessionId: calls.writer.state.facts.sessionId, ...calls.stateFor(plan.tool), ...watch },
+      { ...calls.envelopeOf(plan), ...shipping },
+      { sessionId: calls.writer.state.facts.sessionId, ...calls.toolState(plan.tool), ...watch },
     ),
   );
   const report = before ? await addTestedTree(before, ran, async () => (await workingTree(calls)) ?? before) : ran;
   const { outcome, observed, state } = report;
   const reported = { ...(observed ? { observed } : {}), ...(state ? { state } : {}) };
   const effects = report.effects === 'unobserved' ? 'unobserved' : report.effects.map((effect) => ({ ...effect }));
-  const kept = await storeOutcome(store, outcome);
+  const stored = await storeOutcome(store, outcome);
   if (outcome.status === 'refused') {
-    const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: kept, effects }]) : [];
+    const recorded = acts ? await calls.writer.append([{ event: 'outcome', tool, outcome: stored, effects }]) : [];
     const refused = await calls.refuse(
       request,
       makeDenial(calls.context(), outcome.code, refusalDetails(tool, outcome)).denial,
@@ -99,8 +99,8 @@ async function run(
   }
   // The keys of this object are mostly in canonical order already, so that the store need not sort them.
   const body: Body = acts
-    ? { effects, event: 'outcome', outcome: kept, tool, ...reported }
-    : { args, effects, event: 'step', outcome: kept, tool, ...reported, ...would };
+    ? { effects, event: 'outcome', outcome: stored, tool, ...reported }
+    : { args, effects, event: 'step', outcome: stored, tool, ...reported, ...would };
   const evidence = [...intent, ...(await calls.writer.append([body]))];
   if (outcome.status === 'ok') return { ok: true, outcome: 'ok', result: outcome.result, evidence, ...wouldRefuse };
   const { code, message } = outcome;

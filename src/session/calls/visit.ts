@@ -46,7 +46,7 @@ export async function stopVisit(
     ...(options.fruit ? { fruit: toFruit(options.fruit) } : {}),
   };
   const review = await calls.review(request.fruit);
-  const decision = decide(calls.contextWith(review), request);
+  const decision = decide(calls.contextWithReview(review), request);
   if (!decision.ok) return calls.refuse(request, decision.denial);
   await calls.endBackground();
   const evidence = await calls.writer.append([

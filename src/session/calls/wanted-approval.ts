@@ -43,10 +43,10 @@ async function decideMove(calls: SessionCalls, move: WantedMove, from?: Mode): P
         ? modeRequest(move.mode)
         : 'delegate' in move
           ? delegateRequest(move.delegate)
-          : { ...stepRequest(move.step), ...(await calls.locks(toText(move.step.tool))) };
+          : { ...stepRequest(move.step), ...(await calls.lockFiles(toText(move.step.tool))) };
   const review = request.kind === 'hop' ? await calls.review(request.fruit) : null;
   const tree = request.kind === 'hop' || request.kind === 'delegate' ? await treeForRequest(calls, request) : undefined;
-  const context = calls.contextWith(review, tree);
+  const context = calls.contextWithReview(review, tree);
   const { view } = context;
   return decide(from === undefined ? context : { ...context, view: { ...view, mode: from } }, request);
 }

@@ -12,7 +12,7 @@ export async function treeForRequest(
   calls: SessionCalls,
   request: HopRequest | StartRequest | DelegateRequest,
 ): Promise<TreeNow | undefined> {
-  if (!calls.observesTree || !needsTree(calls.context(), request)) return undefined;
+  if (!calls.observeTree || !needsTree(calls.context(), request)) return undefined;
   return workingTree(calls, await changedBySession(calls));
 }
 
@@ -23,8 +23,8 @@ export async function workingTree(
 ): Promise<TreeNow | undefined> {
   const { root, unsafeNoSandbox, agent } = calls.writer.state.facts;
   const { signal } = new AbortController();
-  const place = { root, config: calls.writable, unsafeNoSandbox, agent, signal, ...mine };
-  return calls.writer.during(async () => calls.observesTree?.(place));
+  const place = { root, config: calls.configWithPaths, unsafeNoSandbox, agent, signal, ...mine };
+  return calls.writer.keepLeaseDuring(async () => calls.observeTree?.(place));
 }
 
 /** The changes that may be shipped from the current peripheral; empty if its scope ships nothing. */

@@ -71,16 +71,16 @@ export class NativeSteps {
         const effects = await this.#effectsOf(this.#calls.toolCall(plan), ticket.before);
         const kept = await storeOutcome(store, toJson(outcome) as unknown as NativeOutcome);
         if (acts) {
-          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.heldBack];
-          this.#calls.clearHeldBack();
+          const bodies: Body[] = [{ event: 'outcome', tool, outcome: kept, effects }, ...this.#calls.deferredSteps];
+          this.#calls.clearDeferred();
           const findings = effects === 'unobserved' ? [] : findingsIn(effects);
           return { ok: true, recorded: true, evidence: await this.#calls.writer.append(bodies), findings };
         }
-        const args = await this.#calls.keepArguments(plan, ticket.args);
+        const args = await this.#calls.storedArguments(plan, ticket.args);
         const step: Body = { event: 'step', tool, args, outcome: kept, effects, ...wouldRefuseField(plan) };
         if (facts.pending) {
           // No entry may come between an intent and its outcome.
-          this.#calls.holdBack(step);
+          this.#calls.deferStep(step);
           return { ok: true, recorded: true, evidence: [], findings: [] };
         }
         return { ok: true, recorded: true, evidence: await this.#calls.writer.append([step]), findings: [] };
@@ -111,7 +111,7 @@ export class NativeSteps {
         request,
         makeDenial(this.#calls.context(), seen.refused.code, refusalDetails(tool, seen.refused)).denial,
       );
-    const args = hasIntent(plan.tool) ? await this.#calls.keepArguments(plan, plan.args) : null;
+    const args = hasIntent(plan.tool) ? await this.#calls.storedArguments(plan, plan.args) : null;
     const evidence = args
       ? await this.#calls.writer.append([{ event: 'intent', tool, args, ...wouldRefuseField(plan) }])
       : [];

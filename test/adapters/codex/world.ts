@@ -100,7 +100,7 @@ export async function world(options: StageOptions = {}): Promise<World> {
       return next;
     },
     withSession: async (record, work) => work(sessionOf(record)),
-    refusedAbove: async (record, call) => (record.parent === null ? null : session.why(call)),
+    denialByParent: async (record, call) => (record.parent === null ? null : session.why(call)),
     storeForCall: async (record, key, value) => void kept.set(`${nameOf(record.conversation)} ${key}`, value),
     async takeForCall(record, key) {
       const name = `${nameOf(record.conversation)} ${key}`;

@@ -36,48 +36,52 @@ const END_OF_FILE = '*** End of File';
  */
 export function parsePatch(text: string): ParsedPatch {
   const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
-  if (lines[0] !== '*** Begin Patch') return problem(0, 'it has to begin with "*** Begin Patch"');
+  if (lines[0] !== '*** Begin Patch') return patchProblem(0, 'it has to begin with "*** Begin Patch"');
   const end = lines.length - 1;
-  if (end === 0 || lines[end] !== '*** End Patch') return problem(end, 'it has to end with "*** End Patch"');
+  if (end === 0 || lines[end] !== '*** End Patch') return patchProblem(end, 'it has to end with "*** End Patch"');
   const files: PatchFile[] = [];
   for (let at = 1; at < end; ) {
     const header = FILE.exec(lines[at] ?? '');
     const [, kind, path = ''] = header ?? [];
     if (!header)
-      return problem(at, 'here a file has to begin: "*** Add File: …", "*** Update File: …" or "*** Delete File: …"');
-    if (path.trim() !== path) return problem(at, 'the path has blanks around it');
+      return patchProblem(
+        at,
+        'here a file has to begin: "*** Add File: …", "*** Update File: …" or "*** Delete File: …"',
+      );
+    if (path.trim() !== path) return patchProblem(at, 'the path has blanks around it');
     const from = at + 1;
     at = from;
     while (at < end && !FILE.test(lines[at] ?? '')) at++;
     const body = lines.slice(from, at);
-    const file = kind === 'Add' ? added(path, body) : kind === 'Delete' ? deleted(path, body) : updated(path, body);
-    if ('why' in file) return problem(from + file.index, file.why);
+    const file =
+      kind === 'Add' ? addedFile(path, body) : kind === 'Delete' ? deletedFile(path, body) : updatedFile(path, body);
+    if ('why' in file) return patchProblem(from + file.index, file.why);
     files.push(file);
   }
-  if (files.length === 0) return problem(0, 'it touches no file');
+  if (files.length === 0) return patchProblem(0, 'it touches no file');
   const paths = files.flatMap((file) => [file.path, ...(file.kind === 'update' && file.moveTo ? [file.moveTo] : [])]);
   const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-  return twice === undefined ? { ok: true, files } : problem(0, `it touches "${twice}" twice`);
+  return twice === undefined ? { ok: true, files } : patchProblem(0, `it touches "${twice}" twice`);
 }
 
-interface Wrong {
+interface PatchProblem {
   readonly index: number;
   readonly why: string;
 }
 
-const problem = (index: number, why: string): ParsedPatch => ({ ok: false, line: index + 1, why });
+const patchProblem = (index: number, why: string): ParsedPatch => ({ ok: false, line: index + 1, why });
 
-function added(path: string, body: readonly string[]): PatchFile | Wrong {
+function addedFile(path: string, body: readonly string[]): PatchFile | PatchProblem {
   if (body.length === 0) return { index: 0, why: 'a new file needs at least one line with "+" in front' };
   const index = body.findIndex((line) => !line.startsWith('+'));
   if (index >= 0) return { index, why: 'each line of a new file has "+" in front' };
   return { kind: 'add', path, content: body.map((line) => `${line.slice(1)}\n`).join('') };
 }
 
-const deleted = (path: string, body: readonly string[]): PatchFile | Wrong =>
+const deletedFile = (path: string, body: readonly string[]): PatchFile | PatchProblem =>
   body.length === 0 ? { kind: 'delete', path } : { index: 0, why: 'nothing may follow a file that is deleted' };
 
-function updated(path: string, body: readonly string[]): PatchFile | Wrong {
+function updatedFile(path: string, body: readonly string[]): PatchFile | PatchProblem {
   const moveTo = MOVE.exec(body[0] ?? '')?.[1] ?? null;
   if (moveTo !== null && moveTo.trim() !== moveTo) return { index: 0, why: 'the path has blanks around it' };
   const hunks: { at: string | null; old: string; new: string; lines: number }[] = [];

@@ -79,7 +79,7 @@ function ownAction(tool: string, input: unknown, { specs }: ActionContext): Clie
   if (tool === 'mode') return { kind: 'mode', mode: requestedMode(fields) };
   if (tool === 'status' || tool === 'why') return { kind: 'ask', control: tool, input: fields };
   if (!getOwn(specs.tools, tool)) return { kind: 'unmapped', why: null };
-  return steps({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
+  return stepsAction({ tool, args: fields, how: 'ours', extra: {}, byOurs: [{ tool, args: fields }] });
 }
 
 /** A tool of another MCP server: hopgate runs it if a spec names it. */
@@ -90,7 +90,7 @@ function mcpAction(name: string, input: unknown, { specs }: ActionContext): Clie
   const args = Object.fromEntries(
     Object.entries(argumentsOf(input)).map(([key, value]) => [names.get(key) ?? key, value]),
   );
-  return steps({ tool: tool.id, args, how: 'contained', extra: {}, byOurs: [{ tool: tool.id, args }] });
+  return stepsAction({ tool: tool.id, args, how: 'contained', extra: {}, byOurs: [{ tool: tool.id, args }] });
 }
 
 function knownAction(known: ClientTool, input: unknown, context: ActionContext): ClientAction {
@@ -101,15 +101,15 @@ function knownAction(known: ClientTool, input: unknown, context: ActionContext):
     case 'outside':
       return { kind: 'unmapped', why: known.why };
     case 'same': {
-      const { args, extra } = renamed(fields, known.as, context);
+      const { args, extra } = renameArguments(fields, known.as, context);
       const call = { tool: known.tool, args: { ...known.fixed, ...args } };
-      return steps({ ...call, how: known.how, extra, byOurs: [call] });
+      return stepsAction({ ...call, how: known.how, extra, byOurs: [call] });
     }
     case 'multi-edit':
       return multiEdit(fields, context);
     case 'notebook': {
-      const { args, extra } = renamed(fields, { notebook_path: 'path', new_source: 'new' }, context);
-      return steps({ tool: 'edit', args: { old: '', new: '', ...args }, how: 'native', extra, byOurs: null });
+      const { args, extra } = renameArguments(fields, { notebook_path: 'path', new_source: 'new' }, context);
+      return stepsAction({ tool: 'edit', args: { old: '', new: '', ...args }, how: 'native', extra, byOurs: null });
     }
     case 'shell':
       return shellAction(known, fields, context);
@@ -122,10 +122,10 @@ function knownAction(known: ClientTool, input: unknown, context: ActionContext):
   }
 }
 
-const steps = (...all: readonly ActionStep[]): ClientAction => ({ kind: 'steps', steps: all });
+const stepsAction = (...all: readonly ActionStep[]): ClientAction => ({ kind: 'steps', steps: all });
 
 /** Renames the arguments to those of hopgate's tool; the others go to `extra`. */
-function renamed(fields: ModelArguments, as: { readonly [argument: string]: string }, context: ActionContext) {
+function renameArguments(fields: ModelArguments, as: { readonly [argument: string]: string }, context: ActionContext) {
   const names = new Map(Object.entries(as));
   const args: [string, Json][] = [];
   const extra: [string, Json][] = [];
@@ -145,13 +145,13 @@ function rootRelative(path: Json, { root, cwd = root }: ActionContext): Json {
 }
 
 function multiEdit(fields: ModelArguments, context: ActionContext): ClientAction {
-  const { args, extra } = renamed(fields, { file_path: 'path' }, context);
+  const { args, extra } = renameArguments(fields, { file_path: 'path' }, context);
   const { edits, ...rest } = extra;
   const each = (Array.isArray(edits) ? edits : []).map((edit) => {
     const { old_string: old = '', new_string: text = '', replace_all: all } = argumentsOf(edit);
     return { tool: 'edit', args: { ...args, old, new: text, ...(all === undefined ? {} : { all }) } };
   });
-  return steps(oneFile(args, each, rest));
+  return stepsAction(oneFile(args, each, rest));
 }
 
 /** Joins several edits of one file into one step, because the client makes them at once. */
@@ -179,7 +179,7 @@ function shellAction(
   const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key && name !== folder));
   const line = commandLine(given);
   const call = line === null ? routeCommandless(given, context) : routeCommand(inFolder(line, where, context), context);
-  return steps({ ...call, how: 'contained', extra, byOurs: [call] });
+  return stepsAction({ ...call, how: 'contained', extra, byOurs: [call] });
 }
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
@@ -216,7 +216,7 @@ function searchAction({ query = '' }: ModelArguments, { specs, peripheral }: Act
     .find((each) => each?.upstream && /search/.test(each.id) && each.parameters.some(({ name }) => name === 'query'));
   if (!tool) return { kind: 'unmapped', why: NO_SEARCH };
   const call = { tool: tool.id, args: { query } };
-  return steps({ ...call, how: 'contained', extra: {}, byOurs: [call] });
+  return stepsAction({ ...call, how: 'contained', extra: {}, byOurs: [call] });
 }
 
 const NO_SEARCH =

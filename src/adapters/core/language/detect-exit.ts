@@ -69,7 +69,7 @@ interface Hit {
 /** The exit that one sentence names; `undecided` if it names two, or withdraws its statement. */
 function exitNamedIn(exits: readonly OpenExit[], { text, question }: Sentence): DetectedExit | 'undecided' | null {
   if (question) return null;
-  const hits = [...namedHops(exits, text), ...states(exits, text)].filter(
+  const hits = [...namedHops(exits, text), ...findStatements(exits, text)].filter(
     ({ exit, named, at, length }) =>
       isMeant(text, at, at + length) && (named || !SPEAKS_OF_ALL.has(exit) || !isPartial(text, at, at + length)),
   );
@@ -79,7 +79,7 @@ function exitNamedIn(exits: readonly OpenExit[], { text, question }: Sentence): 
   if (!best) return null;
   const apart = others.filter(({ at, length }) => at + length <= best.at || at >= best.at + best.length);
   if (apart.some(({ exit }) => exit !== best.exit)) return 'undecided';
-  return { exit: best.exit, to: best.to, reason: shortened(text), confidence: HEDGE.test(text) ? 'low' : 'high' };
+  return { exit: best.exit, to: best.to, reason: shortenText(text), confidence: HEDGE.test(text) ? 'low' : 'high' };
 }
 
 /** "hop to X" means the exit `hop-X` if it exists, else the first one that leads to X. */
@@ -90,7 +90,7 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
     const ready = exits.some((each) => each.exit === `ready-to-${to}`) ? [] : [readyPattern(to)];
     const exit = leading.find((each) => each.exit === `hop-${to}`) ?? leading[0];
     return exit
-      ? places([...hopPatterns(to), ...ready], text).map((place) => ({
+      ? findMatches([...hopPatterns(to), ...ready], text).map((place) => ({
           exit: exit.exit,
           to: [to],
           named: true,
@@ -100,12 +100,12 @@ function namedHops(exits: readonly OpenExit[], text: string): readonly Hit[] {
   });
 }
 
-const states = (exits: readonly OpenExit[], text: string): readonly Hit[] =>
+const findStatements = (exits: readonly OpenExit[], text: string): readonly Hit[] =>
   exits.flatMap(({ exit, to }) =>
-    places(exitPatterns(exit), text).map((place) => ({ exit, to, named: false, ...place })),
+    findMatches(exitPatterns(exit), text).map((place) => ({ exit, to, named: false, ...place })),
   );
 
-const places = (patterns: readonly RegExp[], text: string): readonly { at: number; length: number }[] =>
+const findMatches = (patterns: readonly RegExp[], text: string): readonly { at: number; length: number }[] =>
   patterns.flatMap((pattern) =>
     [...text.matchAll(pattern)].map((match) => ({ at: match.index, length: match[0].length })),
   );
@@ -166,7 +166,7 @@ function lastBreak(before: string): number {
 }
 
 const MOST = 200;
-const shortened = (text: string): string => {
+const shortenText = (text: string): string => {
   const plain = text.replaceAll(/\s*\u0000\s*/g, ' … ').trim();
   return shorten(plain, MOST);
 };

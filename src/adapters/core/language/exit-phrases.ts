@@ -66,7 +66,7 @@ const SAID: { readonly [exit: string]: readonly string[] } = {
 /** Exits that require all of something; a statement about a part does not name them. */
 export const SPEAKS_OF_ALL: ReadonlySet<string> = new Set(['pass', 'tests-pass']);
 
-const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** Words that may separate the words of an exit's name in a sentence. */
 const BETWEEN = "(?:[ -](?:the|a|an|is|are|was|were|has|have|been|be|now|to be|'s))*[ -]";
@@ -76,11 +76,11 @@ const BETWEEN = "(?:[ -](?:the|a|an|is|are|was|were|has|have|been|be|now|to be|'
  * last word first ("found the root cause"). A name of one word must refer to the agent or the work, or be the whole
  * sentence.
  */
-function derived(exit: string): readonly string[] {
+function derivedPatterns(exit: string): readonly string[] {
   const words = exit
     .split('-')
     .filter((word) => word !== '')
-    .map(escaped);
+    .map(escapePattern);
   const [first = ''] = words;
   if (words.length === 1)
     return [`${I} ${first}`, `${IT}${BE} ${first}`, `^(?:status: |result: )?${first}(?=:|,|\\.|!|$)`];
@@ -95,8 +95,8 @@ export function exitPatterns(exit: string): readonly RegExp[] {
   const known = patterns.get(exit);
   if (known) return known;
   const table = Object.hasOwn(SAID, exit) ? (SAID[exit] ?? []) : [];
-  const taken = `(?:take|taking|leave by|leaving by|choose|use|using) (?:the )?exit ${escaped(exit)}`;
-  const sources = [taken, ...(exit.startsWith('hop-') ? [] : table.length > 0 ? table : derived(exit))];
+  const taken = `(?:take|taking|leave by|leaving by|choose|use|using) (?:the )?exit ${escapePattern(exit)}`;
+  const sources = [taken, ...(exit.startsWith('hop-') ? [] : table.length > 0 ? table : derivedPatterns(exit))];
   const made = sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
   if (patterns.size < 1000) patterns.set(exit, made);
   return made;
@@ -107,20 +107,20 @@ const WORK = '(?:peripheral|phase|stage)';
 /** "ready to test": used only for peripherals without an exit of that name. */
 export const readyPattern = (to: string): RegExp =>
   new RegExp(
-    `(?<![\\w-])ready (?:now )?(?:to|for) ${escaped(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,
+    `(?<![\\w-])ready (?:now )?(?:to|for) ${escapePattern(to).replaceAll('-', '[ -]')}(?= (?:it|this|the|that)\\b|[.,!:;]|$)`,
     'gi',
   );
 
 /** Patterns for moving to a peripheral. "going to edit the file" is not a hop; only the verb `hop` suffices. */
 export function hopPatterns(to: string): readonly RegExp[] {
-  const place = `(?:the )?${escaped(to).replaceAll('-', '[ -]')}`;
+  const place = `(?:the )?${escapePattern(to).replaceAll('-', '[ -]')}`;
   const sources = [
     `hop(?:ping)?(?: over| on| back| straight)? (?:in)?to ${place}`,
-    `hop-${escaped(to)}`,
-    `^hop(?::| ->| →| =>) ?${escaped(to)}`,
+    `hop-${escapePattern(to)}`,
+    `^hop(?::| ->| →| =>) ?${escapePattern(to)}`,
     `(?:move|moving|switch|switching|go|going|return|returning|proceed|proceeding|head|heading|get|getting)(?: over| on| back| straight)? (?:in)?to ${place} ${WORK}`,
     `(?:move|moving|switch|switching|return|returning|proceed|proceeding|transition|transitioning)(?: over| on| back| straight)? (?:in)?to ${place}(?= now$|[.,!:;]|$)`,
-    `(?:enter|entering) (?:the )?${escaped(to)} ${WORK}`,
+    `(?:enter|entering) (?:the )?${escapePattern(to)} ${WORK}`,
   ];
   return sources.map((source) => new RegExp(`(?<![\\w-])${source}(?![\\w-])`, 'gi'));
 }

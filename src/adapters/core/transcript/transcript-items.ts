@@ -10,7 +10,7 @@ export type Item = TranscriptEvent & Attribution;
 
 /** The longest text in the transcript, in characters; the evidence has the full text. */
 const KEPT = 2000;
-const cut = (text: string): string => shorten(text, KEPT);
+const cutText = (text: string): string => shorten(text, KEPT);
 
 export const sessionOpened = (sessionId: string, channel = 'session'): Item => ({
   kind: 'opened',
@@ -58,7 +58,7 @@ export const toolCall = ({ id, tool, input, channel = 'call' }: ToolCallFields, 
   kind: 'call',
   callId: id,
   tool,
-  input: plain(input),
+  input: plainArguments(input),
   outside,
   source: 'agent',
   channel,
@@ -69,7 +69,7 @@ export const innerCall = ({ id, tool, input, channel = 'call' }: ToolCallFields)
   kind: 'inner',
   callId: id,
   tool,
-  input: plain(input),
+  input: plainArguments(input),
   source: 'agent',
   channel,
 });
@@ -93,7 +93,7 @@ export const toolResult = (
   callId,
   status,
   code,
-  text: situation ? text : cut(text),
+  text: situation ? text : cutText(text),
   situation,
   evidence,
   source: 'hopgate',
@@ -133,11 +133,11 @@ export const situationOf = (session: Session): Situation =>
   situationIn({ ...session.state, available: session.available() });
 
 /** The model's arguments in the form of the evidence, with long texts cut. */
-const plain = (value: unknown): Json => shortened(toJson(value ?? null));
+const plainArguments = (value: unknown): Json => shortenJson(toJson(value ?? null));
 
-function shortened(value: Json): Json {
-  if (typeof value === 'string') return cut(value);
+function shortenJson(value: Json): Json {
+  if (typeof value === 'string') return cutText(value);
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(shortened);
-  return mapValues(value, (part) => shortened(part));
+  if (Array.isArray(value)) return value.map(shortenJson);
+  return mapValues(value, (part) => shortenJson(part));
 }

@@ -100,22 +100,22 @@ export function answerTasks(server: Server, tasks: Tasks): (task: McpTask) => vo
       return answer(taskId, form);
     });
   on('tasks/get', ['2025', '2026'], async (id, form) => {
-    const task = known(await tasks.find(id), id);
-    return form === '2026' ? detailed(task) : fields2025(task);
+    const task = requireTask(await tasks.find(id), id);
+    return form === '2026' ? taskWithResult(task) : fields2025(task);
   });
   on('tasks/update', ['2026'], async (id) => {
-    known(await tasks.find(id), id);
+    requireTask(await tasks.find(id), id);
     return {};
   });
   on('tasks/cancel', ['2025', '2026'], async (id, form) => {
-    const before = known(await tasks.find(id), id).status;
-    const task = known(await tasks.cancel(id), id);
+    const before = requireTask(await tasks.find(id), id).status;
+    const task = requireTask(await tasks.cancel(id), id);
     if (form === '2026') return {};
     if (before === 'working' && task.status === 'cancelled') return fields2025(task);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `the task ${id} has ended already: ${task.status}`);
   });
   on('tasks/result', ['2025'], async (id) => {
-    const { status, result, error } = known(await tasks.ended(id), id);
+    const { status, result, error } = requireTask(await tasks.ended(id), id);
     if (status === 'failed') throw new ProtocolError(ProtocolErrorCode.InternalError, error ?? 'the call failed');
     if (result === null)
       throw new ProtocolError(
@@ -132,7 +132,7 @@ export function answerTasks(server: Server, tasks: Tasks): (task: McpTask) => vo
   };
 }
 
-function known(task: McpTask | null, id: string): McpTask {
+function requireTask(task: McpTask | null, id: string): McpTask {
   if (task) return task;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no task "${id}", or its result is no longer kept`);
 }
@@ -148,7 +148,7 @@ const fields2026 = (task: McpTask) => ({
 });
 
 /** A task with its result or its error, as `tasks/get` answers since 2026-07-28. */
-const detailed = (task: McpTask): Result => ({
+const taskWithResult = (task: McpTask): Result => ({
   ...fields2026(task),
   ...(task.status === 'completed' ? { result: { resultType: 'complete', ...task.result } } : {}),
   ...(task.status === 'failed' ? { error: { code: ProtocolErrorCode.InternalError, message: task.error } } : {}),

@@ -7,13 +7,15 @@ export function isConfiguredBranch(branch: string, { branch: stated }: Pick<GitC
 }
 
 /** True if a name fits a pattern: `*` matches any characters but `/`, and `**` any number of names. */
-export const fitsPattern = (pattern: string, name: string): boolean => fits(pattern.split('/'), name.split('/'));
+export const fitsPattern = (pattern: string, name: string): boolean =>
+  matchesSegments(pattern.split('/'), name.split('/'));
 
-function fits([part, ...parts]: readonly string[], names: readonly string[]): boolean {
+function matchesSegments([part, ...parts]: readonly string[], names: readonly string[]): boolean {
   if (part === undefined) return names.length === 0;
-  if (part === '**') return fits(parts, names) || (names.length > 0 && fits([part, ...parts], names.slice(1)));
+  if (part === '**')
+    return matchesSegments(parts, names) || (names.length > 0 && matchesSegments([part, ...parts], names.slice(1)));
   const [name, ...rest] = names;
-  return name !== undefined && fitsName(part, name) && fits(parts, rest);
+  return name !== undefined && fitsName(part, name) && matchesSegments(parts, rest);
 }
 
 function fitsName(part: string, name: string): boolean {

@@ -15,7 +15,7 @@ export function configuredTest(
   for (const { run } of tests) {
     const at = run.indexOf(MARK);
     const plain = run.filter((word) => word !== MARK);
-    if (spells(words, plain) || spells(words, wholeTest(run))) return { narrowed: false };
+    if (isCommand(words, plain) || isCommand(words, wholeTest(run))) return { narrowed: false };
     if (at < 0 || words.length < plain.length) continue;
     const tail = plain.slice(at);
     const begins = plain.slice(0, at).every((word, i) => word === words[i]);
@@ -29,7 +29,7 @@ export function configuredTest(
 export const wholeTest = (run: readonly string[]): readonly string[] =>
   run.filter((word, index) => word !== MARK && !(word === '--' && run[index + 1] === MARK));
 
-const spells = (words: readonly string[], command: readonly string[]): boolean =>
+const isCommand = (words: readonly string[], command: readonly string[]): boolean =>
   words.length === command.length && command.every((word, i) => word === words[i]);
 
 /** A call of a tool with arguments of the role `command`. */
@@ -126,7 +126,7 @@ function installReason(command: Json | undefined, { install = [] }: ProjectConfi
   if (install.length === 0) return outOfScopeReason('no install command is configured');
   const words = argumentWords(command);
   if (words === null) return invalidReason('it is not one plain command');
-  return install.some(({ run }) => spells(words, run))
+  return install.some(({ run }) => isCommand(words, run))
     ? null
     : outOfScopeReason('it is not one of the configured install commands');
 }
@@ -135,6 +135,6 @@ function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Rea
   const [name, ...more] = Array.isArray(command) ? command : [command];
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
   const words = argumentWords(command);
-  const isConfigured = words !== null && Object.values(deploy).some(({ run }) => spells(words, run));
+  const isConfigured = words !== null && Object.values(deploy).some(({ run }) => isCommand(words, run));
   return isConfigured ? null : outOfScopeReason('it is not one of the configured deploy commands');
 }

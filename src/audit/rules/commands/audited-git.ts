@@ -86,19 +86,19 @@ function takeOption(table: SubCommand, word: string, rest: string[], options: Ma
     const [name = ''] = word.slice(2).split('=', 1);
     const known = table.options.find(({ long }) => long === name);
     const value = word.length > name.length + 2 ? word.slice(name.length + 3) : null;
-    return known !== undefined && take(known, name, value, rest, options);
+    return known !== undefined && takeOptions(known, name, value, rest, options);
   }
   for (let at = 1; at < word.length; at++) {
     const known = table.options.find(({ short }) => short === word[at]);
     if (known === undefined) return false;
     const name = known.long ?? known.short ?? '';
-    if (known.value !== 'none') return take(known, name, word.slice(at + 1) || null, rest, options);
+    if (known.value !== 'none') return takeOptions(known, name, word.slice(at + 1) || null, rest, options);
     options.set(name, ['']);
   }
   return word.length > 1;
 }
 
-function take(
+function takeOptions(
   { value: takes }: SubCommand['options'][number],
   name: string,
   value: string | null,

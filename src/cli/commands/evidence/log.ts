@@ -74,7 +74,7 @@ async function log(io: Io, id: string, options: Options): Promise<void> {
     if (!io.json)
       print(
         io,
-        options.full ? stored.map((entry) => whole(io, entry, order)).join('\n\n') : overview(io, stored, order),
+        options.full ? stored.map((entry) => wholeEntry(io, entry, order)).join('\n\n') : overview(io, stored, order),
       );
   });
 }
@@ -103,7 +103,7 @@ function cells(io: Io, stored: StoredEntry, order: ParameterOrder): readonly str
 }
 
 /** JSON does not escape bidirectional and zero-width characters; `escapeInvisible` does. */
-function whole(io: Io, stored: StoredEntry, order: ParameterOrder): string {
+function wholeEntry(io: Io, stored: StoredEntry, order: ParameterOrder): string {
   const body = stored.body === null ? '(erased)' : JSON.stringify(stored.entry.body, null, 2);
   const head = cells(io, stored, order).slice(0, -1).join('  ');
   return [

@@ -51,7 +51,7 @@ async function seal(io: Io, id: string, options: Options): Promise<void> {
 /** Refuses to seal a damaged log, because the seal would confirm the damage. */
 async function sealSession(store: EvidenceStore, sessionId: string, privateKey: string): Promise<Seal> {
   const tree = new MerkleFrontier();
-  const verdict = await verifyChain(growing(tree, store.entries(sessionId)));
+  const verdict = await verifyChain(growTree(tree, store.entries(sessionId)));
   if (!verdict.ok)
     throw new CliError(
       'damaged',
@@ -68,7 +68,7 @@ async function sealSession(store: EvidenceStore, sessionId: string, privateKey: 
   }
 }
 
-async function* growing(tree: MerkleFrontier, entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
+async function* growTree(tree: MerkleFrontier, entries: AsyncIterable<StoredEntry>): AsyncGenerator<StoredEntry> {
   for await (const stored of entries) {
     tree.add(entryLeaf(stored.entry));
     yield stored;

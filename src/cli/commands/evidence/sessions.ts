@@ -69,7 +69,7 @@ async function list(io: Io, options: Options & { readonly all?: boolean }): Prom
     printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);
 }
 
-const changing = <T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
+const changeStore = <T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
   withSessions(io, rootOf(io, options), change, 'write');
 
 const LONGEST_NAME = 60;
@@ -81,7 +81,7 @@ async function rename(io: Io, id: string, wanted: string, options: Options): Pro
       `"${excerpt(name, LONGEST_NAME)}" cannot be a name`,
       `Use up to ${LONGEST_NAME} visible characters.`,
     );
-  const sessionId = await changing(io, options, async (store) => {
+  const sessionId = await changeStore(io, options, async (store) => {
     const all = await store.sessions();
     const session = findSession(all, id);
     const taken =
@@ -98,7 +98,7 @@ async function rename(io: Io, id: string, wanted: string, options: Options): Pro
 
 async function archive(io: Io, ids: readonly string[], options: Options & { readonly undo?: boolean }): Promise<void> {
   const archived = options.undo !== true;
-  const sessions = await changing(io, options, async (store) => {
+  const sessions = await changeStore(io, options, async (store) => {
     const all = await store.sessions();
     const found = ids.map((id) => findSession(all, id).sessionId);
     for (const sessionId of found) await store.label(sessionId, { archived });

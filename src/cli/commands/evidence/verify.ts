@@ -138,7 +138,7 @@ async function verifyOne(
   const pin = await readPin(store, session);
   if (typeof pin === 'string') {
     const isForeign = session.pin === '' && seal === null && !(await isOpened(store, sessionId));
-    return unpinned(store, session, isForeign ? null : pin);
+    return verifyChainOnly(store, session, isForeign ? null : pin);
   }
   const shows = io.isTty && !io.json;
   const verdict = await verifySession(sessionId, pin, store.entries(sessionId), {
@@ -180,7 +180,7 @@ interface ForeignVerdict extends SessionVerdict {
  *
  * @param why the reason why a session of hopgate has no pin; null for a session of another program
  */
-async function unpinned(
+async function verifyChainOnly(
   store: EvidenceStore,
   { sessionId }: SessionSummary,
   why: string | null,

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { expect, it } from 'vitest';
 
 /** Names that two folders export on purpose, with the reason. */
@@ -21,6 +21,23 @@ function foldersByName(sources: ReadonlyMap<string, string>): ReadonlyMap<string
 
 const sharedNames = (sources: ReadonlyMap<string, string>): readonly string[] =>
   [...foldersByName(sources)].filter(([, folders]) => folders.size > 1).map(([name]) => name);
+
+/** The folders whose files are named for a command or a route; every folder has an index.ts of its own. */
+const NAMED_BY_FOLDER = /^(?:cli\/commands|server\/routes)\/|(?:^|\/)index\.ts$/;
+
+/** File names that more than one folder has. */
+const sharedFileNames = (files: readonly string[]): readonly string[] =>
+  Object.entries(Object.groupBy(files, (file) => basename(file)))
+    .filter(([, same = []]) => same.filter((file) => !NAMED_BY_FOLDER.test(file)).length > 1)
+    .map(([name]) => name);
+
+it('one file name has one meaning: no two folders have a file of the same name', () => {
+  const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => /\.tsx?$/.test(file));
+  expect(sharedFileNames(files)).toEqual([]);
+  expect(
+    sharedFileNames(['a/plan.ts', 'b/plan.ts', 'cli/commands/run.ts', 'a/run.ts', 'a/index.ts', 'index.ts']),
+  ).toEqual(['plan.ts']);
+});
 
 it('one exported name has one meaning: no two folders export the same name', () => {
   const files = (readdirSync('src', { recursive: true }) as string[]).filter((file) => /\.tsx?$/.test(file));

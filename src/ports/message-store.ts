@@ -76,7 +76,7 @@ export interface Wait {
 }
 
 /**
- * Port of inboxes: durable messages per session and person. `stores/messages/sqlite.ts` is the reference; every
+ * Port of inboxes: durable messages per session and person. `stores/messages/sqlite-messages.ts` is the reference; every
  * implementation must pass `test/contracts/message-store.ts`.
  */
 export interface MessageStore {

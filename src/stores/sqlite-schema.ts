@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite.ts';
+import { DDL_MESSAGES, DDL_NODES, DDL_WAIT_HOLDERS } from './messages/sqlite-messages.ts';
 import { cannotOpen, type Database, isBusy, isFull, nodeSqlite } from './node-sqlite.ts';
 import { storeError } from './rules/append-rules.ts';
 

@@ -9,7 +9,7 @@ import { DataVersion } from './data-version.ts';
 import { entryWriter, ephemeralWriter } from './entry-writer.ts';
 import { GroupCommit } from './group-commit.ts';
 import { StoreCheck } from './integrity/store-check.ts';
-import { sqliteMessages } from './messages/sqlite.ts';
+import { sqliteMessages } from './messages/sqlite-messages.ts';
 import { chainOf } from './reply-chain.ts';
 import {
   isFromTheFuture,

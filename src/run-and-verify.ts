@@ -66,9 +66,9 @@ export async function runAndVerify(
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
   const config = { ...TRIAL_CONFIG, ...options.config };
   const store = options.store ?? memoryStore({ clock });
-  const lead: Lead = { report: null };
+  const lead: CannedLead = { report: null };
   const session = await createSession(
-    { store, clock, ids, backends: behind(lead, specs, backends), approver: options.approver ?? null },
+    { store, clock, ids, backends: withCannedReports(lead, specs, backends), approver: options.approver ?? null },
     { specs, config, agent, root, unsafeNoSandbox: false, version: '0' },
   );
   const audit = new SessionAudit({ specs, config });
@@ -111,12 +111,16 @@ export async function runAndVerify(
 }
 
 /** The canned report of the present step on the path to the peripheral; null in the peripheral. */
-interface Lead {
+interface CannedLead {
   report: ToolReport | null;
 }
 
 /** Backends that answer with the canned report while there is one, and otherwise with the caller's backends. */
-function behind(lead: Lead, { tools }: SpecSet, backends: readonly ToolBackend[]): readonly ToolBackend[] {
+function withCannedReports(
+  lead: CannedLead,
+  { tools }: SpecSet,
+  backends: readonly ToolBackend[],
+): readonly ToolBackend[] {
   const served = new Set(backends.flatMap((backend) => backend.tools));
   const rest: ToolBackend = {
     name: 'none',

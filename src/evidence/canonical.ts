@@ -5,7 +5,7 @@ import type { Json } from '../spec/types.ts';
  * numbers and strings as `JSON.stringify` writes them.
  */
 export function canonicalJson(value: Json): string {
-  return isOrdered(value) ? JSON.stringify(value) : spell(value);
+  return isOrdered(value) ? JSON.stringify(value) : canonicalValue(value);
 }
 
 export function orderedKeys(value: object): readonly string[] {
@@ -30,12 +30,12 @@ function isOrdered(value: Json): boolean {
   return true;
 }
 
-function spell(value: Json): string {
+function canonicalValue(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(spell).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalValue).join(',')}]`;
   let text = '';
   for (const key of orderedKeys(value)) {
-    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${spell(value[key]!)}`;
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalValue(value[key]!)}`;
   }
   return `{${text}}`;
 }

@@ -164,11 +164,11 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
   if (body !== null && sha256(body) !== entry.bodyHash) {
     yield { ...at, rule: 'body', message: 'the stored body bytes do not hash to bodyHash: the body was changed' };
   }
-  if (!spells({ head, body }, entry)) {
+  if (!equalsBytes({ head, body }, entry)) {
     yield { ...at, rule: 'canonical', message: 'the stored bytes spell another entry than the one shown' };
   }
 }
 
 /** True if `entry` equals the entry in the bytes; a caller could pass a pair that does not match. */
-const spells = ({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean =>
+const equalsBytes = ({ head, body }: Pick<StoredEntry, 'head' | 'body'>, entry: Entry): boolean =>
   valueOr(() => isDeepStrictEqual(parseStored({ head, body, prev: entry.prev, hash: entry.hash }).entry, entry), false);

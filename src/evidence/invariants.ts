@@ -33,7 +33,7 @@ export interface InvariantVerdict {
   readonly participants: readonly string[];
 }
 
-type Linked = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 'forkOf'>;
+type LinkedEntry = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 'forkOf'>;
 
 /**
  * Checks the seven invariants over a set of entries, in the order in which they were written: a session's, or a
@@ -49,11 +49,11 @@ type Linked = Pick<Entry, 'id' | 'at' | 'claim' | 'author' | 'inReplyTo' | 'fork
  *
  * @example checkInvariants(entries, { count: head.seq + 1 }).violations
  */
-export function checkInvariants(entries: Iterable<Linked>, claims: ThreadClaims = {}): InvariantVerdict {
+export function checkInvariants(entries: Iterable<LinkedEntry>, claims: ThreadClaims = {}): InvariantVerdict {
   const violations: InvariantViolation[] = [];
-  const claimOf = new Map<string, Linked['claim']>();
+  const claimOf = new Map<string, LinkedEntry['claim']>();
   const authors = new Set<string>();
-  let before: Linked | null = null;
+  let before: LinkedEntry | null = null;
   let count = 0;
   let lastId = '';
   for (const entry of entries) {
@@ -78,13 +78,13 @@ export function checkInvariants(entries: Iterable<Linked>, claims: ThreadClaims 
   return { ok: violations.length === 0, violations, count, participants: [...authors] };
 }
 
-type Broken = (rule: Invariant, message: string) => void;
+type ReportBroken = (rule: Invariant, message: string) => void;
 
 function checkLinks(
-  entry: Linked,
+  entry: LinkedEntry,
   first: boolean,
-  claimOf: ReadonlyMap<string, Linked['claim']>,
-  broken: Broken,
+  claimOf: ReadonlyMap<string, LinkedEntry['claim']>,
+  broken: ReportBroken,
 ): void {
   const { inReplyTo, forkOf } = entry;
   if (first) {

@@ -34,7 +34,7 @@ export class Shipments {
     const body = bodyOf(json);
     if (body?.event === 'hop') this.#hop = body;
     else if (body?.event === 'start') {
-      this.#here = deploys(body.peripheral) ? begun(seq, body, this.#hop) : null;
+      this.#here = deploys(body.peripheral) ? beginShipment(seq, body, this.#hop) : null;
       this.#hop = null;
       if (this.#here?.tested != null || this.#here?.approval != null) this.#all.push(this.#here);
     } else if ((body?.event === 'outcome' || body?.event === 'step') && this.#here && body.outcome.status === 'ok')
@@ -61,7 +61,7 @@ export class Shipments {
   }
 }
 
-function begun(seq: number, { peripheral, tree: own }: StartBody, hop: HopBody | null): Shipment {
+function beginShipment(seq: number, { peripheral, tree: own }: StartBody, hop: HopBody | null): Shipment {
   const tree = fieldsOf(hop ? (hop.tree ?? null) : (own ?? null));
   const ships = textOf(fieldsOf(tree['ships'] ?? null)['id']);
   const id = textOf(tree['id']);

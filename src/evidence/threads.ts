@@ -82,10 +82,10 @@ function project(
   const goal = entries.find(({ claim }) => claim === 'goal');
   if (!goal) return null;
   const forking = entries.filter(
-    (entry) => entry.forkOf !== undefined && entry.id !== fork?.id && !above(entries, fork, entry),
+    (entry) => entry.forkOf !== undefined && entry.id !== fork?.id && !isOnPath(entries, fork, entry),
   );
   const forks = forking.flatMap((entry) => {
-    const part = branch(entries, entry);
+    const part = branchAt(entries, entry);
     const thread = project(`thread/${subject.type}/${subject.id}/fork/${entry.id}`, subject, part, options, entry);
     return thread ? [thread] : [];
   });
@@ -119,7 +119,7 @@ function statusOf(
 }
 
 /** Returns a branch: the path to the forked entry, the fork, and its replies. */
-function branch(entries: readonly Entry[], fork: Entry): readonly Entry[] {
+function branchAt(entries: readonly Entry[], fork: Entry): readonly Entry[] {
   const part = new Set([...ancestors(entries, fork.forkOf!), ...descendants(entries, fork)]);
   return entries.filter(({ id }) => part.has(id));
 }
@@ -141,7 +141,7 @@ function descendants(entries: readonly Entry[], root: Entry): readonly string[] 
 }
 
 /** True if an entry is on the path to the fork that is being projected; its own forks are separate threads. */
-const above = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
+const isOnPath = (entries: readonly Entry[], fork: Entry | null, entry: Entry): boolean =>
   fork !== null && ancestors(entries, fork.forkOf!).includes(entry.id);
 
 function conjecturesOf(entries: readonly Entry[]): readonly Conjecture[] {

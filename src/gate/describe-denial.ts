@@ -40,7 +40,7 @@ function exampleHop({ hops }: Available): string {
 const hereIs = ({ peripheral }: Available): string =>
   peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`;
 
-const onward = (available: Available): string => {
+const describeHops = (available: Available): string => {
   if (available.hops.length === 0) return 'no peripheral can be entered from here';
   return `from here: ${available.hops.map(describeLeg).join(' | ')}`;
 };
@@ -151,11 +151,11 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         remedy: 'request the mode change again with a non-blank summary',
       };
     case 'no-peripheral':
-      return { message: 'the session is outside of any peripheral', remedy: throughWay(way, onward(available)) };
+      return { message: 'the session is outside of any peripheral', remedy: throughWay(way, describeHops(available)) };
     case 'already-active':
       return {
         message: `a visit to ${peripheral} is under way`,
-        remedy: `hop on, or stop the visit first; ${onward(available)}`,
+        remedy: `hop on, or stop the visit first; ${describeHops(available)}`,
       };
     case 'hop-not-allowed':
       if (about.unknown)
@@ -166,7 +166,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
               : about.misformed
                 ? `"${to}" is not the name of a peripheral: "to" must be one name, as a string`
                 : `there is no peripheral "${to}"`,
-          remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(throughWay(way, onward(available)))}`,
+          remedy: `${didYouMean(about) || exampleHop(available)}${asSentences(throughWay(way, describeHops(available)))}`,
         };
       if (about.agency)
         return {
@@ -184,7 +184,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
         };
       return {
         message: `no hop leads from ${from}${exit ? ` by exit ${exit}` : ''} to ${to}`,
-        remedy: throughWay(way, onward(available)),
+        remedy: throughWay(way, describeHops(available)),
       };
     case 'exit-not-met':
       return {
@@ -194,12 +194,12 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'entry-not-met':
       return {
         message: `${to} does not admit this entry: ${why}`,
-        remedy: typeof about.remedy === 'string' ? about.remedy : throughWay(way, onward(available)),
+        remedy: typeof about.remedy === 'string' ? about.remedy : throughWay(way, describeHops(available)),
       };
     case 'condition-failed':
       return {
         message: tool ? `${tool}: ${why}` : `${to} stays closed: ${why}`,
-        remedy: String(about.remedy ?? onward(available)),
+        remedy: String(about.remedy ?? describeHops(available)),
       };
     case 'approval-required': {
       const needs = `${about.what} needs an approval by the operator`;
@@ -238,7 +238,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'limit-reached':
       return {
         message: `the ${limit} limit of ${peripheral} is reached (${value})`,
-        remedy: `stop or hop; no tool can be called in this visit any more; ${onward(available)}`,
+        remedy: `stop or hop; no tool can be called in this visit any more; ${describeHops(available)}`,
       };
     case 'sandbox-unavailable':
       return {
@@ -251,7 +251,7 @@ function clausesOf(code: DenialCode, about: About, available: Available, way: re
     case 'agent-not-allowed':
       return {
         message: `agent ${about.agent} may not enter ${to}`,
-        remedy: `agents that ${to} admits: ${list(about.admits)}; ${onward(available)}`,
+        remedy: `agents that ${to} admits: ${list(about.admits)}; ${describeHops(available)}`,
       };
     case 'session-closed':
       return { message: 'the session is closed', remedy: 'open a new session' };

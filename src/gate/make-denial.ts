@@ -19,14 +19,14 @@ export function makeDenial(
   const words = describeDenial(code, mapTexts(about, quote), here, way);
   return {
     ok: false,
-    denial: { code, ...words, about: mapTexts(about, bound), available: here, way },
+    denial: { code, ...words, about: mapTexts(about, boundText), available: here, way },
     wanted: null,
   };
 }
 
 const quote = (text: string, key: string): string =>
   SENTENCE_KEYS.includes(key) ? excerpt(text, REASON) : excerpt(text, QUOTED);
-const bound = (text: string): string => shorten(text, REASON);
+const boundText = (text: string): string => shorten(text, REASON);
 /** Keys whose values are sentences written by hopgate; all other members of `about` are names or values. */
 const SENTENCE_KEYS: readonly string[] = ['why', 'remedy', 'answer', 'problems'];
 

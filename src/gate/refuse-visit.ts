@@ -47,11 +47,11 @@ export function exitProblem(requirement: Requirement, fruit: Fruit): string {
     return `it implies that ${describeRequirement(requirement)}, but it is ${is === null ? 'unknown: nothing was observed that counts' : JSON.stringify(is)}`;
   }
   if (requirement.kind === 'principal') return `only the ${requirement.is} can make a user-request`;
-  return `${named(requirement)} does not hold`;
+  return `${describeSubject(requirement)} does not hold`;
 }
 
 /** A requirement as the subject of a sentence. */
-const named = (requirement: Requirement): string =>
+const describeSubject = (requirement: Requirement): string =>
   requirement.kind === 'when' ? `the rule ${requirement.cel}` : describeRequirement(requirement);
 
 /** The remedy for an exit that does not hold: how to meet it, and the other exits that hold now. */
@@ -75,7 +75,7 @@ export function exitRemedy(
     requirement.kind === 'principal'
       ? `let the ${requirement.is} ask`
       : requirement.kind === 'when'
-        ? `continue until ${named(requirement)} holds`
+        ? `continue until ${describeSubject(requirement)} holds`
         : `continue until ${describeRequirement(requirement)}`;
   return exits.length === 0 ? first : `${first}, or leave by an exit that holds (${exits.join('; ')})`;
 }
@@ -122,7 +122,7 @@ export function conditionFailed(context: GateContext, target: PeripheralSpec, re
       ? `tests-passed does not hold any more (${tests.stale})`
       : isTests
         ? `tests-passed does not hold (each configured test command must pass in full after the last change; runs: ${tests.count}, failed: ${tests.failed})`
-        : `${requirement.kind === 'when' ? named(requirement) : needInWords(context.specs, requirement)} does not hold`;
+        : `${requirement.kind === 'when' ? describeSubject(requirement) : needInWords(context.specs, requirement)} does not hold`;
   return makeDenial(context, 'condition-failed', {
     to: target.id,
     condition: describeRequirement(requirement),
@@ -151,7 +151,7 @@ function remedyFor({ specs }: GateContext, requirement: Requirement): string {
         ? `select the pattern ${requirement.pattern} first (psr-select)`
         : `apply the pattern ${requirement.pattern} and record a successful outcome (pur-update)`;
     default:
-      return `make it hold: ${named(requirement)}`;
+      return `make it hold: ${describeSubject(requirement)}`;
   }
 }
 

@@ -31,7 +31,7 @@ export function resolveAddress(text: string, directory: Directory): Resolved {
   if (asked.includes('@')) return resolveAway(asked, directory);
   const finders: readonly string[] = kind === null ? ['person', 'agent', 'session'] : [kind];
   if (kind !== null && !Object.hasOwn(FIND, kind))
-    return nobody(directory, `"${asked}" is not an address; write session:<id>, agent:<id> or person:<name>`);
+    return refuseUnknown(directory, `"${asked}" is not an address; write session:<id>, agent:<id> or person:<name>`);
   const found = finders.flatMap((each) => FIND[each]!(name, directory));
   const [first, second] = found;
   if (first && !second) return { ok: true, ...first };
@@ -42,7 +42,7 @@ export function resolveAddress(text: string, directory: Directory): Resolved {
       candidates: found.slice(0, MAX_CANDIDATES).map(({ address }) => address),
     };
   const closed = directory.sessions.find((each) => each.closed && (each.id === name || each.agent === name));
-  return nobody(directory, closed ? `the session of "${asked}" is closed` : `nobody has the address "${asked}"`);
+  return refuseUnknown(directory, closed ? `the session of "${asked}" is closed` : `nobody has the address "${asked}"`);
 }
 
 /** An address of another machine, as its own sender would write it there. */
@@ -57,7 +57,7 @@ function resolveAway(asked: string, directory: Directory): Resolved {
     return { ok: false, message, candidates };
   }
   if (nodes.includes(node)) return { ok: true, address: asked, name: `${name}@${node}` };
-  const near = nobody(directory, `no machine "${node}" exchanges messages with this one`);
+  const near = refuseUnknown(directory, `no machine "${node}" exchanges messages with this one`);
   return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
 }
 
@@ -70,29 +70,32 @@ export function isRecipient(sender: string, recipient: string): boolean {
   return sender === `node:${recipient.slice(at + 1)}` || (isAgent && sender.endsWith(recipient.slice(at)));
 }
 
-interface Found {
+interface FoundRecipient {
   readonly address: string;
   readonly name: string;
 }
 
-const FIND: { readonly [kind: string]: (name: string, directory: Directory) => readonly Found[] } = {
+const FIND: { readonly [kind: string]: (name: string, directory: Directory) => readonly FoundRecipient[] } = {
   person: (name, { people }) => (people.includes(name) ? [{ address: `person:${name}`, name }] : []),
   agent: (name, { sessions }) =>
     sessions
       .filter(({ agent, closed }) => agent === name && !closed)
       .slice(0, 1)
-      .map(found),
+      .map(recipientOf),
   session: (name, { sessions }) => {
     const open = sessions.filter(({ closed }) => !closed);
     const exact = open.filter(({ id }) => id === name);
-    if (exact.length > 0 || name.length < MIN_PREFIX) return exact.map(found);
-    return open.filter(({ id }) => id.startsWith(name)).map(found);
+    if (exact.length > 0 || name.length < MIN_PREFIX) return exact.map(recipientOf);
+    return open.filter(({ id }) => id.startsWith(name)).map(recipientOf);
   },
 };
 
-const found = ({ id, agent }: Directory['sessions'][number]): Found => ({ address: `session:${id}`, name: agent });
+const recipientOf = ({ id, agent }: Directory['sessions'][number]): FoundRecipient => ({
+  address: `session:${id}`,
+  name: agent,
+});
 
-function nobody({ sessions, people }: Directory, message: string): Resolved {
+function refuseUnknown({ sessions, people }: Directory, message: string): Resolved {
   const agents = [...new Set(sessions.filter(({ closed }) => !closed).map(({ agent }) => agent))];
   const all = [...people.map((name) => `person:${name}`), ...agents.map((agent) => `agent:${agent}`)];
   return { ok: false, message, candidates: all.slice(0, MAX_CANDIDATES) };

@@ -39,24 +39,29 @@ export async function checkPost(
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
   if (!isSpeechAct(act))
-    return refused('act', `"${act}" is not an act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
-  if (typeof text !== 'string' || text.trim() === '') return refused('text', 'the text is empty', 'Write the message.');
+    return refuseArgument('act', `"${act}" is not an act`, `Use one of ${Object.keys(SPEECH_ACTS).join(', ')}.`);
+  if (typeof text !== 'string' || text.trim() === '')
+    return refuseArgument('text', 'the text is empty', 'Write the message.');
   if (text.length > MAX_TEXT)
-    return refused('text', `the text has ${text.length} characters`, `Send at most ${MAX_TEXT}, or name a file.`);
+    return refuseArgument(
+      'text',
+      `the text has ${text.length} characters`,
+      `Send at most ${MAX_TEXT}, or name a file.`,
+    );
   const sessions = (await store.sessions()).map(({ sessionId, agent, closed }) => ({ id: sessionId, agent, closed }));
   const directory = { sessions, people: await messages.people(), nodes: await messages.nodes() };
   const recipient = resolveAddress(String(to), directory);
   if (!recipient.ok)
-    return refused(
+    return refuseArgument(
       'to',
       recipient.message,
       `Send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}.`,
     );
   const asked = typeof ref === 'string' ? await messages.find(ref) : null;
   if (ref !== undefined && (!asked || (!isRecipient(from, asked.to) && asked.from !== from)))
-    return refused('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id of the message.');
+    return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id of the message.');
   if (act === 'answer' && !(asked && isRecipient(from, asked.to)))
-    return refused('ref', 'an answer refers to a message that you got', 'Give its id as ref.');
+    return refuseArgument('ref', 'an answer refers to a message that you got', 'Give its id as ref.');
   const name = from.slice(from.indexOf(':') + 1);
   const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
   return {
@@ -92,7 +97,7 @@ export async function sendWhistle(
   const began = Date.now();
   const until = began + seconds * 1000;
   const circle = await messages.wait({ id: draft.id, waiter: draft.from, target: draft.to, until });
-  if (circle) return refused('to', describeCircle(circle.join(' → ')), 'Ring a bell instead.');
+  if (circle) return refuseArgument('to', describeCircle(circle.join(' → ')), 'Ring a bell instead.');
   try {
     const message = await messages.send(draft);
     const answer = await waitForAnswer(messages, message.id, until, signal);
@@ -106,7 +111,7 @@ export async function sendWhistle(
 /** The reason for the refusal of a whistle that closes a circle of waits. */
 export const describeCircle = (circle: string): string => `the whistle would wait for itself: ${circle}`;
 
-const refused = (argument: PostRefusal['argument'], message: string, remedy: string): PostRefusal => ({
+const refuseArgument = (argument: PostRefusal['argument'], message: string, remedy: string): PostRefusal => ({
   ok: false,
   argument,
   message,

@@ -53,8 +53,8 @@ export function approvalsFolder(stateDir: string): ApprovalsFolder {
     return path;
   };
   const [pendingFolder, answersFolder, usedFolder] = [folder('pending'), folder('answers'), folder('used')];
-  const pendingFile = (hash: string): string => join(pendingFolder, `${checked(hash)}.json`);
-  const answerFile = (hash: string): string => join(answersFolder, `${checked(hash)}.json`);
+  const pendingFile = (hash: string): string => join(pendingFolder, `${checkHash(hash)}.json`);
+  const answerFile = (hash: string): string => join(answersFolder, `${checkHash(hash)}.json`);
   const pendingOf = (hash: string): PendingRequest | null => {
     const found = parsePending(readJson(pendingFile(hash)));
     return found?.request.hash === hash && !isGone(found.holder ?? '') ? found : null;
@@ -132,7 +132,7 @@ function removeOld(file: string, age: number): void {
 }
 
 /** Returns the hash if it is one; throws otherwise. Names of files are made only of hashes. */
-function checked(hash: string): string {
+function checkHash(hash: string): string {
   if (!isHash(hash)) throw new Error(`"${hash}" is not the hash of a request`);
   return hash;
 }

@@ -38,13 +38,13 @@ export function pendingApprover(options: PendingOptions): Approver {
     via: 'operator-token',
     async approve(request) {
       const folder = approvalsFolder(stateDir);
-      const answered = take(folder, stateDir, request, now());
+      const answered = takeAnswer(folder, stateDir, request, now());
       if (answered) return outcomeOf(answered, now());
       folder.sweep(now());
-      const pending = keep(folder, request, root, now(), options.holder);
+      const pending = storeAnswer(folder, request, root, now(), options.holder);
       if (pending === null) return null;
       options.onPending?.(pending, request);
-      const look = () => take(folder, stateDir, request, now());
+      const look = () => takeAnswer(folder, stateDir, request, now());
       const given = await watchUntil(folder.answersFolder, waitMs, look, signal);
       return given ? outcomeOf(given, now()) : { pending };
     },
@@ -98,7 +98,7 @@ export function storePending(
   const folder = approvalsFolder(stateDir);
   const now = (clock ?? Date).now();
   folder.sweep(now);
-  return keep(folder, request, root, now);
+  return storeAnswer(folder, request, root, now);
 }
 
 const outcomeOf = ({ verdict, by, reason, grant, expiresAt }: SignedAnswer, now: number) =>
@@ -107,7 +107,12 @@ const outcomeOf = ({ verdict, by, reason, grant, expiresAt }: SignedAnswer, now:
     : { declined: by, ...(reason === undefined ? {} : { because: reason }) };
 
 /** Takes the answer to a request, so that no other caller gets it; null if there is no valid answer. */
-function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalRequest, now: number): SignedAnswer | null {
+function takeAnswer(
+  folder: ApprovalsFolder,
+  stateDir: string,
+  request: ApprovalRequest,
+  now: number,
+): SignedAnswer | null {
   const answer = folder.answer(request.hash);
   const token = answer && usableToken(stateDir);
   if (!answer || !token || answerProblem(answer, request, token, now) !== null || !folder.claim(answer)) return null;
@@ -117,7 +122,7 @@ function take(folder: ApprovalsFolder, stateDir: string, request: ApprovalReques
   return answer;
 }
 
-function keep(
+function storeAnswer(
   folder: ApprovalsFolder,
   request: ApprovalRequest,
   root: string,

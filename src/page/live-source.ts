@@ -26,7 +26,7 @@ interface Snapshot {
   readonly newest: Pick<FramePage, 'before' | 'frames'> & { readonly past: boolean };
   readonly graph: ViewGraph;
 }
-interface Listed {
+interface ListedSession {
   readonly session: string;
   readonly root: string | null;
   readonly closed: boolean;
@@ -101,7 +101,7 @@ class Live implements Source {
       const events = this.#api.events('/v1/events', ended.signal);
       const first = events.next();
       const listed = await this.#list();
-      const isOpen = ({ session, closed }: Listed) => !closed || session === this.#chosen.value;
+      const isOpen = ({ session, closed }: ListedSession) => !closed || session === this.#chosen.value;
       const present = listed.filter(isOpen);
       await Promise.all([...present.map(({ session }) => this.#read(session)), this.#readWaiting().catch(() => {})]);
       this.trouble.value = null;
@@ -121,7 +121,7 @@ class Live implements Source {
     }
   }
 
-  async #readInTurn(sessions: readonly Listed[]): Promise<void> {
+  async #readInTurn(sessions: readonly ListedSession[]): Promise<void> {
     for (const { session } of sessions) await this.#read(session).catch((error: unknown) => this.#report(error));
   }
 
@@ -131,8 +131,8 @@ class Live implements Source {
   /** The sessions whose history is being read. */
   #histories = new Set<string>();
 
-  async #list(): Promise<readonly Listed[]> {
-    const { sessions } = await this.#api.get<{ sessions: Listed[] }>(`/v1/sessions?limit=${MOST_SESSIONS}`);
+  async #list(): Promise<readonly ListedSession[]> {
+    const { sessions } = await this.#api.get<{ sessions: ListedSession[] }>(`/v1/sessions?limit=${MOST_SESSIONS}`);
     const own = sessions.filter(({ root }) => root !== null);
     for (const { session, root } of own) this.#roots.set(session, root!);
     return own;
@@ -212,7 +212,7 @@ class Live implements Source {
   }
 
   async #readWaiting(): Promise<void> {
-    const { approvals } = await this.#api.get<{ approvals: Approval[] }>('/v1/approvals');
+    const { approvals } = await this.#api.get<{ approvals: ListedApproval[] }>('/v1/approvals');
     await Promise.all([this.#readGrants(), this.#readMessages()]);
     const open = approvals.filter(({ answer }) => answer === null);
     const known = this.waiting.value;
@@ -224,7 +224,7 @@ class Live implements Source {
 
   async #readGrants(): Promise<void> {
     const { grants } = await this.#api.get<{ grants: (ValidGrant & { readonly over: string | null })[] }>('/v1/grants');
-    replace(
+    setIfChanged(
       this.grants,
       grants.filter(({ over }) => over === null),
     );
@@ -232,21 +232,21 @@ class Live implements Source {
 
   async #readMessages(): Promise<void> {
     const { messages } = await this.#api.get<{ messages: InboxMessage[] }>('/v1/inbox?unread=true');
-    replace(this.messages, messages);
+    setIfChanged(this.messages, messages);
   }
 
-  async #whole(one: Approval): Promise<Waiting> {
+  async #whole(one: ListedApproval): Promise<Waiting> {
     const { card, writable } = await this.#api.get<Pick<Waiting, 'card' | 'writable'>>(`/v1/approvals/${one.id}`);
     return { ...one, sessionId: one.session, card, writable };
   }
 }
 
-interface Approval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'> {
+interface ListedApproval extends Omit<Waiting, 'sessionId' | 'card' | 'writable'> {
   readonly session: string;
   readonly answer: unknown;
 }
 
 /** Sets a signal, unless it has an equal value. */
-function replace<Value>(kept: Signal<Value>, value: Value): void {
+function setIfChanged<Value>(kept: Signal<Value>, value: Value): void {
   if (JSON.stringify(value) !== JSON.stringify(kept.value)) kept.value = value;
 }

@@ -48,7 +48,7 @@ export function describeActivity(row: ViewRow | undefined): string {
   return row.mark === 'refused' ? `✗ refused: ${row.what}` : row.what;
 }
 
-interface Wants {
+interface WantedAction {
   readonly short: string;
   readonly more: string;
   readonly urgent: boolean;
@@ -59,7 +59,7 @@ function wantsOf(
   row: ViewRow | undefined,
   waiting: number,
   messages: readonly InboxMessage[],
-): Wants {
+): WantedAction {
   if (waiting > 0)
     return { short: waiting === 1 ? 'an answer' : `${waiting} answers`, more: 'The request is above.', urgent: true };
   if (messages.some(({ kind }) => kind === 'whistle'))

@@ -19,7 +19,7 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
   const defaults = DEFAULT_PROJECT_CONFIG;
   const scopes = Object.entries(stated.scopes).flatMap(([id, paths]) => {
     const own = Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id]!.scope.rule.write : null;
-    return own === null ? [] : [{ id, paths, kept: intersection(paths, own) }];
+    return own === null ? [] : [{ id, paths, kept: commonWritePaths(paths, own) }];
   });
   const ignored = [
     ...(stated.specs === defaults.specs ? [] : ['specs']),
@@ -49,14 +49,14 @@ export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
 }
 
 /** The write paths in both lists: the deeper of each nested pair, globs below the other's folders, all exclusions. */
-function intersection(a: readonly string[], b: readonly string[]): readonly string[] {
+function commonWritePaths(a: readonly string[], b: readonly string[]): readonly string[] {
   const inOne = (paths: readonly string[], folders: readonly string[]): readonly string[] => {
     const literal = folders.filter((path) => !isWild(path));
     return paths
       .filter((path) => !isExclusion(path))
       .flatMap((path) => {
-        if (within(plain(path), literal) || folders.includes(path)) return [path];
-        return path.startsWith('**/') ? literal.map((folder) => `${plain(folder)}/${path}`) : [];
+        if (within(normalisePath(path), literal) || folders.includes(path)) return [path];
+        return path.startsWith('**/') ? literal.map((folder) => `${normalisePath(folder)}/${path}`) : [];
       });
   };
   const shared = inOne(a, b).concat(inOne(b, a));
@@ -65,4 +65,4 @@ function intersection(a: readonly string[], b: readonly string[]): readonly stri
 
 const isWild = (path: string): boolean => /[*?[{(!]/.test(path);
 
-const plain = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '') || '.';
+const normalisePath = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '') || '.';

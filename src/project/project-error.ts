@@ -9,12 +9,12 @@ const REMEDIES = {
     library: 'Have the operator accept them ("hopgate trust"), or pass a spec set as `specs`.',
     operator: 'Read what changed, then run "hopgate trust".',
   },
-  'state-dir-inside-root': same('Set XDG_STATE_HOME to a folder outside of the root.'),
-  'state-dir-unwritable': same('Make it writable, or set XDG_STATE_HOME to a folder of your own.'),
-  'state-dir-unsafe': same('Move it away, or set XDG_STATE_HOME to a folder of your own.'),
+  'state-dir-inside-root': forBothReaders('Set XDG_STATE_HOME to a folder outside of the root.'),
+  'state-dir-unwritable': forBothReaders('Make it writable, or set XDG_STATE_HOME to a folder of your own.'),
+  'state-dir-unsafe': forBothReaders('Move it away, or set XDG_STATE_HOME to a folder of your own.'),
 } as const;
 
-function same(remedy: string) {
+function forBothReaders(remedy: string) {
   return { library: remedy, operator: remedy };
 }
 

@@ -70,7 +70,7 @@ export function createApp(options: AppOptions): Hono {
     throw new ApiError('body-too-large', `the body is larger than ${MAX_BODY} bytes`, 'Send less at once.');
   };
   app.use(bodyLimit({ maxSize: MAX_BODY, onError: tooLarge }));
-  for (const route of routes) mount(app, route, options);
+  for (const route of routes) mountRoute(app, route, options);
   app.notFound(() => answerWith(new ApiError('not-found', 'there is no such address', 'Read GET /v1/openapi.json.')));
   app.onError((error, c) => {
     const known = apiErrorOf(error);
@@ -83,7 +83,7 @@ export function createApp(options: AppOptions): Hono {
 
 const answerWith = (error: ApiError): Response => Response.json(error, { status: error.status });
 
-function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptions): void {
+function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptions): void {
   const pattern = route.at.replaceAll(/\{(\w+)\}/g, ':$1');
   if (isStreamed(route.answer) && route.answer.type === 'websocket') {
     app.get(
@@ -91,8 +91,8 @@ function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptio
       upgradeWebSocket(async (c) => {
         const gone = new AbortController();
         const asked = await askedOf(c, route, services, gone.signal);
-        const answer = (await route.run(asked)) as Talk | Parameters<typeof sendMessages>[0];
-        if ('onMessage' in answer) return talking(answer);
+        const answer = (await route.run(asked)) as TwoWayConnection | Parameters<typeof sendMessages>[0];
+        if ('onMessage' in answer) return socketHandlers(answer);
         const batches = answer;
         return {
           onOpen: (_event, socket) => void sendMessages(batches, socket).finally(() => gone.abort()),
@@ -111,23 +111,24 @@ function mount(app: Hono, route: HttpRoute, { services, checkAnswers }: AppOptio
     });
     const answer = asked instanceof Response ? asked : await route.run(asked);
     if (answer instanceof Response) return answer;
-    if (checkAnswers && !isStreamed(route.answer)) deepStrictEqual(plain(route.answer.parse(answer)), plain(answer));
+    if (checkAnswers && !isStreamed(route.answer))
+      deepStrictEqual(asClientReads(route.answer.parse(answer)), asClientReads(answer));
     return c.json(answer as object, route.status);
   });
 }
 
 /** A value in the form in which a client reads it. */
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const asClientReads = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** A connection on which both sides can send. */
-interface Talk {
+interface TwoWayConnection {
   readonly onOpen: (line: Line) => void;
   readonly onMessage: (text: string) => void;
   readonly onClose: (line: Line) => void;
 }
 type Line = { send(text: string): void; close(): void };
 
-function talking({ onOpen, onMessage, onClose }: Talk) {
+function socketHandlers({ onOpen, onMessage, onClose }: TwoWayConnection) {
   let line: Line | null = null;
   return {
     onOpen(_event: unknown, socket: Line) {
@@ -149,10 +150,10 @@ async function askedOf(c: Context, route: HttpRoute, services: Services, gone: A
       'this address needs a token',
       'Send "Authorization: Bearer TOKEN"; "hopgate serve" prints where the tokens are.',
     );
-  const path = parsed(route.path, c.req.param(), 'path');
-  check(route, who, path);
-  const query = parsed(route.query, c.req.query(), 'query');
-  const body = route.body ? parsed(route.body, await jsonOf(c), 'body') : undefined;
+  const path = parsePart(route.path, c.req.param(), 'path');
+  checkAccess(route, who, path);
+  const query = parsePart(route.query, c.req.query(), 'query');
+  const body = route.body ? parsePart(route.body, await jsonOf(c), 'body') : undefined;
   const asked = {
     who: who ?? { role: 'agent' as const },
     path,
@@ -177,7 +178,7 @@ function whoAsks(c: Context, { tokens, logins }: Services): Who | null {
   return cookie !== undefined && page !== undefined && logins.holds(cookie, page) ? { role: 'operator' } : null;
 }
 
-function check({ for: roles, at }: HttpRoute, who: Who | null, path: unknown): void {
+function checkAccess({ for: roles, at }: HttpRoute, who: Who | null, path: unknown): void {
   if (roles === 'public' || !who) return;
   if (!roles.includes(who.role))
     throw new ApiError(
@@ -203,7 +204,7 @@ async function jsonOf(c: Context): Promise<unknown> {
   throw new ApiError('invalid-request', 'the body is not JSON', 'Send one JSON document.', 'body');
 }
 
-function parsed(schema: z.ZodType | undefined, value: unknown, part: string): unknown {
+function parsePart(schema: z.ZodType | undefined, value: unknown, part: string): unknown {
   if (!schema) return undefined;
   const result = schema.safeParse(value);
   if (result.success) return result.data;

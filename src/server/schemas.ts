@@ -91,26 +91,26 @@ export const RefusedSchema = z.object({
   denial: DenialSchema,
   evidence: z.array(EntrySchema).describe('The entries that record the refusal.'),
 });
-const done = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+const doneAnswer = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.union([z.object({ ok: z.literal(true), evidence: z.array(EntrySchema), ...shape }), RefusedSchema]);
 
-export const StartAnswer = done({ peripheral: z.string(), context: FieldsSchema });
-export const StepAnswer = done({
+export const StartAnswer = doneAnswer({ peripheral: z.string(), context: FieldsSchema });
+export const StepAnswer = doneAnswer({
   result: JsonSchema,
   outcome: z.enum(['ok', 'failed']),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
-export const StopAnswer = done({ fruit: FieldsSchema, context: FieldsSchema });
-export const HopAnswer = done({
+export const StopAnswer = doneAnswer({ fruit: FieldsSchema, context: FieldsSchema });
+export const HopAnswer = doneAnswer({
   from: z.string(),
   to: z.string(),
   exit: z.string(),
   fruit: FieldsSchema,
   context: FieldsSchema,
 });
-export const ModeAnswer = done({ mode: ModeSchema });
-export const CloseAnswer = done({ openSelections: z.array(z.string()) });
-export const SettleAnswer = done({});
+export const ModeAnswer = doneAnswer({ mode: ModeSchema });
+export const CloseAnswer = doneAnswer({ openSelections: z.array(z.string()) });
+export const SettleAnswer = doneAnswer({});
 
 export const Failure = z.object({
   error: z.object({

@@ -6,10 +6,10 @@ import { type Json, PRINCIPALS, type Principal } from '../spec/types.ts';
  * (a function, a cycle, a bigint, NaN, an unpaired surrogate) becomes a text that names it. `undefined` members are
  * left out.
  */
-export const toJson = (value: unknown): Json => plain(value, []);
+export const toJson = (value: unknown): Json => plainJson(value, []);
 
 /** @param above the lists and objects that the value is in */
-function plain(value: unknown, above: object[]): Json {
+function plainJson(value: unknown, above: object[]): Json {
   switch (typeof value) {
     case 'string':
       return value.toWellFormed();
@@ -28,7 +28,7 @@ function plain(value: unknown, above: object[]): Json {
   if (above.length >= MAX_DEPTH) return '[too deep]';
   above.push(value);
   // `Array.from`, because `map` would leave the holes of a sparse list.
-  const copy = Array.isArray(value) ? Array.from(value, (item) => plain(item, above)) : plainFields(value, above);
+  const copy = Array.isArray(value) ? Array.from(value, (item) => plainJson(item, above)) : plainFields(value, above);
   above.pop();
   return copy;
 }
@@ -37,7 +37,7 @@ function plainFields(value: object, above: object[]): Json {
   const copy: { [key: string]: Json } = {};
   for (const key of Object.keys(value)) {
     const item = (value as { readonly [key: string]: unknown })[key];
-    if (item !== undefined) setOwn(copy, key.toWellFormed(), plain(item, above));
+    if (item !== undefined) setOwn(copy, key.toWellFormed(), plainJson(item, above));
   }
   return copy;
 }

@@ -61,8 +61,8 @@ export async function replayDecisions(
   const compiled = compileTables(pinned.specs);
   // A session that only observed is judged as if its spec had been enforced.
   const enforced = ({ enforce: _, ...config }: Pin['config']) => config;
-  const old: Judge = { compiled, config: enforced(pinned.config), pinned };
-  const changed: Judge = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
+  const old: ReplayContext = { compiled, config: enforced(pinned.config), pinned };
+  const changed: ReplayContext = { compiled: compileTables(other.specs), config: enforced(other.config), pinned };
   let state = initialState(compiled, sessionId);
   let before = state;
   let batch: StoredEntry[] = [];
@@ -85,7 +85,7 @@ export async function replayDecisions(
       // A refusal by a tool (a link, a missing sandbox) or by the operator was not the gate's decision, so both sides
       // are compared by the gate alone.
       const then = takeAgain(old, before, stored.entry, request, batch);
-      const decision = { ...about(stored.entry, before), request: inWords(request), was };
+      const decision = { ...entryReference(stored.entry, before), request: inWords(request), was };
       // A call that both sides refuse does not change, even if they refuse it by different rules.
       if ((taken.now === 'allow') !== (then.now === 'allow')) changes.push({ ...decision, ...taken });
       if (was === 'allow' && then.now !== 'allow') drift.push({ ...decision, ...then });
@@ -107,20 +107,20 @@ const endsBatch = (body: Body | null): boolean =>
   body?.event === 'delegation' ||
   (body?.event === 'stop' && body.exit === null);
 
-const about = ({ id, seq }: Entry, { facts }: SessionState) => ({
+const entryReference = ({ id, seq }: Entry, { facts }: SessionState) => ({
   seq,
   entryId: id,
   peripheral: facts.visit?.peripheral ?? null,
 });
 
-interface Asked {
+interface RecordedRequest {
   readonly request: Request;
   readonly was: ReplayedAnswer;
 }
 
 /** The requests that an entry records. Most entries record none, or only a part of one. */
-function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly Asked[] {
-  const allowed = (request: Request): Asked[] => [{ request, was: 'allow' }];
+function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly RecordedRequest[] {
+  const allowed = (request: Request): RecordedRequest[] => [{ request, was: 'allow' }];
   switch (body?.event) {
     case 'start':
       if (body.facts === null) return [];
@@ -160,7 +160,7 @@ function requestsOf(body: Body | null, batch: readonly StoredEntry[]): readonly 
   }
 }
 
-interface Judge {
+interface ReplayContext {
   readonly compiled: SpecTables;
   readonly config: Pin['config'];
   /** The session's own pin, which says which fruit fields were stated. */
@@ -168,7 +168,7 @@ interface Judge {
 }
 
 function takeAgain(
-  other: Judge,
+  other: ReplayContext,
   state: SessionState,
   entry: Entry,
   request: Request,
@@ -200,7 +200,7 @@ const approvalFor = ({ view }: GateContext, requestHash: string, by: string): Ap
 
 /** The session under the other specs; a text with the reason if they lack its peripheral or mode. */
 function contextFor(
-  { compiled, config }: Judge,
+  { compiled, config }: ReplayContext,
   state: SessionState,
   entry: Entry,
   batch: readonly StoredEntry[],
@@ -258,14 +258,14 @@ async function inFull(
   if (request.kind !== 'step') return request;
   const args = request.args as Json;
   // The large arguments of a refused call are stored as one blob.
-  if (denied) return { ...request, args: isBlobReference(args) ? await read(args, getBlob) : args };
+  if (denied) return { ...request, args: isBlobReference(args) ? await readBlob(args, getBlob) : args };
   const given = fieldsOf(args);
   const apart = blobArguments(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), given);
-  const pairs = apart.map(async (name) => [name, await read(given[name]!, getBlob)] as const);
+  const pairs = apart.map(async (name) => [name, await readBlob(given[name]!, getBlob)] as const);
   return { ...request, args: { ...given, ...Object.fromEntries(await Promise.all(pairs)) } };
 }
 
-async function read(reference: Json, getBlob: GetBlob): Promise<Json> {
+async function readBlob(reference: Json, getBlob: GetBlob): Promise<Json> {
   const bytes = await getBlob(String(fieldsOf(reference)['blob']));
   return bytes === null ? '' : JSON.parse(new TextDecoder().decode(bytes));
 }
@@ -273,7 +273,7 @@ async function read(reference: Json, getBlob: GetBlob): Promise<Json> {
 function inWords(request: Request): string {
   switch (request.kind) {
     case 'step':
-      return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(short)].join(' ');
+      return ['step', request.tool, ...Object.values((request.args ?? {}) as object).map(shortText)].join(' ');
     case 'start':
       return `start ${request.peripheral}`;
     case 'delegate':
@@ -290,7 +290,7 @@ function inWords(request: Request): string {
   }
 }
 
-const short = (value: unknown): string => {
+const shortText = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return shorten(text, 60);
 };

@@ -30,12 +30,12 @@ export async function* runScenario(
 ): AsyncGenerator<ScenarioOutcome> {
   for (const [index, step] of scenario.steps.entries()) {
     const watch = onStep(step, index + 1);
-    const result = await take(session, step.action, watch);
-    yield { number: index + 1, step, result, surprises: surprises(step, result) };
+    const result = await takeAction(session, step.action, watch);
+    yield { number: index + 1, step, result, surprises: unexpectedParts(step, result) };
   }
 }
 
-function take(session: Session, action: ScenarioAction, watch?: CallWatch): Promise<AnyResult> {
+function takeAction(session: Session, action: ScenarioAction, watch?: CallWatch): Promise<AnyResult> {
   switch (action.verb) {
     case 'mode': {
       const { verb: _, ...options } = action;
@@ -60,7 +60,7 @@ function take(session: Session, action: ScenarioAction, watch?: CallWatch): Prom
   }
 }
 
-function surprises({ expect }: ScenarioStep, result: AnyResult): string[] {
+function unexpectedParts({ expect }: ScenarioStep, result: AnyResult): string[] {
   if (expect && 'denied' in expect) {
     const would = 'wouldRefuse' in result ? result.wouldRefuse?.code : undefined;
     if (would === expect.denied) return [];
@@ -74,7 +74,7 @@ function surprises({ expect }: ScenarioStep, result: AnyResult): string[] {
     return 'outcome' in result && result.outcome === 'failed' ? [`the tool failed: ${result.error?.message}`] : [];
   const seen = asSeen(result);
   return Object.entries(expect.result).flatMap(([path, wanted]) => {
-    const value = at(seen, path);
+    const value = valueAt(seen, path);
     return contains(value, wanted)
       ? []
       : [`expected ${path} to be ${JSON.stringify(wanted)}, got ${JSON.stringify(value) ?? 'nothing'}`];
@@ -88,7 +88,7 @@ function asSeen(result: Extract<AnyResult, { ok: true }>): Json {
   return { ...own, ...JSON.parse(JSON.stringify(rest)) };
 }
 
-const at = (value: Json | undefined, path: string): Json | undefined =>
+const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   path.split('.').reduce<Json | undefined>((inner, key) => {
     if (inner === null || typeof inner !== 'object') return undefined;
     return Array.isArray(inner) ? inner[Number(key)] : inner[key];

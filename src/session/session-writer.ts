@@ -121,7 +121,7 @@ export class SessionWriter {
       const draft = draftEntry(compiled.specs, ahead, body, { id: ids.next('entry'), now });
       drafts.push(draft);
       // Fold before writing: an entry that the machines reject must never reach the chain.
-      ahead = applyEntry(compiled, ahead, unsealed(draft, ahead));
+      ahead = applyEntry(compiled, ahead, unsealedEntry(draft, ahead));
       states.push(ahead);
     }
     try {
@@ -196,7 +196,7 @@ export class SessionWriter {
 }
 
 /** A draft as an entry that has no place in the chain yet, for the fold before it is sealed. */
-function unsealed(draft: EntryDraft, { head }: SessionState): StoredEntry {
+function unsealedEntry(draft: EntryDraft, { head }: SessionState): StoredEntry {
   const entry: Entry = { ...draft, seq: head.seq + 1, bodyHash: '', prev: head.hash, hash: '' };
   return { entry, head: '', body: null };
 }

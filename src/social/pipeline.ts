@@ -57,7 +57,7 @@ export async function sendSocial(
   incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
   const before = sending.get(incoming.id) ?? Promise.resolve();
-  const result = before.catch(() => {}).then(() => pass(services, connection, incoming));
+  const result = before.catch(() => {}).then(() => passStage(services, connection, incoming));
   sending.set(incoming.id, result);
   try {
     return await result;
@@ -69,7 +69,7 @@ export async function sendSocial(
 /** The messages in the pipeline by id: a repeated message waits for the first one. */
 const sending = new Map<string, Promise<unknown>>();
 
-async function pass(
+async function passStage(
   services: SocialServices,
   connection: Connection,
   incoming: IncomingMessage,

@@ -84,7 +84,7 @@ export class SessionSpans {
         return;
       case 'start':
         this.#visit?.end(this.#lastAt);
-        this.#visit = this.#begin(`visit ${body.peripheral}`, under(this.#session), this.#about(entry));
+        this.#visit = this.#begin(`visit ${body.peripheral}`, contextUnder(this.#session), this.#about(entry));
         return;
       case 'stop':
         this.#visit?.setAttributes(body.exit === null ? {} : { 'hopgate.exit': body.exit });
@@ -189,7 +189,7 @@ export class SessionSpans {
     const above = this.#visit ?? this.#session;
     const called = trace.getSpan(context.active()) !== undefined;
     const links = called && above ? [{ context: above.spanContext() }] : [];
-    const parent = called ? context.active() : under(above);
+    const parent = called ? context.active() : contextUnder(above);
     return this.#tracer.startSpan(
       name,
       { startTime, links, attributes: { ...this.#about(entry), ...attributes } },
@@ -217,4 +217,4 @@ export class SessionSpans {
   }
 }
 
-const under = (span: Span | null): Context => (span ? trace.setSpan(ROOT_CONTEXT, span) : context.active());
+const contextUnder = (span: Span | null): Context => (span ? trace.setSpan(ROOT_CONTEXT, span) : context.active());

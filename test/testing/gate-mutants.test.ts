@@ -71,7 +71,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'an entry admits its sources',
     'requirements/requirement.ts',
-    'return requirement.any.some((source) => applies(source, facts));',
+    'return requirement.any.some((source) => sourceApplies(source, facts));',
     'return true;',
   ],
   ['default is for the first visit', 'requirements/requirement.ts', 'return facts.firstVisit;', 'return true;'],

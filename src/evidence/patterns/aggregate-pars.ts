@@ -42,14 +42,14 @@ export interface Aggregate {
 export function aggregatePars(pars: readonly Par[]): Aggregate {
   return {
     reviews: pars.length,
-    wrong: recurring(pars.map((par) => par.what_could_improve)),
-    well: recurring(pars.map((par) => par.what_went_well)),
-    suggestions: recurring(pars.map((par) => par.suggestions)),
+    wrong: recurringItems(pars.map((par) => par.what_could_improve)),
+    well: recurringItems(pars.map((par) => par.what_went_well)),
+    suggestions: recurringItems(pars.map((par) => par.suggestions)),
     patterns: patternRecords(pars),
   };
 }
 
-function recurring(lists: readonly (readonly string[])[]): Recurring[] {
+function recurringItems(lists: readonly (readonly string[])[]): Recurring[] {
   const found = new Map<string, { times: number; reviews: number }>();
   for (const list of lists) {
     const here = new Set<string>();
@@ -90,12 +90,12 @@ function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
       PATTERN_OUTCOMES.map((outcome) => [outcome, told.filter((one) => one === outcome).length]),
     ) as { [outcome in PatternOutcome]: number },
     held: judged.length === 0 ? null : round(judged.filter((outcome) => OUTCOME_HOLDS[outcome]).length / judged.length),
-    errorsWith: mean(used) ?? 0,
-    errorsWithout: mean(others),
+    errorsWith: meanError(used) ?? 0,
+    errorsWithout: meanError(others),
   };
 }
 
-const mean = (pars: readonly Par[]): number | null =>
+const meanError = (pars: readonly Par[]): number | null =>
   pars.length === 0 ? null : round(pars.reduce((sum, par) => sum + par.prediction_errors.length, 0) / pars.length);
 
 const round = (value: number): number => Math.round(value * 100) / 100;

@@ -49,7 +49,7 @@ export function deriveReview(entries: readonly Entry[], stated: { readonly [fiel
     suggestions: [...suggestions(recent, open), ...textList(ownWords['suggestions'])],
     open_selections: open,
     files_touched: filesTouched(recent),
-    commits: commits(recent),
+    commits: commitTitles(recent),
     questions: normalisedFields(ownWords['questions']) ? (ownWords['questions'] as { [question: string]: Json }) : {},
     lineage_trace: {
       entries: recent.length,
@@ -73,7 +73,7 @@ const entriesOf = <E extends Body['event']>(recent: readonly RecordedEntry[], ev
 const results = (recent: readonly RecordedEntry[]) => [...entriesOf(recent, 'step'), ...entriesOf(recent, 'outcome')];
 
 /** Counts equal items as `2 × out-of-scope`; the most frequent first. */
-function counted(items: readonly string[]): string[] {
+function countItems(items: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   return [...counts].sort(([, a], [, b]) => b - a).map(([item, times]) => `${times} × ${item}`);
@@ -99,11 +99,11 @@ function wentWell(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): s
     return said;
   });
   const held = cycles.filter(({ pur }) => pur?.held).map(({ pattern }) => `pattern ${pattern} held`);
-  return counted([...fruits, ...held]);
+  return countItems([...fruits, ...held]);
 }
 
 function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
-  return counted([
+  return countItems([
     ...entriesOf(recent, 'denial').map(({ body }) => {
       const { tool } = body.about;
       return `denied: ${body.code}${typeof tool === 'string' ? ` (${tool})` : ''}`;
@@ -176,7 +176,7 @@ const MOST_SUGGESTIONS = 5;
 /** The remedies of the denials, the most frequent first, and a reminder of selections without an outcome. */
 function suggestions(recent: readonly RecordedEntry[], open: readonly string[]): string[] {
   return [
-    ...counted(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(
+    ...countItems(entriesOf(recent, 'denial').map(({ body }) => `${body.code}: ${body.remedy}`)).slice(
       0,
       MOST_SUGGESTIONS,
     ),
@@ -193,7 +193,7 @@ function filesTouched(recent: readonly RecordedEntry[]): string[] {
   return [...new Set(files)];
 }
 
-function commits(recent: readonly RecordedEntry[]): string[] {
+function commitTitles(recent: readonly RecordedEntry[]): string[] {
   const shas = recent.flatMap(({ body }) => {
     if (body.event === 'stop') return [body.fruit['sha']];
     if (body.event !== 'outcome' || body.outcome.status !== 'ok') return [];

@@ -11,10 +11,10 @@ import { disciplineOf } from './discipline.ts';
 export function withoutOutput(entry: Entry): Entry {
   const body = bodyOf(entry.body);
   const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
-  return isCall && disciplineOf(body) === null ? { ...entry, body: shortened(body) as unknown as Json } : entry;
+  return isCall && disciplineOf(body) === null ? { ...entry, body: shortenBody(body) as unknown as Json } : entry;
 }
 
-function shortened(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' }>): Body {
+function shortenBody(body: Extract<Body, { event: 'step' | 'intent' | 'outcome' }>): Body {
   if (body.event === 'intent') return { ...body, args: {} };
   const { outcome } = body;
   const short = { ...body, ...(body.event === 'step' ? { args: {} } : {}), observed: {}, state: {} };

@@ -48,14 +48,14 @@ export function chooseTests(
       'No test command is configured for this repository.',
       'Ask the operator to set test: in hopgate.yaml (`hopgate init` proposes one), or, if it is set there, to accept the file (`hopgate trust`).',
     );
-  const inFull = (config: TestCommand) => ({ argv: bare(config.run), config, narrowed: false });
+  const inFull = (config: TestCommand) => ({ argv: fixedWords(config.run), config, narrowed: false });
   const but = (one: TestCommand | null) =>
-    configured.filter((each) => each !== one).map(({ run }) => bare(run).join(' '));
+    configured.filter((each) => each !== one).map(({ run }) => fixedWords(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
   const given = commandWords('command', command);
   if (isBadArgument(given)) return given;
   const named = configured.find(
-    ({ run }) => sameWords(given.words, bare(run)) || sameWords(given.words, withArguments(run, [])),
+    ({ run }) => sameWords(given.words, fixedWords(run)) || sameWords(given.words, withArguments(run, [])),
   );
   if (named) return [{ ...inFull(named), others: but(named) }];
   for (const config of configured) {
@@ -84,7 +84,7 @@ const withArguments = (run: readonly string[], words: readonly string[]): string
   run.flatMap((word) => (word === ARGUMENTS ? words : [word]));
 
 /** The command without additional words, and without the `--` before them. */
-function bare(run: readonly string[]): string[] {
+function fixedWords(run: readonly string[]): string[] {
   return run.filter((word, at) => word !== ARGUMENTS && !(word === '--' && run[at + 1] === ARGUMENTS));
 }
 

@@ -65,16 +65,16 @@ export function optionWords(options: ParsedGit['options']): string[] {
   });
 }
 
-type Read = readonly { readonly option: OptionSpec; readonly value: string | null }[];
+type ReadOptions = readonly { readonly option: OptionSpec; readonly value: string | null }[];
 
-function readLong(spec: SubCommand, word: string): Read | null {
+function readLong(spec: SubCommand, word: string): ReadOptions | null {
   const at = word.indexOf('=');
   const name = word.slice(2, at < 0 ? undefined : at);
   const option = spec.options.find(({ long }) => long === name);
   return option === undefined ? null : [{ option, value: at < 0 ? null : word.slice(at + 1) }];
 }
 
-function readShort(spec: SubCommand, word: string): Read | null {
+function readShort(spec: SubCommand, word: string): ReadOptions | null {
   if (spec.digits !== undefined && /^-\d{1,9}$/.test(word)) {
     const option = spec.options.find(({ long }) => long === spec.digits);
     return option === undefined ? null : [{ option, value: word.slice(1) }];

@@ -71,7 +71,7 @@ function isBlank(text: string): boolean {
 }
 
 function judgeWord(word: Word): string | null {
-  const bare = unquoted(word);
+  const bare = unquotedText(word);
   if (bare.startsWith('~')) return 'it contains an unquoted ~';
   // Bash expands ~ at this place, as in an assignment.
   if (/=(?:.*:)?~/s.test(bare)) return 'it contains an unquoted ~ behind =';
@@ -88,7 +88,7 @@ function judgeWord(word: Word): string | null {
  * The unquoted parts of a word, which bash expands. The parser takes some of them for plain letters (`a{},}`).
  * Bash drops line continuations first, so `a=\` before a line with `~` expands.
  */
-const unquoted = ({ parts, text }: Word): string =>
+const unquotedText = ({ parts, text }: Word): string =>
   (parts ?? [{ type: 'Literal', text } as const])
     .map((part) => (part.type === 'Literal' ? part.text.replace(/\\\n/g, '').replace(/\\./gs, '_') : '_'))
     .join('');

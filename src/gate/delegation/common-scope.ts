@@ -18,16 +18,16 @@ const READS: readonly ScopeRule['read'][] = ['none', 'session-log', 'root'];
 export function commonScope(a: ScopeRule, b: ScopeRule): ScopeRule {
   const resource = commonPatterns(a.resource ?? [], b.resource ?? [], () => false);
   return {
-    read: least(READS, a.read, b.read) ?? 'none',
-    write: commonPatterns(a.write, b.write, contains),
-    command: a.command === b.command ? a.command : (least(COMMANDS, a.command, b.command) ?? 'none'),
+    read: lesserWord(READS, a.read, b.read) ?? 'none',
+    write: commonPatterns(a.write, b.write, containsPath),
+    command: a.command === b.command ? a.command : (lesserWord(COMMANDS, a.command, b.command) ?? 'none'),
     url: a.url === b.url ? a.url : 'none',
     ...(resource.length === 0 ? {} : { resource }),
   };
 }
 
 /** The lesser of two words of an order; null if one is not in it. */
-function least<Word>(order: readonly Word[], a: Word, b: Word): Word | null {
+function lesserWord<Word>(order: readonly Word[], a: Word, b: Word): Word | null {
   return order.includes(a) && order.includes(b) ? order[Math.min(order.indexOf(a), order.indexOf(b))]! : null;
 }
 
@@ -45,7 +45,7 @@ function commonPatterns(
 }
 
 /** True if a path without wildcards contains a path or a glob: up to its first wildcard, the glob is a path. */
-function contains(outer: string, inner: string): boolean {
+function containsPath(outer: string, inner: string): boolean {
   const fixed = inner.split('/').slice(0, firstWild(inner)).join('/');
   return !WILD.test(outer) && within(fixed === '' ? '.' : fixed, [outer]);
 }

@@ -10,7 +10,7 @@ export interface SubAgentPin {
   readonly config: ProjectConfig;
 }
 
-interface Parent extends SubAgentPin {
+interface ParentPin extends SubAgentPin {
   /** null outside of any peripheral. */
   readonly peripheral: string | null;
   readonly mode: Mode | null;
@@ -21,13 +21,13 @@ interface Parent extends SubAgentPin {
  * the delegation, cut to what the parent's peripheral also allows unless it is `own`. Without a delegation it is the
  * parent's peripheral; without tools if the parent is in none.
  */
-export function subAgentPin({ specs, config, peripheral, mode }: Parent, delegate: Delegate | null): SubAgentPin {
+export function subAgentPin({ specs, config, peripheral, mode }: ParentPin, delegate: Delegate | null): SubAgentPin {
   const here = peripheral === null ? undefined : getOwn(specs.peripherals, peripheral);
   const there = delegate && getOwn(specs.peripherals, delegate.to);
   const some = there ?? here ?? Object.values(specs.peripherals)[0];
   if (!some) throw new Error('the spec set has no peripherals');
   const isCut = there && here && delegate?.within !== 'own';
-  const { delegates: _, agencies: ____, ...place } = isCut ? cut(here, there, { specs, config }) : some;
+  const { delegates: _, agencies: ____, ...place } = isCut ? cutPeripheral(here, there, { specs, config }) : some;
   const only: PeripheralSpec = {
     ...place,
     tools: here ? place.tools : [],
@@ -51,7 +51,7 @@ export function subAgentPin({ specs, config, peripheral, mode }: Parent, delegat
 }
 
 /** The named peripheral with the tools, the scope and the limits that the parent's peripheral allows too. */
-function cut(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: SubAgentPin): PeripheralSpec {
+function cutPeripheral(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: SubAgentPin): PeripheralSpec {
   const scopes = [here, there].map(({ id }) => effectiveScope(specs, config, id));
   const tools = there.tools.filter((tool) => here.tools.includes(tool));
   const calls = tools.flatMap((tool) => {
@@ -64,13 +64,13 @@ function cut(here: PeripheralSpec, there: PeripheralSpec, { specs, config }: Sub
     scope: { name: `${there.scope.name} within ${here.id}`, rule: commonScope(scopes[0]!, scopes[1]!) },
     ...(calls.length === 0 ? {} : { calls: Object.fromEntries(calls) }),
     limits: {
-      steps: lesser(here.limits.steps, there.limits.steps),
-      minutes: lesser(here.limits.minutes, there.limits.minutes),
+      steps: lesserLimit(here.limits.steps, there.limits.steps),
+      minutes: lesserLimit(here.limits.minutes, there.limits.minutes),
     },
   };
 }
 
-const lesser = (a: number | null, b: number | null): number | null =>
+const lesserLimit = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** The common scope already contains the repository's own paths. */

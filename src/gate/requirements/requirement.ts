@@ -49,7 +49,7 @@ export type RequirementFacts = {
 export function meetsRequirement(requirement: Requirement, facts: RequirementFacts): boolean {
   switch (requirement.kind) {
     case 'source':
-      return requirement.any.some((source) => applies(source, facts));
+      return requirement.any.some((source) => sourceApplies(source, facts));
     case 'natural-close':
       return facts.by !== 'agent' || facts.naturalClose || facts.atSessionClose;
     case 'fruit':
@@ -106,7 +106,7 @@ export function describeRequirement(requirement: Requirement): string {
     case 'principal':
       return `by ${requirement.is}`;
     case 'agent':
-      return `agent ${either(requirement.any)}`;
+      return `agent ${joinWithOr(requirement.any)}`;
     default:
       throw new Error(`unknown requirement ${JSON.stringify(requirement satisfies never)}`);
   }
@@ -147,7 +147,7 @@ const holds = (values: { readonly [name: string]: boolean }, name: string): bool
   Object.hasOwn(values, name) && values[name] === true;
 
 /** True if an entry source, by its name in the spec, applies. False for an unknown name. */
-function applies(source: string, facts: RequirementFacts): boolean {
+function sourceApplies(source: string, facts: RequirementFacts): boolean {
   switch (source) {
     case 'default':
       return facts.firstVisit;
@@ -175,7 +175,9 @@ function patternIs(
 
 /** Entry sources in words, as places and requests: `from test`, `user-request`. */
 function sourcesInWords(any: readonly string[]): string {
-  return either(any.map((source) => (source.startsWith('from-') ? `from ${source.slice('from-'.length)}` : source)));
+  return joinWithOr(
+    any.map((source) => (source.startsWith('from-') ? `from ${source.slice('from-'.length)}` : source)),
+  );
 }
 
-const either = (words: readonly string[]): string => (words.length === 0 ? 'nobody' : words.join(' or '));
+const joinWithOr = (words: readonly string[]): string => (words.length === 0 ? 'nobody' : words.join(' or '));

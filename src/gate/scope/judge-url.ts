@@ -27,39 +27,39 @@ const MAX_URL = 4096;
  */
 export function judgeUrl(text: string, allow: readonly string[]): UrlVerdict {
   const form = 'Give a plain https:// address of a listed host.';
-  if (text.length > MAX_URL) return malformed(`the address is longer than ${MAX_URL} characters`, form);
+  if (text.length > MAX_URL) return malformedUrl(`the address is longer than ${MAX_URL} characters`, form);
   if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text))
-    return malformed('the address contains a control character, a blank or a backslash', form);
-  if (!URL.canParse(text)) return malformed(`"${text}" is not an absolute address`, form);
+    return malformedUrl('the address contains a control character, a blank or a backslash', form);
+  if (!URL.canParse(text)) return malformedUrl(`"${text}" is not an absolute address`, form);
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return malformed(`${url.protocol} is not a web address`, form);
+    return malformedUrl(`${url.protocol} is not a web address`, form);
   // Refused, because browsers repair "https:host" and "https:///host", and other programs do not.
-  if (!/^https?:\/\/[^/]/i.test(text)) return malformed(`"${text}" does not name its host after "//"`, form);
+  if (!/^https?:\/\/[^/]/i.test(text)) return malformedUrl(`"${text}" does not name its host after "//"`, form);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
-    return malformed('the address contains a user name', form);
+    return malformedUrl('the address contains a user name', form);
   url.hash = '';
   const host = canonicalHost(url.hostname);
-  if (host === '') return malformed('the address has no host', form);
+  if (host === '') return malformedUrl('the address has no host', form);
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
   if (allow.length === 0)
-    return outside(
+    return urlOutOfScope(
       'no hosts are allowed',
       'Ask the operator to list hosts under web.allow in hopgate.yaml, or, if they are listed there, to accept the file (`hopgate trust`).',
     );
   if (!listsHostAndPort(allow, { host, port }, url.port === ''))
-    return outside(
+    return urlOutOfScope(
       `${url.host} is not listed`,
       `Fetch from one of: ${allow.join(', ')}; or ask the operator to list it under web.allow in hopgate.yaml.`,
     );
   return { ok: true, judged: { url, host, port } };
 }
 
-function malformed(message: string, remedy: string): UrlVerdict {
+function malformedUrl(message: string, remedy: string): UrlVerdict {
   return { ok: false, code: 'invalid-action', message, remedy };
 }
 
-function outside(message: string, remedy: string): UrlVerdict {
+function urlOutOfScope(message: string, remedy: string): UrlVerdict {
   return { ok: false, code: 'out-of-scope', message, remedy };
 }
 

@@ -17,7 +17,7 @@ interface Mask {
 const REMEMBERED = 4096;
 
 /** Caches the answers of a function until there are too many. */
-function remembered<T>(answer: (text: string) => T): (text: string) => T {
+function rememberAnswers<T>(answer: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
     const before = known.get(text);
@@ -42,27 +42,27 @@ function remembered<T>(answer: (text: string) => T): (text: string) => T {
 export function maskMatcher(patterns: readonly string[]): (relPath: string) => boolean {
   const masks = patterns.flatMap((pattern): Mask[] => {
     const excepts = pattern.startsWith('!');
-    const glob = anchored(foldPattern(excepts ? pattern.slice(1) : pattern));
+    const glob = anchorPattern(foldPattern(excepts ? pattern.slice(1) : pattern));
     return glob === null ? [] : [{ excepts, glob }];
   });
   const mayBeMasked = lastNameTest(masks.flatMap(({ excepts, glob }) => (excepts ? [] : expandPattern(glob))));
   /** Returns the forms of a name with the masks and exceptions that can match it; null if no mask can match it. */
-  const maskable = remembered((name) => {
+  const maskable = rememberAnswers((name) => {
     const spellings = spellingsOf(name);
     if (!spellings.some(mayBeMasked)) return null;
     return { spellings, masks: masks.filter((mask) => mask.excepts || spellings.some(lastNameOf(mask))) };
   });
-  const isMaskedPath: (path: string) => boolean = remembered((path) => {
+  const isMaskedPath: (path: string) => boolean = rememberAnswers((path) => {
     const slash = path.lastIndexOf('/');
     if (slash > 0 && isMaskedPath(path.slice(0, slash))) return true;
     const found = maskable(path.slice(slash + 1));
-    return found !== null && hides(found.masks, path, found.spellings);
+    return found !== null && masksPath(found.masks, path, found.spellings);
   });
   return (relPath) => relPath !== '' && (isCredential(relPath) || isMaskedPath(relPath));
 }
 
 /** True if the last pattern that matches a path masks it. For parent folders, only exceptions are checked. */
-function hides(masks: readonly Mask[], path: string, spellings: readonly string[]): boolean {
+function masksPath(masks: readonly Mask[], path: string, spellings: readonly string[]): boolean {
   const written = path.split('/').map((name) => name.toLowerCase());
   const above = path.split('/').slice(0, -1).map(foldName);
   const forms = [written, ...spellings.map((name) => [...above, name])];
@@ -136,7 +136,7 @@ export const isGitCredential = (name: string): boolean =>
   spellingsOf(name).some((spelling) => (GIT_CREDENTIALS.inGit as readonly string[]).includes(spelling));
 
 /** Converts a pattern to a glob from the root; null if it is empty. */
-function anchored(pattern: string): string | null {
+function anchorPattern(pattern: string): string | null {
   const bare = pattern.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
   if (bare === '') return null;
   return bare.includes('/') ? bare.replace(/^\/+/, '') : `**/${bare}`;

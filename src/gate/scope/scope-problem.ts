@@ -21,7 +21,7 @@ interface Call extends CommandCall {
   readonly files: readonly string[];
 }
 
-const shown = (value: Json): string => {
+const showArgument = (value: Json): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return shorten(text, 200);
 };
@@ -49,7 +49,7 @@ export function scopeProblem(call: Call): ScopeProblem | null {
 }
 
 function problemOf(
-  { why, scope, invalid = false, remedy, argument }: Why,
+  { why, scope, invalid = false, remedy, argument }: ArgumentProblem,
   parameter?: string,
   value?: Json,
 ): ScopeProblem {
@@ -57,7 +57,7 @@ function problemOf(
     code: invalid ? 'invalid-action' : 'out-of-scope',
     about: {
       argument: argument ?? parameter ?? '',
-      ...(value === undefined || argument !== undefined ? {} : { value: shown(value) }),
+      ...(value === undefined || argument !== undefined ? {} : { value: showArgument(value) }),
       why,
       scope,
       ...(remedy ? { remedy } : {}),
@@ -65,7 +65,7 @@ function problemOf(
   };
 }
 
-interface Why {
+interface ArgumentProblem {
   readonly why: string;
   readonly scope: readonly string[];
   readonly invalid?: boolean;
@@ -74,20 +74,20 @@ interface Why {
   readonly argument?: string;
 }
 
-function whyUnfit(problem: BadArgument | null): Why | null {
+function whyUnfit(problem: BadArgument | null): ArgumentProblem | null {
   if (!problem) return null;
   const { code, message, argument, remedy } = problem.refusal;
   return { why: message, scope: [], invalid: code === 'invalid-action', remedy, argument };
 }
 
 /** An absent path means the root, so the scope must grant reading it. */
-function absentProblem({ scope }: Call, role: ArgumentRole): Why | null {
+function absentProblem({ scope }: Call, role: ArgumentRole): ArgumentProblem | null {
   if (ROLE_FACTS[role].absentMeansRoot && scope.read !== 'root')
     return { why: 'this scope does not grant reading the whole tree', scope: [] };
   return null;
 }
 
-function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Why | null {
+function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): ArgumentProblem | null {
   switch (role) {
     case 'path:read':
     case 'path:write':
@@ -119,7 +119,11 @@ function roleProblem(call: Call, { name, role }: ToolParameter, value: Json): Wh
   }
 }
 
-function pathProblem({ scope, config, root, files }: Call, role: 'path:read' | 'path:write', value: Json): Why | null {
+function pathProblem(
+  { scope, config, root, files }: Call,
+  role: 'path:read' | 'path:write',
+  value: Json,
+): ArgumentProblem | null {
   const located = locatePath(root, value);
   if (!located.ok) {
     const outside = located.fault === 'outside';

@@ -23,7 +23,7 @@ interface Writable {
  * unwritable('dist/a.js', ['.', '!dist/']); // 'is excluded from the writable paths (!dist/)'
  */
 export function writePathReason(path: string, write: readonly string[]): string | null {
-  const { globs, excluded } = compiled(write);
+  const { globs, excluded } = compileWritePaths(write);
   for (const [exclusion, matches] of excluded)
     if (path !== '.' && matches(path)) return `is excluded from the writable paths (${exclusion})`;
   return globs.some((grant) => grant(path)) ? null : OUTSIDE_WRITE_PATHS;
@@ -31,21 +31,21 @@ export function writePathReason(path: string, write: readonly string[]): string 
 
 /** True if the write paths may grant something in a folder. It may be true although nothing there is granted. */
 export function mayHoldWritable(folder: string, write: readonly string[]): boolean {
-  const { globs, reaches, excluded } = compiled(write);
+  const { globs, reaches, excluded } = compileWritePaths(write);
   if ([...excluded.values()].some((matches) => matches(folder))) return false;
   return [...globs, ...reaches].some((test) => test(folder));
 }
 
 const known = new WeakMap<readonly string[], Writable>();
 
-function compiled(write: readonly string[]): Writable {
+function compileWritePaths(write: readonly string[]): Writable {
   let writable = known.get(write);
   if (writable === undefined) {
     const granting = write.filter((pattern) => !isExclusion(pattern));
     const excluding = write.filter(isExclusion);
     writable = {
       globs: granting.map(compileWritePath),
-      reaches: granting.map(reach),
+      reaches: granting.map(compileFolderTest),
       excluded: new Map(excluding.map((pattern) => [pattern, maskMatcher([pattern.slice(1)])])),
     };
     known.set(write, writable);
@@ -66,7 +66,7 @@ function compileWritePath(pattern: string): (path: string) => boolean {
 }
 
 /** Compares a folder with the beginning of the pattern, up to its first `**`. */
-function reach(pattern: string): (folder: string) => boolean {
+function compileFolderTest(pattern: string): (folder: string) => boolean {
   const heads = expandPattern(namesOf(pattern).join('/')).map((each) => {
     const names = each.split('/');
     const spanning = names.indexOf('**');

@@ -66,7 +66,7 @@ export async function openA2a({ env, agency, folder, version }: A2aOptions): Pro
         const answer = await rpc.handle(body, context);
         if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
         const first = await answer.next();
-        return new Response(events(first, answer, failed), { headers: { 'Content-Type': 'text/event-stream' } });
+        return new Response(eventStream(first, answer, failed), { headers: { 'Content-Type': 'text/event-stream' } });
       } catch (error) {
         return Response.json(failed(error));
       }
@@ -82,7 +82,7 @@ function asksForPush({ params }: Record<string, unknown>): boolean {
 }
 
 /** Server-sent events. A stream that fails ends with the error; a client that leaves ends the stream, not the run. */
-function events<T>(
+function eventStream<T>(
   first: IteratorResult<T, void>,
   rest: AsyncGenerator<T, void>,
   failed: (error: unknown) => unknown,
@@ -103,11 +103,11 @@ function events<T>(
       }
     },
     // The library records the states of a task only while its stream is read.
-    cancel: () => void drain(rest),
+    cancel: () => void drainEvents(rest),
   });
 }
 
-async function drain(events: AsyncGenerator<unknown, void>): Promise<void> {
+async function drainEvents(events: AsyncGenerator<unknown, void>): Promise<void> {
   try {
     for await (const _ of events);
   } catch {

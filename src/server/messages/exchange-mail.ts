@@ -58,12 +58,12 @@ export async function exchangeMail(options: ExchangeOptions): Promise<void> {
     got = answer.after;
   };
   await Promise.all([
-    repeat(push, signal, (problem) => report(0, problem)),
-    repeat(pull, signal, (problem) => report(1, problem)),
+    repeatExchange(push, signal, (problem) => report(0, problem)),
+    repeatExchange(pull, signal, (problem) => report(1, problem)),
   ]);
 }
 
-async function repeat(
+async function repeatExchange(
   step: () => Promise<void>,
   signal: AbortSignal,
   report: (problem: string | null) => void,

@@ -11,7 +11,7 @@ const LOOK_MS = 100;
 const PAGE = 128;
 
 /** The inbox of an address in each repository. */
-interface Followed {
+interface FollowedInbox {
   readonly address: string;
   readonly repositories: () => readonly RepositoryEvidence[];
   readonly unread: boolean;
@@ -24,7 +24,7 @@ interface Followed {
  * The messages of an address as events, in the order of each inbox: from the positions on, then live. An empty batch is
  * a keep-alive. `places` names the last `seq` of each repository that the reader has.
  */
-export async function* followInbox(followed: Followed, places: StreamPositions): AsyncGenerator<readonly Sent[]> {
+export async function* followInbox(followed: FollowedInbox, places: StreamPositions): AsyncGenerator<readonly Sent[]> {
   const { address, repositories, unread, signal, cursor = cursorOfPositions } = followed;
   let quietSince = Date.now();
   while (!signal.aborted) {

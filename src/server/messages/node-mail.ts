@@ -24,7 +24,7 @@ const START: MailPosition = { message: 0, receipt: 0 };
 export const NO_MAIL: MailPositions = { places: {}, waits: '' };
 
 type MailMessage = NodeMailBody['messages'][number];
-interface Box {
+interface NodeInbox {
   readonly messages: MessageStore;
   readonly repository: RepositoryEvidence;
 }
@@ -83,7 +83,7 @@ export class NodeMail {
     if (waits) await putWaits(boxes, node, { waits, behind });
     for (const message of messages) {
       const id = nameFromNode(message.id, node);
-      if (await found(boxes, id)) continue;
+      if (await findDelivered(boxes, id)) continue;
       const problem = await this.#deliver(boxes, node, message);
       if (problem !== null) refused.push({ message: nameForNode(id, node), ...problem });
     }
@@ -101,8 +101,8 @@ export class NodeMail {
     return refused;
   }
 
-  async #boxes(node: string): Promise<readonly Box[]> {
-    const boxes: Box[] = [];
+  async #boxes(node: string): Promise<readonly NodeInbox[]> {
+    const boxes: NodeInbox[] = [];
     for (const repository of this.#allEvidence.repositories()) {
       const { messages } = repository.store;
       if (!messages) continue;
@@ -116,7 +116,7 @@ export class NodeMail {
 
   /** Puts a message into the inbox of its recipient; otherwise returns the reason. */
   async #deliver(
-    boxes: readonly Box[],
+    boxes: readonly NodeInbox[],
     node: string,
     message: MailMessage,
   ): Promise<Omit<Undelivered, 'message'> | null> {
@@ -157,8 +157,8 @@ export class NodeMail {
   }
 }
 
-async function found(
-  boxes: readonly Box[],
+async function findDelivered(
+  boxes: readonly NodeInbox[],
   id: string,
 ): Promise<{ readonly messages: MessageStore; readonly message: Message } | null> {
   for (const { messages } of boxes) {
@@ -172,8 +172,8 @@ async function found(
  * Finds a message that was sent to this node. Null for any other message, so that a node cannot report on the messages
  * of others.
  */
-async function sentTo(boxes: readonly Box[], node: string, id: string): ReturnType<typeof found> {
-  const sent = await found(boxes, id);
+async function sentTo(boxes: readonly NodeInbox[], node: string, id: string): ReturnType<typeof findDelivered> {
+  const sent = await findDelivered(boxes, id);
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;
 }
 
@@ -188,21 +188,21 @@ function mailMessageOf(message: Message, node: string, rows: readonly Wait[], no
 }
 
 /** The open waits in all repositories. */
-async function waitsOf(boxes: readonly Box[], now: number): Promise<readonly Wait[]> {
+async function waitsOf(boxes: readonly NodeInbox[], now: number): Promise<readonly Wait[]> {
   const all = (await Promise.all(boxes.map(({ messages }) => messages.waits(now)))).flat();
   return [...new Map(all.map((wait) => [wait.id, wait])).values()];
 }
 
 /** Replaces the waits of a node. A wait for an agent becomes a wait for the session that got the whistle. */
 async function putWaits(
-  boxes: readonly Box[],
+  boxes: readonly NodeInbox[],
   node: string,
   wire: Required<Pick<NodeMailBody, 'waits' | 'behind'>>,
 ): Promise<void> {
   const now = Date.now();
   const targets = new Map<string, string>();
   for (const { id } of wire.waits) {
-    const whistle = (await found(boxes, nameFromNode(id, node)))?.message;
+    const whistle = (await findDelivered(boxes, nameFromNode(id, node)))?.message;
     if (whistle && whistle.state !== 'answered') targets.set(whistle.id, whistle.to);
   }
   const rows = waitRows(wire, node, await waitsOf(boxes, now), targets, now);
@@ -213,14 +213,14 @@ async function putWaits(
  * Ends the waits of this machine that are part of a circle. A whistle that closes a circle is refused when it arrives;
  * this finds circles that two machines closed at the same moment.
  */
-async function endCircles(boxes: readonly Box[], node: string): Promise<void> {
+async function endCircles(boxes: readonly NodeInbox[], node: string): Promise<void> {
   const now = Date.now();
   let rows = await waitsOf(boxes, now);
   for (const wait of rows) {
     if (wait.id.includes('@') || !wait.target.includes('@')) continue;
     const others = rows.filter(({ id }) => id !== wait.id);
     const circle = circleOfWaits(others, wait, now);
-    const sent = circle && (await found(boxes, wait.id));
+    const sent = circle && (await findDelivered(boxes, wait.id));
     if (!sent) continue;
     rows = others;
     await sent.messages.send(refusalOf(sent.message, node, `Ended: ${describeCircle(circle.join(' → '))}.`));

@@ -29,14 +29,14 @@ const Waiting = z.object({
 });
 const ApprovalPath = z.object({ approval: z.string().regex(/^[a-z2-9]{6}$/) });
 
-const everywhere = ({ allEvidence }: Services): readonly PendingItem[] =>
+const pendingInAll = ({ allEvidence }: Services): readonly PendingItem[] =>
   allEvidence
     .repositories()
     .flatMap(({ stateDir }) => pendingItems(stateDir))
     .sort((a, b) => a.pending.askedAt - b.pending.askedAt);
 
-function found(services: Services, id: string): PendingItem {
-  const items = everywhere(services).filter(({ pending }) => pending.id === id);
+function findPendingItem(services: Services, id: string): PendingItem {
+  const items = pendingInAll(services).filter(({ pending }) => pending.id === id);
   if (items.length === 1) return items[0]!;
   throw new ApiError(
     'unknown-request',
@@ -45,7 +45,7 @@ function found(services: Services, id: string): PendingItem {
   );
 }
 
-function shown({ pending, answer }: PendingItem): z.output<typeof Waiting> {
+function pendingJson({ pending, answer }: PendingItem): z.output<typeof Waiting> {
   const { id, root, askedAt, expiresAt, request } = pending;
   return {
     id,
@@ -67,7 +67,7 @@ const list = defineRoute('GET /v1/approvals', {
   summary: 'The requests that wait for the operator, of all sessions, the oldest first.',
   for: AUDITORS,
   answer: z.object({ approvals: z.array(Waiting) }),
-  run: async ({ services }) => ({ approvals: everywhere(services).map(shown) }),
+  run: async ({ services }) => ({ approvals: pendingInAll(services).map(pendingJson) }),
 });
 
 const show = defineRoute('GET /v1/approvals/{approval}', {
@@ -89,7 +89,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
     card: ApprovalCardSchema.describe('A summary of the request for the person who answers it.'),
   }),
   run: async ({ path, services }) => {
-    const item = found(services, path.approval);
+    const item = findPendingItem(services, path.approval);
     const { request, root } = item.pending;
     const { allEvidence } = services;
     const pin = await allEvidence.pinOf(request.sessionId);
@@ -99,7 +99,7 @@ const show = defineRoute('GET /v1/approvals/{approval}', {
     const diff = isHop ? await treeDiff(root, request, config.mask) : null;
     const { store } = await allEvidence.repositoryOf(request.sessionId);
     return {
-      ...shown(item),
+      ...pendingJson(item),
       view: request.view,
       writable: config.scopes[request.action.from] ?? from?.scope.rule.write ?? [],
       diff,
@@ -149,12 +149,13 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     grant: z.string().optional().describe('The limits of the grant in words.'),
   }),
   run: async ({ path, body, services }) => {
-    const { stateDir, pending } = found(services, path.approval);
+    const { stateDir, pending } = findPendingItem(services, path.approval);
     const { id, request } = pending;
     if (body.hash !== request.hash)
       throw new ApiError('invalid-request', 'the request is another one now', 'Read it again.', 'body.hash');
     const { reason, hash: _, grant: terms, ...said } = body;
-    const grant = terms && body.verdict === 'yes' ? grantLimits(given(terms), request, Date.now()) : undefined;
+    const grant =
+      terms && body.verdict === 'yes' ? grantLimits(withoutUndefined(terms), request, Date.now()) : undefined;
     if (grant && 'problem' in grant)
       throw new ApiError('invalid-request', grant.problem, 'Change the limits of the grant.', 'body.grant');
     const words = body.verdict === 'no' && reason !== undefined ? { reason } : {};
@@ -177,7 +178,7 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
 });
 
 /** Copies an object without its undefined fields. */
-const given = (terms: { [name in keyof GrantTerms]: GrantTerms[name] | undefined }): GrantTerms =>
+const withoutUndefined = (terms: { [name in keyof GrantTerms]: GrantTerms[name] | undefined }): GrantTerms =>
   Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
 
 export const APPROVAL_ROUTES: readonly HttpRoute[] = [list, show, answer];

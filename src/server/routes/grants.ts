@@ -21,7 +21,7 @@ const Grant = z.object({
   over: z.string().nullable().describe('Why it covers no further request; null if it is valid.'),
 });
 
-interface Found {
+interface FoundGrant {
   readonly stateDir: string;
   readonly session: string;
   readonly agent: string;
@@ -29,8 +29,8 @@ interface Found {
   readonly over: string | null;
 }
 
-async function grantsOf({ allEvidence, readers }: Services): Promise<readonly Found[]> {
-  const all: Found[] = [];
+async function grantsOf({ allEvidence, readers }: Services): Promise<readonly FoundGrant[]> {
+  const all: FoundGrant[] = [];
   for (const { store, stateDir } of allEvidence.repositories())
     for (const session of await sessionsWithGrants(store)) {
       const { view } = await readers.read(session);
@@ -46,7 +46,7 @@ async function grantsOf({ allEvidence, readers }: Services): Promise<readonly Fo
   return all.sort((a, b) => b.grant.givenAt - a.grant.givenAt);
 }
 
-const shown = ({ session, agent, grant, over }: Found): z.output<typeof Grant> => ({
+const grantJson = ({ session, agent, grant, over }: FoundGrant): z.output<typeof Grant> => ({
   id: grant.id,
   session,
   agent,
@@ -64,7 +64,7 @@ const list = defineRoute('GET /v1/grants', {
   summary: 'The grants of the operator in all sessions, the latest first; also those that have ended.',
   for: ['operator', 'auditor'],
   answer: z.object({ grants: z.array(Grant) }),
-  run: async ({ services }) => ({ grants: (await grantsOf(services)).map(shown) }),
+  run: async ({ services }) => ({ grants: (await grantsOf(services)).map(grantJson) }),
 });
 
 const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
@@ -79,7 +79,7 @@ const revoke = defineRoute('POST /v1/grants/{grant}/revoke', {
     if (!found)
       throw new ApiError('unknown-grant', `there is no grant "${path.grant}"`, 'List them with GET /v1/grants.');
     if (found.over === null) revokeGrant(found.stateDir, found.grant.id, body.by);
-    return shown({ ...found, over: found.over ?? `${body.by} revoked it` });
+    return grantJson({ ...found, over: found.over ?? `${body.by} revoked it` });
   },
 });
 

@@ -36,7 +36,7 @@ const Listed = z.object({
 });
 
 /** A session in a list. The state is read only for open sessions; evidence that does not fold has none. */
-async function listed({ readers }: Services, { summary, root }: LocatedSession): Promise<z.output<typeof Listed>> {
+async function sessionJson({ readers }: Services, { summary, root }: LocatedSession): Promise<z.output<typeof Listed>> {
   const { sessionId, agent, openedAt, lastAt, entries, head, closed } = summary;
   const state = closed || root === null ? null : await readers.read(sessionId).catch(() => null);
   return {
@@ -77,7 +77,7 @@ const list = defineRoute('GET /v1/sessions', {
       throw new ApiError('invalid-request', 'after names no session of this list', 'Start again.', 'query.after');
     const page = all.slice(from, from + limit);
     return {
-      sessions: await Promise.all(page.map((session) => listed(services, session))),
+      sessions: await Promise.all(page.map((session) => sessionJson(services, session))),
       next: from + limit < all.length ? page.at(-1)!.summary.sessionId : null,
     };
   },

@@ -53,7 +53,7 @@ const Answer = z.discriminatedUnion('ok', [
   }),
 ]);
 
-async function pass(
+async function sendThrough(
   { counters }: Services,
   { store }: RepositoryEvidence,
   messages: ReturnType<typeof inboxesOf>,
@@ -80,7 +80,7 @@ const send = defineRoute('POST /v1/send', {
   run: async ({ body: { id, to, payload, as, root }, services }) => {
     const real = realRoot(root);
     const repository = services.allEvidence.repositoriesOf(real)[0] ?? services.allEvidence.created(real);
-    return pass(
+    return sendThrough(
       services,
       repository,
       inboxesOf(repository),
@@ -103,7 +103,7 @@ const sendAsSession = defineRoute('POST /v1/sessions/{session}/send', {
     const repository = await services.allEvidence.repositoryOf(session);
     const connection = { transport: 'http' as const, principal: 'agent' as const, name: session };
     const incoming = { id: id ?? `m-${randomUUID()}`, to, payload };
-    return pass(services, repository, inboxesOf(repository), connection, incoming, {
+    return sendThrough(services, repository, inboxesOf(repository), connection, incoming, {
       opener: null,
       ringAs: (from, { id: messageId, to: address, text, act }) =>
         useSession(services, from, 'a message', (at) =>

@@ -4,7 +4,7 @@ import type { Sent } from './follow.ts';
 const encoder = new TextEncoder();
 
 /** One event as a Server-Sent Event: its cursor, its type and its JSON on one line. */
-const spelled = ({ event, cursor }: Sent): string =>
+const eventText = ({ event, cursor }: Sent): string =>
   `id: ${cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 /** Batches of events as an SSE body. The next batch is read when the connection has accepted the previous one. */
@@ -16,7 +16,7 @@ export function sseBody(batches: AsyncGenerator<readonly Sent[]>, onEnd: () => v
         try {
           const { value, done } = await batches.next();
           if (!done)
-            return controller.enqueue(encoder.encode(value.length === 0 ? ':\n\n' : value.map(spelled).join('')));
+            return controller.enqueue(encoder.encode(value.length === 0 ? ':\n\n' : value.map(eventText).join('')));
           onEnd();
           controller.close();
         } catch (error) {

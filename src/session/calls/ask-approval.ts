@@ -39,19 +39,24 @@ export async function askApproval(
   if ('pending' in answer || 'declined' in answer) return answer;
   const { by, minutes, grant: limits } = answer;
   const { via } = approver;
-  const begun = limits && begin(wanted, { by, via, limits }, parts);
+  const begun = limits && beginGrant(wanted, { by, via, limits }, parts);
   // Limits that do not cover the request itself give one approval and no grant.
-  const grant = begun && grantProblem(seen(begun), subject, view()) === null ? begun : null;
-  return given(wanted, { by, via, minutes: minutes ?? DEFAULT_MINUTES, grant: grant?.id ?? null }, parts, grant);
+  const grant = begun && grantProblem(grantViewOf(begun), subject, view()) === null ? begun : null;
+  return givenApproval(
+    wanted,
+    { by, via, minutes: minutes ?? DEFAULT_MINUTES, grant: grant?.id ?? null },
+    parts,
+    grant,
+  );
 }
 
 /** An approval under the grant that covers the request. */
 export const approveUnderGrant = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
-  const under = given(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
+  const under = givenApproval(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
   return { ...under, approval: { ...under.approval, grant: id } };
 };
 
-function begin(
+function beginGrant(
   { subject }: WantedApproval,
   { by, via, limits }: { readonly by: string; readonly via: Approver['via']; readonly limits: GrantLimits },
   { ids, now }: Parts,
@@ -69,10 +74,10 @@ function begin(
 }
 
 /** The new grant as later requests see it. */
-const seen = (body: GrantBody): GrantView =>
+const grantViewOf = (body: GrantBody): GrantView =>
   ({ ...body, givenAt: Date.parse(body.grantedAt), used: 0, ended: null }) as unknown as GrantView;
 
-function given(
+function givenApproval(
   { subject, hash }: WantedApproval,
   how: Pick<ApprovalRecord, 'by' | 'via'> & { readonly minutes: number; readonly grant: string | null },
   { ids, now }: Parts,

@@ -46,7 +46,9 @@ export async function runTool(
     return {
       outcome: outcome.status === 'ok' ? { result: outcome.result ?? null, status: 'ok' } : outcome,
       effects: effects === 'unobserved' ? effects : [...effects],
-      ...(outcome.status === 'refused' ? {} : { ...filled('observed', observed), ...filled('state', state) }),
+      ...(outcome.status === 'refused'
+        ? {}
+        : { ...fieldIfFilled('observed', observed), ...fieldIfFilled('state', state) }),
     };
   } catch (error) {
     const message = toText(error instanceof Error ? error.message : error);
@@ -58,7 +60,7 @@ export async function runTool(
 }
 
 /** A part of a report; left out if it has no fields. */
-const filled = (
+const fieldIfFilled = (
   name: 'observed' | 'state',
   fields: ToolReport['state'] = {},
 ): Pick<ToolReport, 'observed' | 'state'> => (Object.keys(fields).length === 0 ? {} : { [name]: { ...fields } });

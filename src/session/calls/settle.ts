@@ -10,7 +10,7 @@ import { isSessionClosed } from '../state/session-state.ts';
 import type { SessionParts } from './session-parts.ts';
 
 /** A session whose evidence may lack events that happened without the agent. */
-interface Unsettled {
+interface UnsettledSession {
   readonly parts: SessionParts;
   readonly writer: SessionWriter;
   readonly deferredSteps: readonly Body[];
@@ -24,7 +24,7 @@ interface Unsettled {
  * Records what happened without the agent, in this order: an interrupted step, revoked grants, a passed deadline, the
  * mode's timeout, received messages.
  */
-export async function settleSession(session: Unsettled): Promise<void> {
+export async function settleSession(session: UnsettledSession): Promise<void> {
   if (isSessionClosed(session.writer.state)) return;
   const { pending, grants } = session.writer.state.facts;
   if (pending) await recordInterruption(session, pending.tool);
@@ -37,12 +37,12 @@ export async function settleSession(session: Unsettled): Promise<void> {
   if (session.parts.store.messages) await recordMessages(session);
 }
 
-async function recordInterruption({ writer, deferredSteps }: Unsettled, tool: string): Promise<void> {
+async function recordInterruption({ writer, deferredSteps }: UnsettledSession, tool: string): Promise<void> {
   const reason = 'no outcome was recorded after the intent; the outcome is unknown and the step is not run again';
   await writer.append([{ event: 'interrupted', tool, reason }, ...deferredSteps]);
 }
 
-async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> {
+async function recordRevokedGrants({ parts, writer }: UnsettledSession): Promise<void> {
   const ends = writer.state.facts.grants.flatMap(({ id, ended }): Body[] => {
     const by = ended === null ? (parts.revokedBy?.(id) ?? null) : null;
     return by === null ? [] : [{ event: 'grant-end', grant: id, by }];
@@ -50,7 +50,7 @@ async function recordRevokedGrants({ parts, writer }: Unsettled): Promise<void> 
   if (ends.length > 0) await writer.append(ends);
 }
 
-async function recordExpiry(session: Unsettled): Promise<void> {
+async function recordExpiry(session: UnsettledSession): Promise<void> {
   const { parts, writer } = session;
   const { visit } = writer.state.facts;
   if (isObserveOnly(parts) || !visit?.deadline || parts.clock.now() < visit.deadline) return;
@@ -59,7 +59,7 @@ async function recordExpiry(session: Unsettled): Promise<void> {
   await writer.append([{ event: 'expired', peripheral: visit.peripheral, deadline: visit.deadline }]);
 }
 
-async function recordModeTimeout(session: Unsettled, lastAt: number): Promise<void> {
+async function recordModeTimeout(session: UnsettledSession, lastAt: number): Promise<void> {
   const { parts, writer } = session;
   const { modeGate: gate } = parts.compiled.specs;
   const { mode } = writer.state;

@@ -34,7 +34,7 @@ export function applyEntry(tables: SpecTables, state: SessionState, { entry }: S
   return {
     ...moved,
     head: { seq: entry.seq, hash: entry.hash },
-    facts: countEntry(tables, moved.facts, entry, body),
+    facts: factsAfter(tables, moved.facts, entry, body),
   };
 }
 
@@ -47,10 +47,10 @@ type Draft = {
 };
 type VisitDraft = { -readonly [Field in keyof VisitState]: VisitState[Field] };
 
-function countEntry(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
+function factsAfter(tables: SpecTables, before: SessionFacts, entry: Entry, body: Body | null): SessionFacts {
   const isStep = body?.event === 'step' || body?.event === 'outcome';
   const draft: Draft = { ...(isStep ? countFiles(before, body) : before), visit: before.visit && { ...before.visit } };
-  if (body) count(tables, draft, entry, body);
+  if (body) countBody(tables, draft, entry, body);
   if (body && isOperatorAct(body)) draft.operatorActs = [...draft.operatorActs, entry.seq].slice(-MOST_ACTS);
   draft.lastId = entry.id;
   draft.lastAt = Math.max(draft.lastAt, Date.parse(entry.at));
@@ -79,7 +79,7 @@ function moveMachines(tables: SpecTables, state: SessionState, entry: Entry, bod
   return { ...state, ...moved };
 }
 
-function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
+function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): void {
   const { visit } = draft;
   switch (body.event) {
     case 'session-open':
@@ -102,7 +102,7 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
         message: textOf(body.context['commit-message']),
       };
       draft.visits = { ...draft.visits, [body.peripheral]: (getOwn(draft.visits, body.peripheral) ?? 0) + 1 };
-      pack(draft, body.context);
+      packBackpack(draft, body.context);
       draft.delegations = [];
       draft.hopId = null;
       draft.hopTree = null;
@@ -191,7 +191,7 @@ function count({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body): v
       return;
     case 'stop':
       draft.fruits = { ...draft.fruits, [body.peripheral]: body.fruit };
-      pack(draft, backpackOf(body.fruit));
+      packBackpack(draft, backpackOf(body.fruit));
       draft.visit = null;
       draft.delegations = [];
       return;
@@ -258,7 +258,7 @@ function endGrants(draft: Draft, why: (limits: GrantLimits, id: string) => strin
 /** Backpack fields with the session's identity and running totals: context and fruit never overwrite them. */
 const KEPT = [...IDENTITY_FIELDS, 'changed-files'];
 
-function pack(draft: Draft, fields: { readonly [field: string]: Json }): void {
+function packBackpack(draft: Draft, fields: { readonly [field: string]: Json }): void {
   const packed = Object.entries(fields).filter(
     ([field]) => !KEPT.includes(field) || getOwn(draft.backpack, field) === undefined,
   );

@@ -178,7 +178,7 @@ export function allCommandsPassed(runs: readonly TestRun[]): boolean {
 }
 
 /** Returns pass, fail or flaky; null if no run counts. Flaky means that two runs of the same code disagree. */
-function result(visit: Observations, sessionRuns: readonly TestRun[]): Json {
+function testResult(visit: Observations, sessionRuns: readonly TestRun[]): Json {
   const latest = latestByCommand(visit.runs);
   if (latest.some((run) => runsDisagree(sessionRuns, run.command, run.change))) return 'flaky';
   if (latest.some(({ verdict }) => verdict === 'fail')) return 'fail';
@@ -192,7 +192,7 @@ function testCount(runs: readonly TestRun[]): Json {
 }
 
 /** The files that were read or matched. If there are none, the files that were listed. */
-const found = ({ read, matched, listed }: Observations): string[] => {
+const foundFiles = ({ read, matched, listed }: Observations): string[] => {
   const close = [...new Set([...matched, ...read])];
   return close.length > 0 ? close : [...listed];
 };
@@ -201,13 +201,13 @@ function observation(from: string, visit: Observations, sessionRuns: readonly Te
   const name = from as Observation;
   switch (name) {
     case 'found':
-      return found(visit);
+      return foundFiles(visit);
     case 'changed-files':
       return [...visit.changedFiles];
     case 'changes':
       return visit.changedFiles.length;
     case 'result':
-      return result(visit, sessionRuns);
+      return testResult(visit, sessionRuns);
     case 'test-count':
       return testCount(visit.runs);
     case 'failures':

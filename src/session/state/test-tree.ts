@@ -26,13 +26,13 @@ export async function addTestedTree(
     const { problem } = ('problem' in now ? now : before) as { readonly problem: string };
     return told({ treeProblem: `it is not known which files were tested: ${problem}` });
   }
-  if (result['unsandboxed'] === true || before.id === now.id) return told({ tree: seen(now) });
+  if (result['unsandboxed'] === true || before.id === now.id) return told({ tree: treeRecord(now) });
   const paths = changedSince(before, now);
   const what = paths === null ? 'files were changed' : `${listPaths(paths)} changed`;
-  return told({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: seen(now) });
+  return told({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: treeRecord(now) });
 }
 
-const seen = ({ kind, id, head, changed }: TreeState): Json => ({ kind, id, head, changed });
+const treeRecord = ({ kind, id, head, changed }: TreeState): Json => ({ kind, id, head, changed });
 
 function withoutPass(result: { readonly [key: string]: Json }, why: string): { readonly [key: string]: Json } {
   const own: { [key: string]: Json } = result['verdict'] === 'pass' ? { verdict: NOTHING, reportProblem: why } : {};

@@ -36,7 +36,7 @@ export function checkEdges(
     }
     for (const to of Object.keys(gates)) {
       const delegated = Object.values(peripherals).some(({ delegates }) => delegates?.some((each) => each.to === to));
-      if (delegated || opened(peripherals, to).length > 0 || !isSound(id, 'exit')) continue;
+      if (delegated || peripheralsWithExitTo(peripherals, to).length > 0 || !isSound(id, 'exit')) continue;
       report(['gates', to], `no exit opens "${to}"`, `let an exit open ${to}, or remove the gate`);
     }
   }
@@ -70,7 +70,7 @@ export function checkRules(
       });
     }
     for (const [to, rules] of Object.entries(peripheral.gates)) {
-      const fruit = fruitTypes([peripheral, ...opened(peripherals, to)]);
+      const fruit = fruitTypes([peripheral, ...peripheralsWithExitTo(peripherals, to)]);
       rules.forEach((rule, index) => {
         const issue = rule.kind === 'when' ? checkCel(rule.cel, { fruit, peripherals: ids }) : null;
         if (issue) report(['gates', to, index, 'when'], issue.message, issue.suggestion);
@@ -115,7 +115,7 @@ const argsOf = (parameters: ToolSpec['parameters']) =>
   Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
 
 /** The peripherals that have an exit to `to`. */
-function opened(peripherals: Peripherals, to: string): PeripheralSpec[] {
+function peripheralsWithExitTo(peripherals: Peripherals, to: string): PeripheralSpec[] {
   return Object.values(peripherals).filter(({ exits }) =>
     exits.some(({ opens }) => opens.some((open) => open.to === to)),
   );

@@ -58,7 +58,7 @@ export function readEdnPeripherals(source: SpecSource): { documents: SourceDocum
         suggestion,
       });
     }
-    return { ...document, value: complete(form, id) };
+    return { ...document, value: completeForm(form, id) };
   });
   return { documents, issues };
 }
@@ -99,7 +99,7 @@ function isKeyword(node: EdnNode, text: string): boolean {
 }
 
 /** Adds what EDN omits: the id, from the key; fruit and purpose of the five original peripherals. */
-function complete(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
+function completeForm(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {
   const id = key ?? value['id'];
   const known = typeof id === 'string' ? id : '';
   const fruit = Object.hasOwn(EDN_FRUIT, known) ? { fruit: EDN_FRUIT[known] } : {};

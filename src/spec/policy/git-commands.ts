@@ -23,13 +23,13 @@ const flag = (long: string, short?: string): OptionSpec => ({
 });
 const shortFlag = (short: string): OptionSpec => ({ short, value: 'none' });
 const shortTakes = (short: string): OptionSpec => ({ short, value: 'required' });
-const takes = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'required' });
+const valueOption = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'required' });
 const mayTake = (long: string, short?: string): OptionSpec => ({ ...flag(long, short), value: 'optional' });
 
 const DIFF: readonly OptionSpec[] = [
   flag('patch', 'p'),
   flag('no-patch', 's'),
-  takes('unified', 'U'),
+  valueOption('unified', 'U'),
   mayTake('stat'),
   flag('numstat'),
   flag('shortstat'),
@@ -45,8 +45,8 @@ const DIFF: readonly OptionSpec[] = [
   flag('ignore-space-change', 'b'),
   flag('ignore-blank-lines'),
   flag('minimal'),
-  takes('diff-filter'),
-  takes('diff-algorithm'),
+  valueOption('diff-filter'),
+  valueOption('diff-algorithm'),
   mayTake('word-diff'),
   flag('function-context', 'W'),
   shortTakes('S'),
@@ -58,8 +58,8 @@ const DIFF: readonly OptionSpec[] = [
 const COMMITS: readonly OptionSpec[] = [
   flag('oneline'),
   mayTake('pretty'),
-  takes('format'),
-  takes('date'),
+  valueOption('format'),
+  valueOption('date'),
   flag('abbrev-commit'),
   flag('no-abbrev-commit'),
   mayTake('decorate'),
@@ -95,14 +95,14 @@ export const SUB_COMMANDS = {
     options: [
       ...DIFF,
       ...COMMITS,
-      takes('max-count', 'n'),
-      takes('skip'),
-      takes('since'),
-      takes('after'),
-      takes('until'),
-      takes('before'),
-      takes('author'),
-      takes('grep'),
+      valueOption('max-count', 'n'),
+      valueOption('skip'),
+      valueOption('since'),
+      valueOption('after'),
+      valueOption('until'),
+      valueOption('before'),
+      valueOption('author'),
+      valueOption('grep'),
       flag('regexp-ignore-case', 'i'),
       flag('all'),
       flag('graph'),
@@ -133,7 +133,11 @@ export const SUB_COMMANDS = {
     options: [flag('all', 'A'), flag('update', 'u'), flag('verbose', 'v')],
     operands: 'paths',
   },
-  switch: { purpose: 'create a branch at HEAD, or switch to one', options: [takes('create', 'c')], operands: 'refs' },
+  switch: {
+    purpose: 'create a branch at HEAD, or switch to one',
+    options: [valueOption('create', 'c')],
+    operands: 'refs',
+  },
   checkout: {
     purpose: 'create a branch at HEAD, or switch to one',
     options: [shortTakes('b')],
@@ -142,7 +146,7 @@ export const SUB_COMMANDS = {
   restore: { purpose: 'unstage files', options: [flag('staged', 'S')], operands: 'paths' },
   commit: {
     purpose: 'commit the staged files',
-    options: [takes('message', 'm'), flag('all', 'a'), flag('quiet', 'q'), flag('verbose', 'v')],
+    options: [valueOption('message', 'm'), flag('all', 'a'), flag('quiet', 'q'), flag('verbose', 'v')],
     operands: 'none',
   },
   push: {

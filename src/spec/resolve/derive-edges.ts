@@ -20,14 +20,14 @@ function admittingSources(target: PeripheralSpec, from: string): EntrySource[] {
  */
 export function openUnboundExits(peripherals: Peripherals): Peripherals {
   const all = Object.values(peripherals);
-  const onRequest = all.filter((target) => names(target, ['agent-request']));
+  const onRequest = all.filter((target) => namesSource(target, ['agent-request']));
   const bindExit = (source: PeripheralSpec, exit: Exit): Exit => {
     if (exit.bound) return exit;
     const hop = hopTarget(exit.name);
     const sources = exit.name === USER_REQUEST ? ['from', 'from-any', USER_REQUEST] : ['from', 'from-any'];
     const targets =
       hop === null
-        ? all.filter((target) => target.id !== source.id && admits(target, source.id, sources))
+        ? all.filter((target) => target.id !== source.id && admitsFrom(target, source.id, sources))
         : [getOwn(peripherals, hop)].filter((target) => target !== undefined);
     const opens = targets.map(({ id }) => ({ to: id, when: null })).sort((a, b) => compare(a.to, b.to));
     return { ...exit, opens };
@@ -35,7 +35,7 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
   const asked = ({ id, exits }: PeripheralSpec): Exit[] => {
     if (exits.every(({ bound }) => bound)) return [];
     const missing = onRequest.filter((to) => to.id !== id && exits.every(({ name }) => name !== `hop-${to.id}`));
-    const isOpen = (to: PeripheralSpec) => admits(to, id, ['from', 'from-any']);
+    const isOpen = (to: PeripheralSpec) => admitsFrom(to, id, ['from', 'from-any']);
     return missing
       .filter((to) => !isOpen(to))
       .map((to) => ({ name: `hop-${to.id}`, opens: [], implies: null, bound: false }));
@@ -53,10 +53,10 @@ export function hopTarget(exit: string): string | null {
   return exit.startsWith('hop-') ? exit.slice('hop-'.length) : null;
 }
 
-const names = ({ entry }: PeripheralSpec, sources: readonly string[]): boolean =>
+const namesSource = ({ entry }: PeripheralSpec, sources: readonly string[]): boolean =>
   entry.sources.some(({ kind }) => sources.includes(kind));
 
-const admits = (target: PeripheralSpec, from: string, sources: readonly string[]): boolean =>
+const admitsFrom = (target: PeripheralSpec, from: string, sources: readonly string[]): boolean =>
   admittingSources(target, from).some(({ kind }) => sources.includes(kind));
 
 /**

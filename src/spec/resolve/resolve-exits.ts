@@ -6,11 +6,11 @@ import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { Exit, FruitField } from '../types.ts';
 import { hopTarget } from './derive-edges.ts';
 
-type Authored = NonNullable<PartialParse<PeripheralFile>['exit']>;
+type AuthoredExits = NonNullable<PartialParse<PeripheralFile>['exit']>;
 
 /** Resolves `exit`. The exits of a plain list stay unbound and open nothing yet. */
 export function resolveExits(
-  exit: Authored | undefined,
+  exit: AuthoredExits | undefined,
   fruit: { readonly [field: string]: FruitField },
   known: KnownNames,
   report: IssueReport,
@@ -36,13 +36,13 @@ export function resolveExits(
         );
         return [];
       }
-      return [{ name, opens: [], implies: implied(name, fruit, path, report), bound: false }];
+      return [{ name, opens: [], implies: impliedValue(name, fruit, path, report), bound: false }];
     });
   }
   return Object.entries(exit).map(([name, destinations]) => ({
     name,
     opens: opensOf(name, destinations, known, report),
-    implies: implied(name, fruit, ['exit', name], report),
+    implies: impliedValue(name, fruit, ['exit', name], report),
     bound: true,
   }));
 }
@@ -72,7 +72,7 @@ function opensOf(
   return opens;
 }
 
-function implied(
+function impliedValue(
   name: string,
   fruit: { readonly [field: string]: FruitField },
   path: Path,

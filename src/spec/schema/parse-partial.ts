@@ -19,16 +19,16 @@ export function parsePartial<S extends z.ZodType>(
   value: unknown,
   report: IssueReport,
 ): PartialParse<z.output<S>> | undefined {
-  return descend(schema, value, [], report) as PartialParse<z.output<S>> | undefined;
+  return parseParts(schema, value, [], report) as PartialParse<z.output<S>> | undefined;
 }
 
-function descend(schema: z.ZodType, value: unknown, path: Path, report: IssueReport): unknown {
+function parseParts(schema: z.ZodType, value: unknown, path: Path, report: IssueReport): unknown {
   const { def } = schema as z.ZodType & { def: Definition };
   switch (def.type) {
     case 'optional':
-      return value === undefined ? undefined : descend(def.innerType!, value, path, report);
+      return value === undefined ? undefined : parseParts(def.innerType!, value, path, report);
     case 'default':
-      return value === undefined ? def.defaultValue : descend(def.innerType!, value, path, report);
+      return value === undefined ? def.defaultValue : parseParts(def.innerType!, value, path, report);
     case 'object':
       return isMapping(value) ? inObject(def, value, path, report) : refuse('a mapping', value, path, report);
     case 'record':
@@ -36,16 +36,16 @@ function descend(schema: z.ZodType, value: unknown, path: Path, report: IssueRep
     case 'array': {
       if (!Array.isArray(value)) return refuse('a list', value, path, report);
       const kept = value.flatMap((item, index) => {
-        const good = descend(def.element!, item, [...path, index], report);
+        const good = parseParts(def.element!, item, [...path, index], report);
         return good === undefined ? [] : [good];
       });
       leaf(schema, value, path, (at, message) => at.length === path.length && report(at, message));
       return kept;
     }
     case 'union': {
-      const fit = def.options!.filter((option) => accepts(option, value));
+      const fit = def.options!.filter((option) => acceptsValue(option, value));
       const best = fit.sort((a, b) => keysInCommon(b, value) - keysInCommon(a, value))[0];
-      if (best) return descend(best, value, path, report);
+      if (best) return parseParts(best, value, path, report);
       return refuse([...new Set(def.options!.map(kindName))].join(' or '), value, path, report);
     }
     default:
@@ -82,7 +82,7 @@ function inObject(def: Definition, value: Mapping, path: Path, report: IssueRepo
       if (!misspelt.has(key)) report(path, `"${key}" is missing`, schema.description ?? null);
       continue;
     }
-    const good = descend(schema, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], report);
+    const good = parseParts(schema, Object.hasOwn(value, key) ? value[key] : undefined, [...path, key], report);
     if (good !== undefined) kept[key] = good;
   }
   return kept;
@@ -93,7 +93,7 @@ function inRecord(def: Definition, value: Mapping, path: Path, report: IssueRepo
   for (const [key, item] of Object.entries(value)) {
     const named = def.keyType!.safeParse(key);
     if (!named.success) report([...path, key], `"${key}" ${named.error.issues[0]!.message}`);
-    const good = descend(def.valueType!, item, [...path, key], report);
+    const good = parseParts(def.valueType!, item, [...path, key], report);
     if (named.success && good !== undefined) kept[key] = good;
   }
   return kept;
@@ -138,7 +138,7 @@ function kindName(schema: z.ZodType): string {
   return kind === 'string' ? 'a name' : article(kind);
 }
 
-function accepts(option: z.ZodType, value: unknown): boolean {
+function acceptsValue(option: z.ZodType, value: unknown): boolean {
   const kind = kindOf(option);
   if (kind === 'mapping') return isMapping(value);
   if (kind === 'list') return Array.isArray(value);

@@ -7,7 +7,7 @@ import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The parts of a session that a canned tool needs. */
-interface Scene {
+interface CannedCall {
   /** The session's state before the call. */
   readonly state: () => AuditState;
   readonly last: () => Promise<Entry | null>;
@@ -18,7 +18,7 @@ interface Scene {
 }
 
 /** Replaces every tool of a spec set: it does nothing, returns the canned report and checks its calls. */
-export function cannedBackend(tools: readonly string[], scene: Scene): ToolBackend {
+export function cannedBackend(tools: readonly string[], scene: CannedCall): ToolBackend {
   return {
     name: 'canned',
     tools,
@@ -33,7 +33,7 @@ export function cannedBackend(tools: readonly string[], scene: Scene): ToolBacke
 }
 
 /** Reports a tool that runs before its intent is durable. */
-async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<string | null> {
+async function intentProblem({ tool }: ToolCall, { last }: CannedCall): Promise<string | null> {
   if (!hasIntent(tool)) return null;
   const entry = await last();
   const body = entry && bodyOf(entry.body);
@@ -43,7 +43,7 @@ async function intentProblem({ tool }: ToolCall, { last }: Scene): Promise<strin
 }
 
 /** Checks the grant of a call, by which a tool refuses effects that no argument shows. */
-function envelopeProblem({ envelope }: ToolCall, { state }: Scene): string | null {
+function envelopeProblem({ envelope }: ToolCall, { state }: CannedCall): string | null {
   const now = state();
   const { root, peripheral, scope, readableFiles, unsafeNoSandbox } = envelope;
   const expectedScope = scopeNow(now);

@@ -31,7 +31,7 @@ export async function runCase(pinned: AuditedPin, planned: PlannedCase, options:
     if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
     await makePlanned(run, move, planned);
   }
-  if (planned.provoke === 'end') await provoke(pinned, run, 'whole');
+  if (planned.provoke === 'end') await tryNegativeCases(pinned, run, 'whole');
   if (planned.provoke === 'all') await provokeOnce(pinned, run, options.provoked);
   for (const move of planned.tries ?? []) await run.make(move);
   for (const move of planned.forges ?? []) {
@@ -90,14 +90,14 @@ async function provokeOnce(pinned: AuditedPin, run: ModelRun, provoked: Set<stri
   const where = `${placeName(run.state)} ${mode}`;
   if (provoked.has(where)) return;
   provoked.add(where);
-  await provoke(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
+  await tryNegativeCases(pinned, run, provoked.size <= SAMPLED ? 'sample' : 'edges');
 }
 
 /** Number of places of a large spec set in which also rules that are the same everywhere are tried. */
 const SAMPLED = 12;
 
 /** Tries the negative cases of this state, and allowed steps that do not leave it. */
-async function provoke(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
+async function tryNegativeCases(pinned: AuditedPin, run: ModelRun, how: 'whole' | 'sample' | 'edges'): Promise<void> {
   for (const move of negativeCases(pinned, run.state, how)) {
     const { state } = run;
     const refused = firstProblem(state, move.asked) !== null;

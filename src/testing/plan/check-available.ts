@@ -6,7 +6,7 @@ import { peripheralsWith } from '../../spec/peripherals-with.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 /** The available actions, as data: computed from the spec, without the gate. */
-interface Offer {
+interface ExpectedActions {
   readonly peripheral: string | null;
   readonly mode: string | null;
   readonly tools: readonly string[];
@@ -18,7 +18,7 @@ interface Offer {
 }
 
 /** The actions available in a state, derived from place, mode and the status of the visit. Pure. */
-function offered({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditState): Offer {
+function expectedActions({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditState): ExpectedActions {
   const spec = visit ? specs.peripherals[visit.peripheral] : undefined;
   const { modeGate: gate } = specs;
   const allowed = gate && mode ? (gate.effects[mode] ?? []) : null;
@@ -44,7 +44,7 @@ function offered({ specs }: AuditedPin, { visit, visits, mode, closed }: AuditSt
   };
 }
 
-const asOffer = ({ peripheral, mode, tools, hops, modes }: Available): Offer => ({
+const asOffer = ({ peripheral, mode, tools, hops, modes }: Available): ExpectedActions => ({
   peripheral,
   mode,
   tools,
@@ -52,7 +52,7 @@ const asOffer = ({ peripheral, mode, tools, hops, modes }: Available): Offer => 
   modes: modes.map(({ to }) => to),
 });
 
-const sorted = (offer: Offer): string =>
+const sortedText = (offer: ExpectedActions): string =>
   JSON.stringify(Object.values(offer).map((value) => (Array.isArray(value) ? value.toSorted() : value)));
 
 /**
@@ -65,8 +65,8 @@ export function availableProblem(
   asked: AuditRequest,
   denial: Denial,
 ): string | null {
-  const expected = sorted(offered(pinned, state));
-  const actual = sorted(asOffer(denial.available));
+  const expected = sortedText(expectedActions(pinned, state));
+  const actual = sortedText(asOffer(denial.available));
   if (actual !== expected) return `it offers ${actual}, but the spec has ${expected}`;
   return pathProblem(pinned, state, asked, denial);
 }

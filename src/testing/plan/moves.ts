@@ -3,6 +3,7 @@ import { type AuditedPin, type AuditState, scopeNow } from '../../audit/rules/au
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { callGates } from '../../spec/call-gates.ts';
 import { modesOf } from '../../spec/mode-way.ts';
+import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
 import type { Json, PeripheralSpec, ProjectConfig, SpecSet, TestCommand, ToolSpec } from '../../spec/types.ts';
 import { rulesOf } from '../model/rules-of.ts';
@@ -28,19 +29,16 @@ export interface Move {
 /** The default answer of a canned tool. */
 export const DEFAULT_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
 
-const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
-  Object.hasOwn(record, key) ? record[key] : undefined;
-
 /** A request that may be refused, as a move. */
 export const attemptMove = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
 
 /** The moves to try in a state, including those that will be refused. */
 export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {
   if (state.closed) return [];
-  const inside = state.visit && own(pinned.specs.peripherals, state.visit.peripheral);
+  const inside = state.visit && getOwn(pinned.specs.peripherals, state.visit.peripheral);
   return [
     ...(inside
-      ? [...hops(pinned, inside), ...acts(pinned, state, inside), ...delegations(inside), stop(inside)]
+      ? [...hops(pinned, inside), ...stepMoves(pinned, state, inside), ...delegations(inside), stop(inside)]
       : starts(pinned)),
     ...modes(pinned, state),
     ...(inside && /\bdenials\b/.test(rulesOf(pinned.specs)) ? [REFUSED] : []),
@@ -83,7 +81,7 @@ function hopsWith(
 ): Move[] {
   return from.exits.flatMap(({ name: exit, opens }) =>
     opens.flatMap(({ to }) => {
-      const target = own(specs.peripherals, to);
+      const target = getOwn(specs.peripherals, to);
       if (!target) return [];
       const asked = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
       const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...asked, by: 'agent' } };
@@ -140,13 +138,19 @@ function modes({ specs }: AuditedPin, { mode }: AuditState): Move[] {
   ];
 }
 
-const ok = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
+const okReport = (result: Json, effects: ToolReport['effects'] = []): ToolReport => ({
   outcome: { status: 'ok', result },
   effects,
 });
 
 /** A step of a tool with a canned result; null if the scope leaves it no arguments. */
-function act(pinned: AuditedPin, state: AuditState, name: string, tool: ToolSpec, report: ToolReport): Move | null {
+function stepMove(
+  pinned: AuditedPin,
+  state: AuditState,
+  name: string,
+  tool: ToolSpec,
+  report: ToolReport,
+): Move | null {
   const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
   const needsApproval = callGates(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
@@ -180,29 +184,29 @@ function reportsOf(
 const MOST_REPORTS = 6;
 
 /** The steps of the canned tools here: observe, run passing or failing tests, change a file, ship, record a pattern. */
-function acts(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
+function stepMoves(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move[] {
   const scope = scopeNow(state);
-  const tools = from.tools.flatMap((id) => own(pinned.specs.tools, id) ?? []);
+  const tools = from.tools.flatMap((id) => getOwn(pinned.specs.tools, id) ?? []);
   const moves: (Move | null)[] = [];
   const take = (name: string, tool: ToolSpec | undefined, report: ToolReport) => {
-    if (tool) moves.push(act(pinned, state, name, tool, report));
+    if (tool) moves.push(stepMove(pinned, state, name, tool, report));
   };
   const runs = tools.find(takesCommand);
   if (scope.command === 'test') {
     const { config } = pinned;
     const [first, ...others] = config.test;
-    take('run.pass', runs, ok(testRun(config, first, 'pass')));
-    take('run.fail', runs, ok(testRun(config, first, 'fail')));
-    take('run.part', runs, ok(testRun(config, first, 'pass', true)));
+    take('run.pass', runs, okReport(testRun(config, first, 'pass')));
+    take('run.fail', runs, okReport(testRun(config, first, 'fail')));
+    take('run.part', runs, okReport(testRun(config, first, 'pass', true)));
     for (const [index, other] of runs ? others.entries() : []) {
       const only = { ...pinned, config: { ...config, test: [other] } };
-      moves.push(act(only, state, `run.pass ${index + 2}`, runs!, ok(testRun(config, other, 'pass'))));
+      moves.push(stepMove(only, state, `run.pass ${index + 2}`, runs!, okReport(testRun(config, other, 'pass'))));
     }
   }
   const looks = tools.filter(({ effect }) => effect !== 'act');
   for (const tool of looks) {
     if (scope.command === 'test' && tool === runs) continue;
-    const looked = act(pinned, state, 'look', tool, ok(lookedAt(tool)));
+    const looked = stepMove(pinned, state, 'look', tool, okReport(lookedAt(tool)));
     if (!looked) continue;
     moves.push(looked);
     break;
@@ -214,23 +218,23 @@ function acts(pinned: AuditedPin, state: AuditState, from: PeripheralSpec): Move
   );
   const path = writableFile(scope);
   if (changes && path !== null) {
-    take('change', changes, ok({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
+    take('change', changes, okReport({ path }, [{ path, op: 'modify', after: 'f'.repeat(64) }]));
   } else if (!changes)
     take(
       'ship',
       tools.find(({ effect }) => effect === 'act'),
-      ok({ exit: 0 }),
+      okReport({ exit: 0 }),
     );
   for (const pattern of patternsOf(pinned)) {
     take(
       `select ${pattern}`,
       tools.find(({ id }) => id === 'psr-select'),
-      ok({ pattern }),
+      okReport({ pattern }),
     );
     take(
       `hold ${pattern}`,
       tools.find(({ id }) => id === 'pur-update'),
-      ok({ pattern, held: true }),
+      okReport({ pattern, held: true }),
     );
   }
   return moves.filter((move) => move !== null);

@@ -24,10 +24,10 @@ type Thoroughness = 'whole' | 'sample' | 'edges';
 export function negativeCases(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const { specs } = pinned;
   const spec = state.visit ? specs.peripherals[state.visit.peripheral] : undefined;
-  if (!spec) return [...anywhere(pinned, state), ...outside(pinned, state, how)];
+  if (!spec) return [...refusedAnywhere(pinned, state), ...refusedOutside(pinned, state, how)];
   if (how === 'edges') return atEdges(pinned, state, spec);
   return [
-    ...anywhere(pinned, state),
+    ...refusedAnywhere(pinned, state),
     attemptMove('close inside', { kind: 'close' }),
     attemptMove('start inside', { kind: 'start', peripheral: anyoneOf(specs), by: 'operator' }),
     ...oddFruits(spec).flatMap(([what, fruit]) => [
@@ -82,7 +82,7 @@ const hopTo = (
 });
 
 /** Moves that are allowed nowhere. */
-function anywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
+function refusedAnywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
   const spec = state.visit ? pinned.specs.peripherals[state.visit.peripheral] : undefined;
   return [
     attemptMove('step with a tool that does not exist', { kind: 'step', tool: 'no-such-tool', args: {} }),
@@ -94,7 +94,7 @@ function anywhere(pinned: AuditedPin, state: AuditState): readonly Move[] {
   ];
 }
 
-function outside(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
+function refusedOutside(pinned: AuditedPin, state: AuditState, how: Thoroughness): readonly Move[] {
   const [tool] = Object.keys(pinned.specs.tools);
   const anyone = anyoneOf(pinned.specs);
   const starts = movesFrom(pinned, state);

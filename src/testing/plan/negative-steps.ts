@@ -15,13 +15,13 @@ const ANY = {
 /** Names of members that every JavaScript object inherits; no catalogue and no spec defines them. */
 export const INHERITED_NAMES = ['constructor', '__proto__', 'toString'] as const;
 
-const call = (tool: string, name: string, args: Json): Move => ({
+const callMove = (tool: string, name: string, args: Json): Move => ({
   name: `? ${tool} ${name}`,
   asked: { kind: 'step', tool, args },
 });
 
 export const outsideOfEnvelope = (tool: ToolSpec, { config }: AuditedPin): Move =>
-  call(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
+  callMove(tool.id, 'outside of the envelope', { ...sampleArguments(tool, { scope: ANY, config, files: [] }) });
 
 /**
  * Calls that a rule may refuse in a state: tools outside the envelope, invalid arguments, places out of scope.
@@ -36,33 +36,33 @@ export function negativeSteps(pinned: AuditedPin, state: AuditState, sample?: nu
   const inside = spec.tools.flatMap((id) => specs.tools[id] ?? []);
   const seen = new Set<ToolParameter['role']>();
   return [
-    ...['no-such-tool', ...INHERITED_NAMES].map((id): Move => call(id, 'of no such name', {})),
+    ...['no-such-tool', ...INHERITED_NAMES].map((id): Move => callMove(id, 'of no such name', {})),
     ...tried.map((tool) => outsideOfEnvelope(tool, pinned)),
-    ...inside.flatMap((tool) => misuse(pinned, state, tool, seen)),
+    ...inside.flatMap((tool) => misuseTool(pinned, state, tool, seen)),
   ];
 }
 
 /** All calls of a tool of the envelope that its scope may forbid. `seen`: roles that were already tried in full. */
-function misuse(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
+function misuseTool(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set<ToolParameter['role']>): Move[] {
   const { config } = pinned;
   const scope = scopeNow(state);
   const args = sampleArguments(tool, { scope, config, files: [...state.files] });
   const most = { ...(args ?? sampleArguments(tool, { scope: ANY, config, files: [] })) };
   const many = Array.from({ length: tool.parameters.length + 1 }, () => 'x');
   const moves = [
-    call(tool.id, 'with what it takes', most),
-    call(tool.id, 'with what it takes, in order', inOrder(tool, most)),
-    call(tool.id, 'with a strange argument', { ...most, 'no-such-argument': 1 }),
-    call(tool.id, 'with too many arguments', many),
-    ...['text', 7, true].map((value) => call(tool.id, `with ${JSON.stringify(value)}`, value)),
-    ...[null, []].map((value) => call(tool.id, `with ${JSON.stringify(value)}`, value)),
+    callMove(tool.id, 'with what it takes', most),
+    callMove(tool.id, 'with what it takes, in order', inOrder(tool, most)),
+    callMove(tool.id, 'with a strange argument', { ...most, 'no-such-argument': 1 }),
+    callMove(tool.id, 'with too many arguments', many),
+    ...['text', 7, true].map((value) => callMove(tool.id, `with ${JSON.stringify(value)}`, value)),
+    ...[null, []].map((value) => callMove(tool.id, `with ${JSON.stringify(value)}`, value)),
   ];
   for (const { name, role, required, schema } of tool.parameters) {
     const { [name]: _, ...without } = most;
-    if (required || name in most) moves.push(call(tool.id, `without ${name}`, without));
+    if (required || name in most) moves.push(callMove(tool.id, `without ${name}`, without));
     const odd = (values: readonly Json[]) => {
       for (const value of values)
-        moves.push(call(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
+        moves.push(callMove(tool.id, `with ${name} ${JSON.stringify(value)}`, { ...most, [name]: value }));
     };
     // Strings for a command or an address are left out, because the tool itself judges them.
     const oddNoStrings = () => odd(oddValues(schema).filter((value) => typeof value !== 'string'));
@@ -73,11 +73,11 @@ function misuse(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set
         const paths = oddPaths(role, scope, config);
         const listed = schema['type'] === 'array';
         for (const path of seen.has(role) ? paths.slice(0, FEW) : paths)
-          moves.push(call(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));
+          moves.push(callMove(tool.id, `on ${path.slice(0, 100)}`, { ...most, [name]: listed ? [path] : path }));
         if (listed) {
           const [first] = (Array.isArray(most[name]) ? most[name] : []) as Json[];
           moves.push(
-            call(tool.id, 'on a list that leads outside', { ...most, [name]: [first ?? 'a.txt', '../outside'] }),
+            callMove(tool.id, 'on a list that leads outside', { ...most, [name]: [first ?? 'a.txt', '../outside'] }),
           );
         }
         seen.add(role);
@@ -85,17 +85,17 @@ function misuse(pinned: AuditedPin, state: AuditState, tool: ToolSpec, seen: Set
       }
       case 'command':
         oddNoStrings();
-        if (scope.command === 'none') moves.push(call(tool.id, 'with a command', { ...most, [name]: 'true' }));
+        if (scope.command === 'none') moves.push(callMove(tool.id, 'with a command', { ...most, [name]: 'true' }));
         break;
       case 'url':
         oddNoStrings();
         if (scope.url === 'none')
-          moves.push(call(tool.id, 'with an address', { ...most, [name]: 'https://example.com/' }));
+          moves.push(callMove(tool.id, 'with an address', { ...most, [name]: 'https://example.com/' }));
         break;
       case 'resource':
         odd(oddValues(schema));
         for (const resource of ['no-such-resource', 'a/../b', '*', ''])
-          moves.push(call(tool.id, `on ${resource || 'nothing'}`, { ...most, [name]: resource }));
+          moves.push(callMove(tool.id, `on ${resource || 'nothing'}`, { ...most, [name]: resource }));
         break;
       case 'agency':
       case 'text':

@@ -41,8 +41,8 @@ export function visitCases(
     const step = allowed.find(({ asked }) => asked.kind === 'step');
     const act = allowed.find(({ asked }) => asked.kind === 'step' && hasIntent(pinned.specs.tools[asked.tool]));
     const lives = [
-      ...(stop ? ends(stop) : []),
-      ...identity(route),
+      ...(stop ? stopCases(stop) : []),
+      ...identityCases(route),
       ...(step ? [...steps({ pinned, spec, stop, step, act }), ...limits({ pinned, spec, stop, step, act })] : []),
     ];
     return lives.map(({ name, moves, ...rest }) => ({
@@ -54,7 +54,7 @@ export function visitCases(
   });
 }
 
-function ends(stop: Move): VisitCase[] {
+function stopCases(stop: Move): VisitCase[] {
   return [
     { name: 'the possible moves after a stop', moves: [stop], provoke: 'end' },
     { name: 'nothing is possible after stop and close', moves: [stop, CLOSE], provoke: 'end' },
@@ -62,7 +62,7 @@ function ends(stop: Move): VisitCase[] {
 }
 
 /** Repeats a route after a stop, with context that names another session and author. */
-function identity({ moves }: Route<AuditState, Move>): VisitCase[] {
+function identityCases({ moves }: Route<AuditState, Move>): VisitCase[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];
   const context = { ...start.context, 'session-id': 'session-of-another', author: 'somebody-else' };

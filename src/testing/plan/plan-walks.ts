@@ -67,7 +67,7 @@ export function walkCases(
   for (;;) {
     if (moves.length >= Math.max(WALK, 4 * approach)) finish();
     const route =
-      walked(model, at, searchRoute(graph, at, isNew, FURTHEST, spent.joined)) ??
+      followRoute(model, at, searchRoute(graph, at, isNew, FURTHEST, spent.joined)) ??
       searchRoute(model, at, isNew, FURTHEST, spent.exact);
     if (!route && moves.length === 0) break;
     if (!route) {
@@ -80,7 +80,7 @@ export function walkCases(
     if (!isHop(last) || left <= 0) continue;
     tried.add(coveredBy(source, last)[0]!);
     const isBack = (_: AuditState, { asked }: Move) => asked.kind === 'hop' && asked.to === placeName(source);
-    const back = walked(model, at, searchRoute(graph, at, isBack, FAR));
+    const back = followRoute(model, at, searchRoute(graph, at, isBack, FAR));
     left -= back?.moves.length ?? NO_WAY_BACK;
     if (!back) continue;
     trips += 1;
@@ -124,7 +124,7 @@ function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
 }
 
 /** A route of the graph from a state; null if a move is not allowed there, because the key omits details. */
-function walked(
+function followRoute(
   model: Model<AuditState, Move>,
   from: AuditState,
   route: Route<AuditState, Move> | null,

@@ -19,7 +19,7 @@ import { DEFAULT_REPORT, type Move } from './moves.ts';
  */
 export function predict(pinned: AuditedPin, state: AuditState, { asked, report, refused }: Move): AuditState {
   const next = copyState(state);
-  if (refused) take(next, REFUSAL);
+  if (refused) applyBody(next, REFUSAL);
   else takeMove(pinned, next, asked, report ?? DEFAULT_REPORT);
   const { visits, fruits } = readBy(pinned.specs);
   const [last] = Object.keys(next.visits).slice(-1);
@@ -47,7 +47,7 @@ function readBy(specs: SpecSet) {
 const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };
 
 /** Applies an entry with this body, at the time of the last entry. */
-function take(state: AuditState, body: Body): void {
+function applyBody(state: AuditState, body: Body): void {
   const head = { sessionId: state.sessionId || 'planned', peripheral: null, tags: [] };
   apply(state, head, body, state.lastAt);
 }
@@ -55,14 +55,14 @@ function take(state: AuditState, body: Body): void {
 function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, report: ToolReport): void {
   const enter = (peripheral: string, given: Fields = {}): void => {
     const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, withoutState(pinned, given));
-    take(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
+    applyBody(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
   };
   const leave = (stated: Fields = {}): void => {
     const spec = state.visit?.spec;
     if (!spec) return;
-    if (reviewsSession(spec)) take(state, { event: 'par', par: {} });
+    if (reviewsSession(spec)) applyBody(state, { event: 'par', par: {} });
     const fruit = fruitNow(state, stated);
-    take(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
+    applyBody(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
   };
   switch (asked.kind) {
     case 'start':
@@ -79,11 +79,11 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
       const { outcome, effects, observed = {}, state: kept = {} } = report;
       const result = { tool: asked.tool, outcome: outcome as never, effects: effects as never, observed, state: kept };
       const acting = hasIntent(pinned.specs.tools[asked.tool]);
-      take(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });
+      applyBody(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });
       return;
     }
     case 'mode':
-      take(state, {
+      applyBody(state, {
         event: 'mode',
         from: state.mode!,
         to: asked.to as never,
@@ -97,7 +97,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
       });
       return;
     case 'delegate':
-      take(state, {
+      applyBody(state, {
         event: 'delegation',
         from: state.visit?.peripheral ?? '',
         to: asked.to,
@@ -111,7 +111,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
       });
       return;
     case 'close':
-      take(state, { event: 'session-closed', reason: 'done', by: 'agent' });
+      applyBody(state, { event: 'session-closed', reason: 'done', by: 'agent' });
       return;
     default:
       asked satisfies never;

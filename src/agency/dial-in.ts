@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { RunReply } from './run-reply.ts';
 import { RunRequest } from './run-request.ts';
@@ -69,8 +70,7 @@ export class DialIns {
     return (request, passage, signal) =>
       new Promise((resolve, reject) => {
         const { key } = passage;
-        const all = this.#waiting.get(node) ?? new Map<string, Waiting>();
-        this.#waiting.set(node, all);
+        const all = getOrInsert(this.#waiting, node, () => new Map<string, Waiting>());
         const finish = (): void => {
           clearInterval(watch);
           signal.removeEventListener('abort', stop);

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { type Env, stateHome, xdgFolder } from '../base/user-folders.ts';
 import type { AgencyAgent, LocalAgent } from '../spec/agency/agency-types.ts';
 import { loadAgency } from '../spec/agency/load-agency.ts';
@@ -69,9 +70,7 @@ async function driverOf(agent: LocalAgent & { readonly id: string }, env: Env): 
       return httpDriver({ url: url!, token: secretIn(tokenFile), honours });
     case 'scripted': {
       const key = JSON.stringify([agent.id, replies]);
-      const known = scripted.get(key) ?? scriptedDriver(replies);
-      scripted.set(key, known);
-      return known;
+      return getOrInsert(scripted, key, () => scriptedDriver(replies));
     }
     case 'ai-sdk': {
       const { aiSdkDriver } = await import('./drivers/ai-sdk-driver.ts');

@@ -5,16 +5,10 @@ import { compileLifecycle } from './lifecycle.ts';
 import { buildMachine, type Machine } from './machine.ts';
 import type { MachineJson } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
+import type { SpecTables } from './spec-tables.ts';
 
 /** A spec set and the machines made from it. */
-export interface CompiledSpecs {
-  readonly specs: SpecSet;
-  /** null if the spec set has no mode gate. */
-  readonly modeGate: Machine | null;
-  readonly hopGraph: Machine;
-  /** Lifecycle machine by peripheral; each visit uses a new instance. */
-  readonly lifecycle: { readonly [peripheral: string]: Machine };
-}
+export type CompiledSpecs = SpecTables<Machine>;
 
 /** Returns every machine config of a spec set: mode gate, hop graph, lifecycles. Pure. */
 export function compileConfigs(specs: SpecSet): readonly MachineJson[] {

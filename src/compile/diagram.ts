@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { needsInWords } from './guarded-transition.ts';
 import type { MachineJson } from './machine-json.ts';
 
@@ -35,8 +36,7 @@ export function diagramOf({ id, initial, states }: MachineJson, omit: readonly s
     for (const [event, { target: to, guard }] of Object.entries(on)) {
       if (omit.includes(event)) continue;
       const needs = needsInWords(from, guard?.params.all ?? []);
-      const edge = edges.get(`${from} ${to}`) ?? { from, to, ways: [] };
-      edges.set(`${from} ${to}`, edge);
+      const edge = getOrInsert(edges, `${from} ${to}`, () => ({ from, to, ways: [] }));
       edge.ways.push({ name: event.endsWith(`.${to}`) ? event.slice(0, -to.length - 1) : event, needs });
     }
   }

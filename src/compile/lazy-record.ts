@@ -1,3 +1,4 @@
+import { memoise } from '../base/memoise.ts';
 /** Returns a record that computes each value at first access, because a session seldom visits every peripheral. */
 export function lazyRecord<T, U>(
   from: { readonly [name: string]: T },
@@ -7,13 +8,4 @@ export function lazyRecord<T, U>(
   for (const [name, value] of Object.entries(from))
     Object.defineProperty(record, name, { enumerable: true, get: memoise(() => build(value)) });
   return record;
-}
-
-/** Memoises a function without arguments. */
-export function memoise<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

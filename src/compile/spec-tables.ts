@@ -1,18 +1,21 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
+import { memoise } from '../base/memoise.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { allRequirementsHold, type MachineEvent } from './guards.ts';
 import { compileHopGraph } from './hop-graph.ts';
-import { lazyRecord, memoise } from './lazy-record.ts';
+import { lazyRecord } from './lazy-record.ts';
 import { compileLifecycle } from './lifecycle.ts';
 import { type MachineJson, machineProblems } from './machine-json.ts';
 import { compileModeGate } from './mode-gate.ts';
 
 /** A spec set and its machines as transition tables, which move a session. Each is computed at first access. */
-export interface SpecTables {
+export interface SpecTables<M = MachineJson> {
   readonly specs: SpecSet;
   /** null if the spec set has no mode gate. */
-  readonly modeGate: MachineJson | null;
-  readonly hopGraph: MachineJson;
-  readonly lifecycle: { readonly [peripheral: string]: MachineJson };
+  readonly modeGate: M | null;
+  readonly hopGraph: M;
+  /** Lifecycle machine by peripheral; each visit uses a new instance. */
+  readonly lifecycle: { readonly [peripheral: string]: M };
 }
 
 const known = new WeakMap<SpecSet, SpecTables>();
@@ -22,9 +25,7 @@ const known = new WeakMap<SpecSet, SpecTables>();
  * missing, which is a bug.
  */
 export function compileTables(specs: SpecSet): SpecTables {
-  const tables = known.get(specs) ?? tablesOf(specs);
-  known.set(specs, tables);
-  return tables;
+  return getOrInsert(known, specs, () => tablesOf(specs));
 }
 
 function tablesOf(specs: SpecSet): SpecTables {

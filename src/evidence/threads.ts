@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { bodyOf } from './bodies.ts';
 import type { Entry, Subject } from './entry.ts';
 import { patternStatusAfter } from './patterns/discipline.ts';
@@ -161,8 +162,7 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
   for (const entry of entries) {
     const named = patternIn(entry);
     if (!named) continue;
-    const pattern = found.get(named.id) ?? { applied: 0, told: [] };
-    found.set(named.id, pattern);
+    const pattern = getOrInsert(found, named.id, () => ({ applied: 0, told: [] }));
     pattern.applied += 1;
     if (named.outcome) pattern.told.push(named.outcome);
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { type Env, stateHome } from '../base/user-folders.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
@@ -148,8 +149,7 @@ export class AllEvidence {
     const { store } = await this.ownSession(sessionId);
     const opened = await openingBody(store, sessionId);
     if (opened === null) throw unknownSession(sessionId);
-    const pin = this.#pins.get(opened.pin) ?? getPin(store, opened.pin);
-    this.#pins.set(opened.pin, pin);
+    const pin = getOrInsert(this.#pins, opened.pin, () => getPin(store, opened.pin));
     pin.catch(() => this.#pins.delete(opened.pin));
     if (this.#pins.size > MOST_PINS) this.#pins.delete(this.#pins.keys().next().value!);
     return pin;

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { readIfAny, writeAtomically } from '../base/files.ts';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { fieldsOf, parseJson } from '../base/json.ts';
 import type { SpecSet } from '../spec/types.ts';
 import { graphOf } from '../view/view-graph.ts';
@@ -23,8 +24,7 @@ export class GraphCache {
   }
 
   of(specs: SpecSet): Promise<ViewGraph> {
-    const graph = this.#known.get(specs.hash) ?? this.#read(specs);
-    this.#known.set(specs.hash, graph);
+    const graph = getOrInsert(this.#known, specs.hash, () => this.#read(specs));
     graph.catch(() => this.#known.delete(specs.hash));
     if (this.#known.size > MOST) this.#known.delete(this.#known.keys().next().value!);
     return graph;

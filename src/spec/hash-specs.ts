@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import type { SpecSet } from './types.ts';
 
 const known = new WeakMap<object, string>();
 
 /** sha256 (hex) of the RFC 8785 form of everything in a spec set but its hash. Computed once for each spec set. */
 export function hashSpecs(specs: Omit<SpecSet, 'hash'>): string {
-  const hash = known.get(specs) ?? hashNew(specs);
-  known.set(specs, hash);
-  return hash;
+  return getOrInsert(known, specs, () => hashNew(specs));
 }
 
 function hashNew(specs: Omit<SpecSet, 'hash'>): string {

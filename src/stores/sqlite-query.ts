@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { parseStored, type StoredBytes } from '../evidence/chain.ts';
 import type { Subject } from '../evidence/entry.ts';
 import { byNewest, type EphemeralEntry, type FoundEntry, type ResolvedQuery } from '../evidence/evidence-query.ts';
@@ -183,11 +184,7 @@ export class StatementCache {
     this.#db = db;
   }
   #of(sql: string): Statement {
-    const known = this.#prepared.get(sql);
-    if (known !== undefined) return known;
-    const prepared = this.#db.prepare(sql);
-    this.#prepared.set(sql, prepared);
-    return prepared;
+    return getOrInsert(this.#prepared, sql, () => this.#db.prepare(sql));
   }
   all(sql: string, ...values: Value[]) {
     return this.#of(sql).all(...values);

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import type { ChainHead } from '../evidence/entry.ts';
 import type { DataVersion } from './data-version.ts';
 import type { LeaseRow } from './rules/append-rules.ts';
@@ -44,12 +45,7 @@ export class WriteCache {
   }
 
   lease(sessionId: string, read: (sessionId: string) => LeaseRow | null): LeaseRow | null {
-    let lease = this.#leases.get(sessionId);
-    if (lease === undefined) {
-      lease = read(sessionId);
-      this.#leases.set(sessionId, lease);
-    }
-    return lease;
+    return getOrInsert(this.#leases, sessionId, () => read(sessionId));
   }
 
   forgetLease(sessionId: string): void {
@@ -57,12 +53,7 @@ export class WriteCache {
   }
 
   head(sessionId: string, read: (sessionId: string) => Last): Last {
-    let head = this.#heads.get(sessionId);
-    if (head === undefined) {
-      head = read(sessionId);
-      this.#heads.set(sessionId, head);
-    }
-    return head;
+    return getOrInsert(this.#heads, sessionId, () => read(sessionId));
   }
 
   /** Records that an entry was appended. */

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { runCase } from './model/run-case.ts';
 import type { Move } from './plan/moves.ts';
 import type { PlannedCase } from './plan/planned-case.ts';
@@ -33,8 +34,7 @@ export function emittedTest(
   };
   return ({ path, tries, forges, both, provoke }) =>
     async () => {
-      const known = settings.get(specs) ?? caseSetting(specs);
-      settings.set(specs, known);
+      const known = getOrInsert(settings, specs, () => caseSetting(specs));
       const { pinned, run } = await known;
       const planned: PlannedCase = {
         group,

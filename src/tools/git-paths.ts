@@ -1,5 +1,6 @@
 import { type Dirent, lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
@@ -60,9 +61,7 @@ export function detectGitPaths(root: string): GitPathDetector {
   const known = new Map<string, boolean>();
   const isPlace = (folder: string): boolean => {
     const path = join(root, folder);
-    const place = known.get(folder) ?? (isTooDeep(path) || isConfiguredGitFolder(path, gitEntries(path)));
-    known.set(folder, place);
-    return place;
+    return getOrInsert(known, folder, () => isTooDeep(path) || isConfiguredGitFolder(path, gitEntries(path)));
   };
   const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
   const holds = (path: string): boolean =>

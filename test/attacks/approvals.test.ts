@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
-import { describeRequest } from '../../src/cli/approve/describe-request.ts';
+import { describeRequest } from '../../src/cli/approve/show-request.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { openSession } from '../../src/open-session.ts';
 import { answerRequest, pendingRequests } from '../../src/operator/answer-request.ts';

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { bodyOf, type EffectRecord } from '../../evidence/bodies.ts';
 import { ROLE_FACTS } from '../../spec/policy/argument-roles.ts';
 import type { ArgumentRole, Json, Mode, ToolEffect, ToolSpec } from '../../spec/types.ts';
@@ -33,9 +34,7 @@ export class Usage {
   sessions = 0;
 
   at(peripheral: string): PeripheralUsage {
-    const known = this.peripherals.get(peripheral) ?? new PeripheralUsage();
-    this.peripherals.set(peripheral, known);
-    return known;
+    return getOrInsert(this.peripherals, peripheral, () => new PeripheralUsage());
   }
 }
 

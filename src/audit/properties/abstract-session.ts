@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { effectsIn } from '../../spec/mode-way.ts';
 import { getOwn } from '../../spec/names.ts';
 import { takesCommand } from '../../spec/policy/argument-roles.ts';
@@ -96,16 +97,14 @@ export class AbstractSessions {
   #rule(state: AbstractState, cel: string): boolean {
     const { agent, place, mode, passed } = state;
     const key = JSON.stringify([cel, agent, place, mode, passed]);
-    const known = this.#rules.get(key);
-    if (known !== undefined) return known;
-    const can = canHold(this.#specs, cel, {
-      agent: agent === ANY_OTHER ? null : agent,
-      place,
-      mode,
-      testsPassed: passed,
-    });
-    this.#rules.set(key, can);
-    return can;
+    return getOrInsert(this.#rules, key, () =>
+      canHold(this.#specs, cel, {
+        agent: agent === ANY_OTHER ? null : agent,
+        place,
+        mode,
+        testsPassed: passed,
+      }),
+    );
   }
 
   #condition(state: AbstractState, name: string): boolean {

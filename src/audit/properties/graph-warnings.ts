@@ -1,5 +1,6 @@
 import type { SpecWarning } from '../../spec/check/issues.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
+import { needsOperator } from '../infer/way-back.ts';
 import { delegationEdges } from './abstract-session.ts';
 import type { Space } from './space.ts';
 
@@ -43,9 +44,6 @@ function lostModes({ modeGate }: SpecSet, space: Space): SpecWarning[] {
     );
 }
 
-const isOperators = ({ exit, sources }: Edge): boolean =>
-  exit === 'user-request' || sources.every(({ kind }) => kind === 'user-request');
-
 /** The peripherals that no agent can enter from elsewhere, or leave by a hop, without the operator. */
 function operatorOnly(specs: SpecSet, space: Space, open: readonly Edge[]): SpecWarning[] {
   const hops = open.filter(({ from, to }) => from !== to);
@@ -63,8 +61,8 @@ function operatorOnly(specs: SpecSet, space: Space, open: readonly Edge[]): Spec
     });
     const exits = out.get(id) ?? [];
     return [
-      ...(!started.has(id) && (into.get(id) ?? []).every(isOperators) ? [note('enter', 'entry')] : []),
-      ...(exits.length > 0 && exits.every(isOperators) ? [note('hop out of', 'exit')] : []),
+      ...(!started.has(id) && (into.get(id) ?? []).every(needsOperator) ? [note('enter', 'entry')] : []),
+      ...(exits.length > 0 && exits.every(needsOperator) ? [note('hop out of', 'exit')] : []),
     ];
   });
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import {
   type AbstractMove,
@@ -50,9 +51,7 @@ export function spacesOf(specs: SpecSet): SpaceFor {
   return (peripherals) => {
     const remembered = new Set([...always, ...peripherals].sort());
     const key = [...remembered].join(' ');
-    const space = known.get(key) ?? new Space(specs, remembered);
-    known.set(key, space);
-    return space;
+    return getOrInsert(known, key, () => new Space(specs, remembered));
   };
 }
 
@@ -70,9 +69,7 @@ export class Space {
 
   moves(state: AbstractState): readonly AbstractMove[] {
     const key = keyOf(state);
-    const known = this.#moves.get(key) ?? this.#sessions.moves(state);
-    this.#moves.set(key, known);
-    return known;
+    return getOrInsert(this.#moves, key, () => this.#sessions.moves(state));
   }
 
   /** The starts of sub-agents from a state; see {@link AbstractSessions.delegations}. */

@@ -1,4 +1,5 @@
 import { type ASTNode, Environment, serialize } from '@marcbachmann/cel-js';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Fields } from './compare-json.ts';
 
@@ -23,9 +24,7 @@ const parsed = new Map<string, ReturnType<typeof environment.parse>>();
 export type CelValues = { readonly [root in keyof CelVariables]?: Fields };
 
 function parse(rule: string): ReturnType<typeof environment.parse> {
-  const known = parsed.get(rule) ?? environment.parse(rule);
-  parsed.set(rule, known);
-  return known;
+  return getOrInsert(parsed, rule, () => environment.parse(rule));
 }
 
 /** Evaluates a rule in CEL. A rule that cannot be evaluated does not hold. */

@@ -1,11 +1,11 @@
 import { escapeInvisible } from '../../base/text.ts';
+import { approvalRows, approvalTitle } from '../../gate/approvals/approval-rows.ts';
 import type { ApprovalRequest } from '../../ports/approver.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { type TreeDiff, treeDiff } from '../../tools/tree/tree-diff.ts';
 import { formatDuration } from '../../view/format-time.ts';
 import { type Io, paint, paintDiff, print } from '../io.ts';
 import { type ApprovalCard, BORDER, cardFor, linesWithBorder } from './approval-card.ts';
-import { describeRequest } from './describe-request.ts';
 
 /** Shows a person what to approve: the request, and for a hop after changes the diff of the current tree. */
 export async function showRequest(io: Io, request: ApprovalRequest, root: string): Promise<void> {
@@ -54,3 +54,20 @@ function testsLine(io: Io, { tests }: ApprovalCard): string {
 }
 
 const paintLine = (io: Io, line: string): string => (line === BORDER ? paint(io, 'yellow', line) : paintDiff(io, line));
+
+/** Formats the exact bytes of the request, with every invisible character escaped. */
+export function describeRequest(io: Io, request: ApprovalRequest): string {
+  return [
+    paint(io, 'bold', `${escapeInvisible(request.agent)} asks for ${approvalTitle(request)}`),
+    request.reason ? row('reason', request.reason) : '  (no reason given)',
+    ...approvalRows(request).map(([title, text]) => row(title, text)),
+    paint(io, 'dim', `  sha256 ${request.hash}`),
+  ].join('\n');
+}
+
+/** Prefixes each line of a multi-line text with a bar, so that no line can imitate hopgate's own output. */
+function row(title: string, text: string): string {
+  if (!text.includes('\n')) return `  ${escapeInvisible(title)}: ${escapeInvisible(text)}`;
+  const lines = text.replace(/\n$/, '').split('\n');
+  return [`  ${escapeInvisible(title)}:`, ...lines.map((line) => `    │ ${escapeInvisible(line)}`)].join('\n');
+}

@@ -8,7 +8,6 @@ import { findOpenedSession } from '../choose-sessions.ts';
 import { CliError, type Io, printRemark, usageError } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import type { ClientCommand } from './client-command.ts';
-import { clientSession } from './client-session.ts';
 import { continuedSession } from './continued-session.ts';
 
 /**
@@ -76,4 +75,31 @@ async function openContinued(
   if (summary?.closed === false) return session;
   printRemark(io, `the session of this conversation, ${session}, is ${summary ? 'closed' : 'gone'}; opening a new one`);
   return null;
+}
+
+/** The session for a client program: a new one in its first peripheral, or an existing one. The id may be a prefix. */
+async function clientSession(
+  io: Io,
+  host: SessionHost,
+  root: string,
+  wanted: {
+    readonly agent: string;
+    readonly session: string | null;
+    readonly peripheral: string | null;
+    readonly observe: boolean;
+  },
+): Promise<string> {
+  const { agent, session, peripheral, observe } = wanted;
+  if (session === null) {
+    const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
+    return host.conversations.attach(root, agent, { env, pid: null, observe });
+  }
+  if (peripheral !== null) throw usageError('a continued session stays in its peripheral', 'Leave out --peripheral.');
+  const found = await findOpenedSession(io, root, session);
+  if (!found.closed) return found.sessionId;
+  throw new CliError(
+    'session-closed',
+    `session ${found.sessionId} is closed`,
+    'Leave out --session to open a new one.',
+  );
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { edgesFrom } from '../../spec/edges-from.ts';
 import { effectsIn, type ModeLeg } from '../../spec/mode-way.ts';
 import { PASS } from '../../spec/reported-fields.ts';
@@ -72,9 +73,7 @@ function search(
   const { modeGate: gate } = specs;
   const known = new Map<State, readonly Move[]>();
   const movesFrom = (state: State): readonly Move[] => {
-    const moves = known.get(state) ?? movesOf(partsOf(state));
-    known.set(state, moves);
-    return moves;
+    return getOrInsert(known, state, () => movesOf(partsOf(state)));
   };
   const movesOf = ({ place, mode }: ReturnType<typeof partsOf>): readonly Move[] => {
     const changes = modeLegs.filter(({ from }) => from === mode);

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { SpecSet } from '../../spec/types.ts';
 
 const known = new WeakMap<SpecSet, string>();
@@ -7,9 +8,7 @@ export const BETWEEN_RULES = '\0';
 
 /** The text of every CEL rule of a spec set. */
 export function rulesOf(specs: SpecSet): string {
-  const rules = known.get(specs) ?? textOf(specs);
-  known.set(specs, rules);
-  return rules;
+  return getOrInsert(known, specs, () => textOf(specs));
 }
 
 const textOf = ({ conditions, edges, tools, peripherals }: SpecSet): string =>

@@ -1,4 +1,5 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
 import type { Model } from './shortest-routes.ts';
@@ -12,13 +13,11 @@ export function hopModel(pinned: AuditedPin, initial: AuditState, withModes: boo
     key: keyMaker(pinned),
     next: (state, move) => predict(pinned, state, move),
     moves: (state) => {
-      const known = allowed.get(state);
-      if (known) return known;
-      const moves = movesFrom(pinned, state).filter(
-        (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(state, move)),
+      return getOrInsert(allowed, state, () =>
+        movesFrom(pinned, state).filter(
+          (move) => (withModes || move.asked.kind !== 'mode') && (move.refused || isLawful(state, move)),
+        ),
       );
-      allowed.set(state, moves);
-      return moves;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { TestModel } from '@xstate/test';
 import { type EventObject, fromTransition } from 'xstate';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 
 /** A route through a model: its moves, in order, and the states they lead to. */
 export interface Route<State, Move> {
@@ -31,11 +32,7 @@ export function shortestRoutes<State, Move extends { readonly name: string }>(
   type Snapshot = { readonly context: { readonly state: State } };
   const keys = new WeakMap<object, string>();
   const keyOf = ({ context }: Snapshot): string => {
-    const known = keys.get(context);
-    if (known !== undefined) return known;
-    const key = model.key(context.state);
-    keys.set(context, key);
-    return key;
+    return getOrInsert(keys, context, () => model.key(context.state));
   };
   const test = new TestModel(logic as never, {
     events: ((snapshot: { context: { state: State } }) =>

@@ -1,4 +1,5 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
 import type { Model, Route } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
@@ -98,14 +99,10 @@ function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
   const states = new Map<string, AuditState>();
   const ways = new Map<string, Map<Move, AuditState>>();
   const key = (state: AuditState): string => {
-    const known = keys.get(state) ?? model.key(state);
-    keys.set(state, known);
-    return known;
+    return getOrInsert(keys, state, () => model.key(state));
   };
   const one = (state: AuditState): AuditState => {
-    const known = states.get(key(state)) ?? state;
-    states.set(key(state), known);
-    return known;
+    return getOrInsert(states, key(state), () => state);
   };
   const waysFrom = (state: AuditState): Map<Move, AuditState> => {
     const known = ways.get(key(state));

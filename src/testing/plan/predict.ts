@@ -6,6 +6,7 @@ import type { Fields } from '../../audit/rules/compare-json.ts';
 import { contextFor, withoutState } from '../../audit/rules/entry-problems.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
 import { fruitNow } from '../../audit/rules/visit-problems.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import type { Body } from '../../evidence/bodies.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
@@ -32,16 +33,14 @@ const known = new WeakMap<SpecSet, { readonly visits: boolean; readonly fruits: 
 
 /** The parts of a session's past that rules read: counts of visits, and the fruits of these peripherals. */
 function readBy(specs: SpecSet) {
-  const reads = known.get(specs) ?? {
+  return getOrInsert(known, specs, () => ({
     visits: /\bvisits\b/.test(rulesOf(specs)),
     fruits: new Set(
       Object.values(specs.peripherals).flatMap(({ context }) =>
         Object.values(context).flatMap(({ source }) => (source.kind === 'fruit' ? [source.peripheral] : [])),
       ),
     ),
-  };
-  known.set(specs, reads);
-  return reads;
+  }));
 }
 
 const REFUSAL: Body = { event: 'denial', request: {}, code: 'unknown-tool', message: '', remedy: '', about: {} };

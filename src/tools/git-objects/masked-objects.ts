@@ -1,6 +1,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { isWithin } from '../../base/paths.ts';
 import { excerpt } from '../../base/text.ts';
 import { maskMatcher } from '../../gate/scope/masks.ts';
@@ -109,8 +110,7 @@ async function viewOf(
   folder: GitFolder,
   seen: readonly string[],
 ): Known['view'] {
-  const all = known.get(sandbox) ?? new Map<string, Known>();
-  known.set(sandbox, all);
+  const all = getOrInsert(known, sandbox, () => new Map<string, Known>());
   const key = JSON.stringify([folder, request.root, request.masks]);
   const stamp = fingerprint(folder);
   const before = all.get(key);

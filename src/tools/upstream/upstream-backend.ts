@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { orAborted } from '../../base/or-aborted.ts';
 import { errorText } from '../../base/text.ts';
 import type { Env } from '../../base/user-folders.ts';
@@ -46,9 +47,11 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const anchors = defaultAnchors();
 
   const connectionTo = (name: string, server: UpstreamServer, { root }: CallEnvelope): UpstreamConnection => {
-    const known = connections.get(name) ?? new UpstreamConnection(name, server, { root, env, clock, random, version });
-    connections.set(name, known);
-    return known;
+    return getOrInsert(
+      connections,
+      name,
+      () => new UpstreamConnection(name, server, { root, env, clock, random, version }),
+    );
   };
 
   const run = async (call: ToolCall): Promise<ToolReport | Stop> => {

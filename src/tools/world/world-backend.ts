@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts';
 import { type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
@@ -48,11 +49,7 @@ export function worldBackend(home: HomeWorld): ToolBackend {
     const server = settings['alfworld-server'];
     const address = typeof server === 'string' && server !== 'household' ? server : null;
     const key = `${call.sessionId} ${address ?? 'household'}`;
-    const known = worlds.get(key);
-    if (known) return known;
-    const world = address === null ? home.open(settings) : clientOf(address, call);
-    worlds.set(key, world);
-    return world;
+    return getOrInsert(worlds, key, () => (address === null ? home.open(settings) : clientOf(address, call)));
   };
   return {
     name: 'environment',

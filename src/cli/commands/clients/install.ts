@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
+import { escapeInvisible } from '../../../base/text.ts';
 import { applyInstall, changesOf } from '../../install/apply-install.ts';
-import type { Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
-import { showPlan } from '../../install/show-plan.ts';
-import { type Io, print, printJson, usageError } from '../../io.ts';
+import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
+import { type Io, paint, print, printJson, usageError } from '../../io.ts';
+import { lineDiff } from '../../line-diff.ts';
 import { examples, rootOf, rootOption } from '../../shared-options.ts';
 
 export interface InstallOptions {
@@ -69,3 +70,23 @@ const INSTALLERS: { readonly [client: string]: () => Promise<Installer> } = {
   claude: async () => (await import('../../install/claude-installer.ts')).claudeInstaller,
   codex: async () => (await import('../../install/codex-installer.ts')).codexInstaller,
 };
+
+/** The longest diff to show in full. */
+const MOST_LINES = 60;
+
+function showPlan(io: Io, { changes }: Pick<InstallPlan, 'changes'>): void {
+  for (const change of changesOf(changes)) {
+    print(io, paint(io, 'bold', titleOf(change)));
+    for (const line of shownDiff(change))
+      print(io, paint(io, line.startsWith('-') ? 'red' : 'green', `  ${escapeInvisible(line)}`));
+  }
+}
+
+const titleOf = ({ path, before, after }: FileChange): string =>
+  after === null ? `- ${path}` : before === null ? `+ ${path}` : `~ ${path}`;
+
+function shownDiff({ before, after, isOurs = false }: FileChange): readonly string[] {
+  if (isOurs) return [];
+  const lines = lineDiff(before ?? '', after ?? '').filter((line) => !line.startsWith(' '));
+  return lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `  … ${lines.length - MOST_LINES} more`];
+}

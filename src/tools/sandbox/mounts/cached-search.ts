@@ -1,5 +1,6 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { getOrInsert } from '../../../base/get-or-insert.ts';
 import { isGitCredential } from '../../../gate/scope/masks.ts';
 import { isConfiguredGitFolder, isGitFolder, isGitOwnFolder, isObjectStore } from '../../git-paths.ts';
 import { isNonUtf8Name, refuseMaskedNonUtf8 } from './non-utf8-names.ts';
@@ -71,8 +72,7 @@ export function searchCached(
   masks: readonly string[],
   masked: IsMasked,
 ): SearchFindings {
-  const listings = known.get(masks) ?? new Map<string, Listing>();
-  known.set(masks, listings);
+  const listings = getOrInsert(known, masks, () => new Map<string, Listing>());
   const found = {
     hits: [] as Hit[],
     repositories: [] as string[],

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { getOrInsert } from '../../../base/get-or-insert.ts';
 import type { OverlayMount } from './bwrap-arguments.ts';
 import type { LayerFile } from './mask-layer.ts';
 
@@ -33,9 +34,11 @@ export function readCovers(
 ): ReadonlyMap<string, boolean> {
   const folders = new Map([['.', true]]);
   const isFolder = (path: string): boolean => {
-    const known = folders.get(path) ?? (isFolder(dirname(path)) && lookAt(join(upper, path))?.isDirectory() === true);
-    folders.set(path, known);
-    return known;
+    return getOrInsert(
+      folders,
+      path,
+      () => isFolder(dirname(path)) && lookAt(join(upper, path))?.isDirectory() === true,
+    );
   };
   return new Map(
     covers.flatMap((path): [string, boolean][] => {

@@ -1,7 +1,7 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
 import { runningCommands } from '../../evidence/background-commands.ts';
-import { type Body, bodyOf, type OutcomeRecord } from '../../evidence/bodies.ts';
+import { type Body, bodyOf, type OutcomeBody, type OutcomeRecord, type StepBody } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
@@ -108,54 +108,8 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
       draft.hopTree = null;
       return;
     case 'step':
-    case 'outcome': {
-      draft.pending = null;
-      draft.steps += 1;
-      if (body.outcome.status === 'ok') draft.successes += 1;
-      const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
-      const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
-      const changes = mayChange && countChanges(draft, body.effects);
-      // Tests and checks may depend on a changed resource, or on files that git ignores.
-      if (
-        body.tool === 'install' ||
-        (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource'))
-      )
-        draft.change += 1;
-      // A deploy command changes the world outside, not the working tree.
-      if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
-      const counts = body.outcome.status === 'ok' && witness === 'test';
-      if (counts) {
-        const result = fieldsOf(body.outcome.result);
-        countTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
-        const runs = testRuns(result, draft.change);
-        draft.runs = [...draft.runs, ...runs];
-        if (runs.some(({ verdict }) => verdict !== 'pass'))
-          endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
-      }
-      if (visit) {
-        if (visit.deadline !== null) visit.deadline += waitedMs(specs.tools, body);
-        visit.steps += 1;
-        // Replies to a selection, and conclusions, do not become the visit's head.
-        if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
-          visit.headId = entry.id;
-        visit.background = runningCommands(visit.background, body);
-        visit.observations = observeStep(visit.observations, body, draft.change, witness);
-      }
-      if (changes) {
-        const changed = changedPaths(body.effects);
-        endGrants(draft, ({ files }) => {
-          const outside = files && firstUncovered(changed, files);
-          return outside && `a file outside of its files was changed: ${outside}`;
-        });
-      }
-      countReported(specs, draft, body);
-      if (counts || mayFind(body.effects)) {
-        draft.findings = { ...draft.findings };
-        countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
-      }
-      countPattern(draft, entry.id, body.tool, body.outcome);
-      return;
-    }
+    case 'outcome':
+      return countStep(specs, draft, entry, body);
     case 'intent':
       draft.pending = { id: entry.id, tool: body.tool };
       if (visit) visit.headId = entry.id;
@@ -231,6 +185,52 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
       // An imported entry may have an event of its own.
       body satisfies never;
   }
+}
+
+function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | OutcomeBody): void {
+  const { visit } = draft;
+  draft.pending = null;
+  draft.steps += 1;
+  if (body.outcome.status === 'ok') draft.successes += 1;
+  const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
+  const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
+  const changes = mayChange && countChanges(draft, body.effects);
+  // Tests and checks may depend on a changed resource, or on files that git ignores.
+  if (body.tool === 'install' || (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource')))
+    draft.change += 1;
+  // A deploy command changes the world outside, not the working tree.
+  if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
+  const counts = body.outcome.status === 'ok' && witness === 'test';
+  if (counts) {
+    const result = fieldsOf(body.outcome.result);
+    countTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
+    const runs = testRuns(result, draft.change);
+    draft.runs = [...draft.runs, ...runs];
+    if (runs.some(({ verdict }) => verdict !== 'pass'))
+      endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
+  }
+  if (visit) {
+    if (visit.deadline !== null) visit.deadline += waitedMs(specs.tools, body);
+    visit.steps += 1;
+    // Replies to a selection, and conclusions, do not become the visit's head.
+    if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
+      visit.headId = entry.id;
+    visit.background = runningCommands(visit.background, body);
+    visit.observations = observeStep(visit.observations, body, draft.change, witness);
+  }
+  if (changes) {
+    const changed = changedPaths(body.effects);
+    endGrants(draft, ({ files }) => {
+      const outside = files && firstUncovered(changed, files);
+      return outside && `a file outside of its files was changed: ${outside}`;
+    });
+  }
+  countReported(specs, draft, body);
+  if (counts || mayFind(body.effects)) {
+    draft.findings = { ...draft.findings };
+    countFindings(draft.findings, body.effects, counts ? body.outcome.result : undefined);
+  }
+  countPattern(draft, entry.id, body.tool, body.outcome);
 }
 
 /** True if the effects add a finding or end one. */

@@ -1,5 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
-import type { ClaimType, Entry, EvidenceType } from '../../evidence/entry.ts';
+import { CLAIM_OF } from '../../evidence/claim-of.ts';
+import type { Entry, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
@@ -9,30 +10,6 @@ import { reviewsSession } from '../rules/audited-observations.ts';
 import { sameJson } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import type { AuditReport } from './audit-report.ts';
-
-/** The claim that each event has in the thread. */
-export const CLAIM_OF: { readonly [event in Body['event']]: ClaimType } = {
-  'session-open': 'goal',
-  start: 'goal',
-  hop: 'step',
-  delegation: 'step',
-  mode: 'step',
-  approval: 'step',
-  grant: 'step',
-  'grant-end': 'step',
-  note: 'observation',
-  step: 'step',
-  intent: 'step',
-  outcome: 'evidence',
-  interrupted: 'evidence',
-  par: 'evidence',
-  stop: 'conclusion',
-  denial: 'observation',
-  expired: 'observation',
-  message: 'observation',
-  receipt: 'observation',
-  'session-closed': 'observation',
-};
 
 function typeFor(event: Body['event'], peripheral: PeripheralSpec | undefined): EvidenceType {
   switch (event) {

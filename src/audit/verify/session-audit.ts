@@ -1,4 +1,5 @@
 import type { Body } from '../../evidence/bodies.ts';
+import { CLAIM_OF } from '../../evidence/claim-of.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { hashSpecs } from '../../spec/hash-specs.ts';
 import type { Json } from '../../spec/types.ts';
@@ -15,7 +16,7 @@ import { Approvals } from './approvals.ts';
 import { AuditReport } from './audit-report.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
 import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
-import { CLAIM_OF, checkForm } from './check-form.ts';
+import { checkForm } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
 import { expectedCodes } from './check-refusal.ts';
 import { checkHop, checkStart, checkStop } from './check-visits.ts';

@@ -1,5 +1,6 @@
 import type { Body } from '../../evidence/bodies.ts';
-import type { ClaimType, EntryDraft, EvidenceType } from '../../evidence/entry.ts';
+import { CLAIM_OF } from '../../evidence/claim-of.ts';
+import type { EntryDraft, EvidenceType } from '../../evidence/entry.ts';
 import { disciplineOf } from '../../evidence/patterns/discipline.ts';
 import { getOwn } from '../../spec/names.ts';
 import { TOOL_TAGS } from '../../spec/policy/closed-lists.ts';
@@ -9,29 +10,6 @@ import type { SessionState } from './session-state.ts';
 /** A peripheral that yields a PAR reflects: its entries are of type `reflection`. */
 export const isReflective = (spec: PeripheralSpec | undefined): boolean =>
   spec !== undefined && Object.values(spec.fruit).some((field) => field.kind === 'observed' && field.from === 'par');
-
-const CLAIMS: { readonly [event in Body['event']]: ClaimType } = {
-  'session-open': 'goal',
-  start: 'goal',
-  step: 'step',
-  intent: 'step',
-  outcome: 'evidence',
-  interrupted: 'evidence',
-  denial: 'observation',
-  stop: 'conclusion',
-  hop: 'step',
-  delegation: 'step',
-  mode: 'step',
-  approval: 'step',
-  grant: 'step',
-  'grant-end': 'step',
-  note: 'observation',
-  expired: 'observation',
-  par: 'evidence',
-  message: 'observation',
-  receipt: 'observation',
-  'session-closed': 'observation',
-};
 
 function typeOf(specs: SpecSet, peripheral: string | null, body: Body): EvidenceType {
   if (['hop', 'delegation', 'approval', 'grant', 'grant-end'].includes(body.event)) return 'gate-traversal';
@@ -79,7 +57,7 @@ export function draftEntry(
     id,
     at: new Date(Math.max(now, facts.lastAt)).toISOString(),
     type: rule?.type ?? typeOf(specs, peripheral, body),
-    claim: rule?.claim ?? CLAIMS[body.event],
+    claim: rule?.claim ?? CLAIM_OF[body.event],
     subject: rule?.pattern ? { type: 'pattern', id: rule.pattern } : { type: 'session', id: facts.sessionId },
     author,
     sessionId: facts.sessionId,

@@ -58,8 +58,8 @@ export async function callTool(
   };
   const finish = async (answer: AgentAnswer): Promise<CallToolResult> => {
     const { count } = peer.relisting;
-    const open = await host.tellChanges();
-    if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.tellTools());
+    const open = await host.notifyOfChanges();
+    if (open !== null) await peer.relisting.since(count, relistMs, GRACE, signal, () => host.notifyOfTools());
     return callResult(answer, open, host.longAnswers.firstPart(answer));
   };
   const begun = Promise.withResolvers<CallToolResult>();

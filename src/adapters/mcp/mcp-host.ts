@@ -37,9 +37,11 @@ export class McpHost {
   readonly questions = new Questions();
   readonly longAnswers: LongAnswers;
   readonly tasks: Tasks;
-  readonly #told = new Set<ListObserver>();
+  readonly #observers = new Set<ListObserver>();
   #queue: Promise<unknown> = Promise.resolve();
   #listed: Promise<string>;
+  /** The number of the last entry that the observers were notified of; -1 if there is none. */
+  #notified: Promise<number>;
   #specs: Promise<SpecSet | null> | null = null;
   #closed: Promise<void> | null = null;
   readonly #look: NodeJS.Timeout | null;
@@ -48,35 +50,43 @@ export class McpHost {
     this.options = options;
     this.longAnswers = new LongAnswers(options.answerBytes ?? ANSWER_BYTES);
     this.tasks = new Tasks(options, (task) => {
-      for (const told of this.#told) told.taskChanged?.(task);
+      for (const observer of this.#observers) observer.taskChanged?.(task);
     });
     this.#listed = options.session.tools().then(listKey, () => '');
+    this.#notified = this.#lastEntry();
     this.#look = options.reading ? this.#lookForOthers(options.reading) : null;
   }
 
   /** Notifies the observers of new unread messages, and of tools that another process changed, such as the operator. */
   #lookForOthers(reading: NonNullable<McpOptions['reading']>): NodeJS.Timeout {
-    let [unread, last]: [string, number | null] = ['', null];
+    let [unread, last] = ['', -1];
     let looking = false;
     const look = async (): Promise<void> => {
-      if (looking || this.#told.size === 0) return;
+      if (looking || this.#observers.size === 0) return;
       looking = true;
       const messages = await reading.inbox().catch(() => null);
       const now = messages?.map(({ id }) => id).join(' ') ?? unread;
-      const entry = (await reading.last?.().catch(() => null)) ?? last;
+      const entry = await this.#lastEntry();
       looking = false;
-      if (now !== unread) for (const told of this.#told) told.resourceUpdated(INBOX_URI);
+      if (now !== unread) for (const observer of this.#observers) observer.resourceUpdated(INBOX_URI);
       // In order, because a running call notifies of its own changes.
-      if (entry !== last) this.inOrder(() => this.tellChanges()).catch((error) => this.report(error));
+      if (entry !== last)
+        this.inOrder(async () => {
+          if (entry > (await this.#notified)) await this.notifyOfChanges();
+        }).catch((error) => this.report(error));
       [unread, last] = [now, entry];
     };
     return setInterval(() => void look(), LOOK_MS).unref();
   }
 
+  async #lastEntry(): Promise<number> {
+    return (await this.options.reading?.last?.().catch(() => null)) ?? -1;
+  }
+
   /** Adds an observer of every change. Returns the function that removes it. */
-  tell(told: ListObserver): () => void {
-    this.#told.add(told);
-    return () => void this.#told.delete(told);
+  observe(observer: ListObserver): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
   }
 
   /** Runs calls one after the other, in the order of their arrival. */
@@ -90,20 +100,21 @@ export class McpHost {
    * Notifies the observers after new entries: of the resources, and of the tools if they have changed since the last
    * notification. Returns the names of the tools available now; null if they have not changed.
    */
-  async tellChanges(): Promise<readonly string[] | null> {
-    for (const uri of CHANGING_RESOURCES) for (const told of this.#told) told.resourceUpdated(uri);
+  async notifyOfChanges(): Promise<readonly string[] | null> {
+    this.#notified = this.#lastEntry();
+    for (const uri of CHANGING_RESOURCES) for (const observer of this.#observers) observer.resourceUpdated(uri);
     const before = await this.#listed;
     const tools = await this.options.session.tools();
     const now = listKey(tools);
     if (now === before) return null;
     this.#listed = Promise.resolve(now);
-    this.tellTools();
+    this.notifyOfTools();
     const { nameOf } = await this.names();
     return tools.map(({ name }) => nameOf(name));
   }
 
-  tellTools(): void {
-    for (const told of this.#told) told.toolsChanged();
+  notifyOfTools(): void {
+    for (const observer of this.#observers) observer.toolsChanged();
   }
 
   /** The pinned spec set; null if it cannot be read. */

@@ -41,7 +41,7 @@ export async function mcpServer(host: McpHost, peer: Peer, greets = true): Promi
   answerPrompts(server, host);
   server.onerror = (error) => host.report(error);
   if (peer.connected)
-    server.onclose = host.tell({
+    server.onclose = host.observe({
       toolsChanged: () => void server.sendToolListChanged().catch((error) => host.report(error)),
       resourceUpdated: updated,
       taskChanged,

@@ -45,7 +45,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     legacy: 'reject',
     onerror,
   });
-  const untell = host.tell({
+  const stopObserving = host.observe({
     toolsChanged: () => modern.notify.toolsChanged(),
     resourceUpdated: (uri) => modern.notify.resourceUpdated(uri),
   });
@@ -64,7 +64,7 @@ export async function serveOverHttp(host: McpHost, options: HttpOptions = {}): P
     url: `http://${bracketAddress(address)}:${bound}${MCP_PATH}`,
     token,
     async close() {
-      untell();
+      stopObserving();
       await Promise.all([legacy.close(), modern.close()]);
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

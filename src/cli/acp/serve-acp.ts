@@ -90,7 +90,7 @@ async function openServed(
   return {
     session,
     mcp: { url: serving.url, headers: [{ name: 'Authorization', value: `Bearer ${serving.token}` }] },
-    onCall: (changed) => void host.tell({ toolsChanged: changed, resourceUpdated: changed }),
+    onCall: (changed) => void host.observe({ toolsChanged: changed, resourceUpdated: changed }),
     close: async () => {
       await serving.close();
       await host.close();

@@ -82,6 +82,20 @@ describe.each(ERAS)('messages over MCP (%s)', (era) => {
     expect(await names()).toContain('read');
   });
 
+  it('a subscriber is notified once of its own call, and of an entry that another program wrote', async () => {
+    const { ann, client } = await pair(era);
+    const uri = 'hopgate://session/thread';
+    const notified: string[] = [];
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => void notified.push(params.uri));
+    if (era === 'legacy') await client.subscribeResource({ uri });
+    else await client.listen({ resourceSubscriptions: [uri] });
+    await call(client, 'read', { path: 'README.md' });
+    await sleep(400);
+    expect(notified).toEqual([uri]);
+    await ann.setMode({ to: 'diagnose' });
+    while (notified.length < 2) await sleep(10);
+  });
+
   it('of a whistle: the client gets the job before its own limit, then the answer as a message', async () => {
     const { ann, bob, client, messages, send } = await pair(era, 1);
     const asked = await client.callTool(

@@ -45,24 +45,24 @@ function targetOf(
   path: string,
   target: string,
 ): { readonly place: string; readonly real: string | null } {
-  const place = placeOf(root, posix.dirname(path), target);
-  return { place, real: realpathIfAny(place) };
+  const file = placeOf(root, posix.dirname(path), target);
+  return { place: file, real: realpathIfAny(file) };
 }
 
 const placeOf = (root: string, folder: string, target: string): string =>
   resolve(root, folder, /^~(?:\/|$)/.test(target) ? join(homeFolder(process.env), target.slice(1)) : target);
 
 function targetProblem(envelope: Place, path: string, target: string, instructs: boolean): string | null {
-  const { place, real } = targetOf(envelope.root, path, target);
+  const { place: file, real } = targetOf(envelope.root, path, target);
   // Instructions are read again later, when the target may exist; in other files, most words that begin with @ name no
   // file.
-  return !instructs && real === null ? null : placeProblem(envelope, [place, real ?? place]);
+  return !instructs && real === null ? null : placeProblem(envelope, [file, real ?? file]);
 }
 
 /** The reason why instructions may not show a file, or null. `imports` allow a path, not a link's target. */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
   const allowed = imports.map((path) => placeOf(root, '', path));
-  const asked = places.filter((place) => !allowed.includes(place));
+  const asked = places.filter((file) => !allowed.includes(file));
   if (asked.some((each) => isWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
   return asked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
 }
@@ -87,14 +87,14 @@ export function instructionProblem(envelope: Place, client: InstructedClient, ne
   const expands = client === 'claude-code';
   const queue = [...instructionFiles(root, expands, near)];
   const seen = new Set(queue);
-  const add = (place: string) => {
-    const path = relative(root, place);
-    if (isWithin(root, place) && !seen.has(path)) queue.push(path);
+  const add = (file: string) => {
+    const path = relative(root, file);
+    if (isWithin(root, file) && !seen.has(path)) queue.push(path);
     seen.add(path);
   };
-  const tell = (path: string, does: string, place: string, why: string): ShownFile => ({
+  const tell = (path: string, does: string, file: string, why: string): ShownFile => ({
     message: `${path} ${does}, which ${why}, and the client program would show it to its model`,
-    remedy: `Take that out of ${path}; if the model is to read it, add "${isWithin(root, place) ? relative(root, place) : place}" to "imports" in hopgate.yaml.`,
+    remedy: `Take that out of ${path}; if the model is to read it, add "${isWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
   });
   for (const path of queue) {
     const place = join(root, path);

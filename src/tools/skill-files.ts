@@ -38,8 +38,8 @@ export function skillProblem(
     .map((path) => ({ path, place: join(envelope.root, path), shown: path }));
   const users = ['skills', 'commands'].flatMap((kind) =>
     markdownIn(join(configFolder, kind)).map((below) => {
-      const place = join(configFolder, kind, below);
-      return { path: posix.join('.claude', kind, below), place, shown: place };
+      const file = join(configFolder, kind, below);
+      return { path: posix.join('.claude', kind, below), place: file, shown: file };
     }),
   );
   let isFound = false;

@@ -7,13 +7,13 @@ import type { ClaudeToolName } from './claude-tool-name.ts';
 export function describeClaudeRefusal(
   denial: Denial,
   { isSubAgent, first }: { readonly isSubAgent: boolean; readonly first: object | null },
-  own: ClaudeToolName,
+  ourName: ClaudeToolName,
 ): string {
   const lines = denialLines('hopgate', denial);
   lines.push(
     isSubAgent
       ? 'You are a sub-agent: you can neither hop nor change the mode. Report this to the agent that started you.'
-      : `${first ? `It begins with: ${own('hop')}(${JSON.stringify(first)}). ` : ''}hopgate's own tools are called ${own('…')} here: ${own('hop')}, ${own('mode')}, ${own('status')}.`,
+      : `${first ? `It begins with: ${ourName('hop')}(${JSON.stringify(first)}). ` : ''}hopgate's own tools are called ${ourName('…')} here: ${ourName('hop')}, ${ourName('mode')}, ${ourName('status')}.`,
   );
   return lines.join('\n');
 }
@@ -22,17 +22,17 @@ export function describeClaudeRefusal(
 export const refuseClientTool = (
   tool: string,
   ours: { readonly tool: string; readonly args: unknown },
-  own: ClaudeToolName,
+  ourName: ClaudeToolName,
 ): string =>
-  `hopgate: ${tool} does not run here directly.\nWhat to do: call ${own(ours.tool)} with ${JSON.stringify(ours.args)}.`;
+  `hopgate: ${tool} does not run here directly.\nWhat to do: call ${ourName(ours.tool)} with ${JSON.stringify(ours.args)}.`;
 
 /** The refusal of a hopgate tool that Claude Code also has itself. */
 export const refuseOursForNative = (tool: string, native: { readonly tool: string; readonly input: unknown }): string =>
   `hopgate: ${tool} is ${native.tool} here, so that the user's own rules apply to it.\nWhat to do: call ${native.tool} with ${JSON.stringify(native.input)}.`;
 
 /** @param why completes "the tool …"; null if the tool is unknown */
-export const refuseOutsideTool = (tool: string, why: string | null, own: ClaudeToolName): string =>
-  `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${own('status')} lists them.`;
+export const refuseOutsideTool = (tool: string, why: string | null, ourName: ClaudeToolName): string =>
+  `hopgate: ${tool} ${why ?? 'is outside of every peripheral'}.\nWhat to do: use the tools of this peripheral; ${ourName('status')} lists them.`;
 
 export const refuseSkill = ({ skill }: { readonly skill: string }, why: string): string =>
   `hopgate: the skill "${skill}" ${why.replace('; ', '.\nWhat to do: ')}.`;
@@ -41,19 +41,19 @@ export const refuseClaudeSubAgent = (tool: string): string =>
   `hopgate: a sub-agent can neither hop nor change the mode (${tool}).\nWhat to do: stay within this envelope, and report to the agent that started you what else is needed.`;
 
 /** Explains how to call the peripheral's tools in this client; appended to the prompt section. */
-export function explainClaudeTools(isSubAgent: boolean, own: ClaudeToolName): string {
+export function explainClaudeTools(isSubAgent: boolean, ourName: ClaudeToolName): string {
   return [
     'In Claude Code, call Read, Edit, Write and Bash for the tools read, edit, write and bash of this peripheral; each call is checked.',
     'Bash runs in a sandbox, from the root: no network, masked files are empty, only changes within the scope are kept, nothing runs on after the call. Run the configured test, git and deploy commands with it too.',
     isSubAgent
-      ? `The other tools are ${own('…')}. You are a sub-agent: you cannot hop or change the mode.`
-      : `The other tools are ${own('hop')}, and likewise mode, status, why and what else is listed above; a tool search finds them. A refusal says what to do instead: do that.`,
+      ? `The other tools are ${ourName('…')}. You are a sub-agent: you cannot hop or change the mode.`
+      : `The other tools are ${ourName('hop')}, and likewise mode, status, why and what else is listed above; a tool search finds them. A refusal says what to do instead: do that.`,
   ].join('\n');
 }
 
 /** The text for the model about a command that runs in the background. */
-export const explainBackground = (own: ClaudeToolName): string =>
-  `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${own(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
+export const explainBackground = (ourName: ClaudeToolName): string =>
+  `hopgate: this command runs in the background, in its own sandbox and network. It keeps no change of the tree, and it is stopped when this visit ends, at the next hop at the latest. To read its output, call ${ourName(BACKGROUND_TOOL)} with {"job":"…"}, without job for the list; its output file cannot be read here.`;
 
 /** The text for the model if its command does not run in the background, although it requested that. */
 export const RAN_IN_FOREGROUND =

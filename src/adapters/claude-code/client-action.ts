@@ -11,9 +11,9 @@ import { isOneFile, readsSavedResult } from './saved-result.ts';
 export function toClientAction(
   { tool, input, fields }: ClaudeToolEvent,
   session: Session,
-  own: OwnServer,
+  ourServer: OwnServer,
 ): ClientAction {
-  const why = isLookAlike(tool, fields, own) ? LOOKS_ALIKE : whyOutside(tool, input);
+  const why = isLookAlike(tool, fields, ourServer) ? LOOKS_ALIKE : whyOutside(tool, input);
   if (why !== null) return { kind: 'unmapped', why };
   const transcript = textOf(fields['transcript_path']);
   if (transcript !== null && readsSavedResult(transcript, tool, input) && isOneFile(String(input['file_path'])))
@@ -27,7 +27,7 @@ export function toClientAction(
       config,
       root,
       ...routeOf(session),
-      own,
+      own: ourServer,
       ...(cwd === null ? {} : { cwd }),
     },
   );
@@ -37,9 +37,9 @@ export function toClientAction(
  * True if the tool has the name of a hopgate tool, but belongs to another server. The client names the server of each
  * tool. A server with hopgate's name that does not come from its plugin is not hopgate's.
  */
-function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], own: OwnServer): boolean {
+function isLookAlike(tool: string, { mcp_server: from }: ClaudeToolEvent['fields'], ourServer: OwnServer): boolean {
   const { name, source } = fieldsOf(from);
-  return ourTool(tool, own) !== null && from !== undefined && (name !== own.server || source !== 'plugin');
+  return ourTool(tool, ourServer) !== null && from !== undefined && (name !== ourServer.server || source !== 'plugin');
 }
 
 const LOOKS_ALIKE = "is of another MCP server that has the name of hopgate's";

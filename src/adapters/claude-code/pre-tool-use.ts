@@ -259,12 +259,12 @@ async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null)
 
 /** Decides a call without running it, by the session's envelope and the parent's. Records a refusal. */
 async function dryRun({ host, record }: HookCall, call: Call): Promise<Refused | null> {
-  const own = await host.withSession(record, async (session) => {
+  const decided = await host.withSession(record, async (session) => {
     if (session.why(call) === null) return null;
     const judged = await session.admit(call); // refused like the dry run, but recorded
     return judged.ok ? null : judged;
   });
-  if (own) return own;
+  if (decided) return decided;
   const above = await host.denialByParent(record, call);
   if (!above) return null;
   const judged = await host.withSession(record, (session) => session.admit({ ...call, above }));

@@ -26,12 +26,12 @@ export async function stop(at: HookCall): Promise<Reply> {
 export async function reasonToGoOn(
   session: Session,
   turn: ConversationRecord['notes'],
-  own: ClaudeToolName,
+  ourName: ClaudeToolName,
 ): Promise<string | null> {
   const work = await unreviewedWork(session, turn);
   if (work === null) return null;
   const { peripheral, hop } = work;
-  const call = hop ? ` (${own('hop')}(${JSON.stringify(hop)}))` : '';
+  const call = hop ? ` (${ourName('hop')}(${JSON.stringify(hop)}))` : '';
   return [
     `hopgate: nobody has reviewed the work of this session, which is ${peripheral === null ? 'outside of any peripheral' : `in ${peripheral}`}.`,
     `If it is done, hop to reflect${call} and leave from there with the review. If not, continue, or stop again: this is asked only once.`,

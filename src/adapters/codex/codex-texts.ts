@@ -11,58 +11,58 @@ export const codexToolName =
   (tool) =>
     `${namedServer(server).prefix}${tool.replaceAll('-', '_')}`;
 
-const list = (tools: readonly string[], own: CodexToolName): string => tools.map(own).join(', ') || 'none';
+const list = (tools: readonly string[], ourName: CodexToolName): string => tools.map(ourName).join(', ') || 'none';
 
 /** The text of a refusal by the gate, for a model in Codex. */
-export function describeCodexRefusal(denial: Denial, first: object | null, own: CodexToolName): string {
+export function describeCodexRefusal(denial: Denial, first: object | null, ourName: CodexToolName): string {
   const lines = denialLines('', denial);
-  if (first) lines.push(`It begins with: ${own('hop')}(${JSON.stringify(first)}).`);
-  lines.push(`Open now: ${list(denial.available.tools, own)}; to move: ${list(['hop', 'mode'], own)}.`);
+  if (first) lines.push(`It begins with: ${ourName('hop')}(${JSON.stringify(first)}).`);
+  lines.push(`Open now: ${list(denial.available.tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`);
   return lines.join('\n');
 }
 
 /** The refusal of a call that only hopgate's own tools carry out here, with the equivalent calls. */
-export const refuseForOurs = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spellCalls(calls, own)}.`;
+export const refuseForOurs = (calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string =>
+  `Codex does not run this directly here: hopgate runs it in the sandbox and records the result.\nWhat to do: call ${spellCalls(calls, ourName)}.`;
 
 /** Refuses a patch with several changes: Codex changes one file per call, so that the result is recorded. */
-export const refuseSeveralChanges = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spellCalls(calls, own)}` : ''}.`;
+export const refuseSeveralChanges = (calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string =>
+  `apply_patch runs here for one file at a time, and neither moves nor deletes.\nWhat to do: send a patch for each file${calls.length > 0 ? `, or call ${spellCalls(calls, ourName)}` : ''}.`;
 
 /** Arguments longer than this many characters are not repeated to the model. */
 const SHOWN = 400;
 
-function spellCalls(calls: readonly ToolCallOfOurs[], own: CodexToolName): string {
+function spellCalls(calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string {
   return calls
     .map(({ tool, args }) => {
       const text = JSON.stringify(args);
-      return `${own(tool)}${text.length > SHOWN ? '' : ` with ${text}`}`;
+      return `${ourName(tool)}${text.length > SHOWN ? '' : ` with ${text}`}`;
     })
     .join(', then ');
 }
 
-export const refuseWrite = (calls: readonly ToolCallOfOurs[], own: CodexToolName): string =>
-  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spellCalls(calls, own)} instead; it is open here.`;
+export const refuseWrite = (calls: readonly ToolCallOfOurs[], ourName: CodexToolName): string =>
+  `Codex's own sandbox is read-only in this run, so apply_patch cannot work.\nWhat to do: call ${spellCalls(calls, ourName)} instead; it is open here.`;
 
 export const refuseUnknownTool = (
   tool: string,
   why: string | null,
   { tools }: Pick<Available, 'tools'>,
-  own: CodexToolName,
+  ourName: CodexToolName,
 ): string =>
-  `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${list(tools, own)}; to move: ${list(['hop', 'mode'], own)}.`;
+  `${tool} ${why ?? 'is not in the specs'}.\nWhat to do: use an open tool: ${list(tools, ourName)}; to move: ${list(['hop', 'mode'], ourName)}.`;
 
-export const refuseCodexSubAgent = (tool: string, own: CodexToolName): string =>
-  `${own(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
+export const refuseCodexSubAgent = (tool: string, ourName: CodexToolName): string =>
+  `${ourName(tool)} would move the session of the agent that started you. Do your task where you are and report; it decides where to go.`;
 
 /** Explains hopgate in Codex; added to the prompt on entry. */
 export const explainCodexTools = (server: string): string =>
   `These are tools of the MCP server "${server}". Codex's own shell is refused, even if other instructions mention it; run commands with the tools above. apply_patch works only if edit and write are open, for one file at a time.`;
 
 /** The question that is asked once, when the model would end its turn with work that nobody has reviewed. */
-export function askToReview({ peripheral, hop }: UnreviewedWork, own: CodexToolName): string {
+export function askToReview({ peripheral, hop }: UnreviewedWork, ourName: CodexToolName): string {
   const close = hop
-    ? `call ${own('hop')} with ${JSON.stringify(hop)}, and say there what was learned (the PAR)`
-    : `leave ${peripheral ?? 'here'} by one of its exits (${own('status')} lists them)`;
+    ? `call ${ourName('hop')} with ${JSON.stringify(hop)}, and say there what was learned (the PAR)`
+    : `leave ${peripheral ?? 'here'} by one of its exits (${ourName('status')} lists them)`;
   return `Nobody has reviewed the work of this session, which is in "${peripheral ?? 'no peripheral'}". If it is done, ${close}. If it is not, or if the person must answer first, say so and stop; you are not asked again.`;
 }

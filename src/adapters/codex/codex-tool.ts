@@ -21,9 +21,9 @@ export interface CodexTool {
  *
  * @param tools the tool ids of the spec set
  */
-export function codexTool(toolName: string, tools: readonly string[], own: CodexToolName): CodexTool {
-  const ours = tools.find((id) => toolName === own(id));
-  if (ours !== undefined) return { name: `${own('')}${ours}`, inner: false };
+export function codexTool(toolName: string, tools: readonly string[], ourName: CodexToolName): CodexTool {
+  const ours = tools.find((id) => toolName === ourName(id));
+  if (ours !== undefined) return { name: `${ourName('')}${ours}`, inner: false };
   if (toolName.startsWith('mcp__')) return { name: toolName, inner: false };
   const bare = toolName.replace(NAMESPACES, '');
   const name = INNER.has(bare) || clientTool('codex', bare) ? bare : toolName;

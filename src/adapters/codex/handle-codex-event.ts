@@ -169,13 +169,16 @@ async function askOnce(host: HookContext, record: ConversationRecord): Promise<H
 
 /** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
 async function tellWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
-  const { last_assistant_message: last, transcript_path: main, agent_transcript_path: own } = event;
+  const { last_assistant_message: last, transcript_path: main, agent_transcript_path: agentTranscript } = event;
   const { heard } = record.notes;
-  const { said: words, end } = assistantMessages(own ?? main ?? '', typeof heard === 'number' ? heard : 0);
+  const { said: words, end } = assistantMessages(agentTranscript ?? main ?? '', typeof heard === 'number' ? heard : 0);
   const all = !last || words.at(-1) === last ? words : [...words, last];
   if (all.length === 0) return record;
   host.recordTranscript(record, ...all.map(assistantMessage));
-  return recordHookEventOf(host, record, event, { heard: end, ...(own ? { transcript: own } : {}) });
+  return recordHookEventOf(host, record, event, {
+    heard: end,
+    ...(agentTranscript ? { transcript: agentTranscript } : {}),
+  });
 }
 
 type Ending = Extract<CodexHookEvent, { hook_event_name: 'Stop' | 'SubagentStop' }>;

@@ -40,9 +40,9 @@ function hostOf(text: string): string {
 }
 
 /** True if the hosts of a command name the `host:port`. A host without a port means the ports 80 and 443. */
-export function isEndpointAllowed(place: string, hosts: readonly string[]): boolean {
-  const at = place.lastIndexOf(':');
-  const [host, port] = [withoutBrackets(place.slice(0, at)), place.slice(at + 1)];
+export function isEndpointAllowed(target: string, hosts: readonly string[]): boolean {
+  const at = target.lastIndexOf(':');
+  const [host, port] = [withoutBrackets(target.slice(0, at)), target.slice(at + 1)];
   return hosts.some((rule) => {
     const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule.toLowerCase()) ?? [];
     if (listed === undefined ? port !== '80' && port !== '443' : listed !== port) return false;

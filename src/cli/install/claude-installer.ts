@@ -22,27 +22,27 @@ import { objectIn, withKey } from './json-settings.ts';
  */
 export const claudeInstaller: Installer = {
   client: 'claude',
-  async install(place) {
-    const folder = pluginFolder(place);
+  async install(target) {
+    const folder = pluginFolder(target);
     assertOurs(folder);
-    const plugin = Object.entries(ownPluginFiles(place.io.env)).map(
+    const plugin = Object.entries(ownPluginFiles(target.io.env)).map(
       ([path, text]) => [join(folder, path), text] as const,
     );
-    const guard = place.scope === 'project' ? [[join(place.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
-    const files = [...plugin, ...guard, [keptFile(place), textToKeep(place)] as const].map(([path, text]) =>
+    const guard = target.scope === 'project' ? [[join(target.root, GUARD_FILE), GUARD_SCRIPT] as const] : [];
+    const files = [...plugin, ...guard, [keptFile(target), textToKeep(target)] as const].map(([path, text]) =>
       change(path, text),
     );
     const left = filesIn(folder).filter((path) => !files.some((file) => file.path === path));
     return {
-      keep: keptFolder(place),
-      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(place, true)],
-      notes: place.scope === 'project' ? projectNotes(place) : userNotes,
+      keep: keptFolder(target),
+      changes: [...files, ...left.map((path) => change(path, null)), settingsChange(target, true)],
+      notes: target.scope === 'project' ? projectNotes(target) : userNotes,
     };
   },
-  async uninstall(place) {
+  async uninstall(target) {
     return {
-      keep: keptFolder(place),
-      changes: [...ourFiles(place).map((path) => change(path, null)), settingsChange(place, false)],
+      keep: keptFolder(target),
+      changes: [...ourFiles(target).map((path) => change(path, null)), settingsChange(target, false)],
       notes: ['The evidence is kept. Running conversations keep the hooks until they end.'],
     };
   },
@@ -71,8 +71,8 @@ const projectNotes = ({ root }: InstallTarget): readonly string[] => [
 ];
 
 /** The files of the installed plugin; none if hopgate did not write the folder. */
-const ourFiles = (place: InstallTarget): readonly string[] =>
-  isOurPlugin(readText(join(pluginFolder(place), PLUGIN_FILE))) ? filesIn(pluginFolder(place)) : [];
+const ourFiles = (target: InstallTarget): readonly string[] =>
+  isOurPlugin(readText(join(pluginFolder(target), PLUGIN_FILE))) ? filesIn(pluginFolder(target)) : [];
 
 const change = (path: string, after: string | null): FileChange => ({ ...changeOf(path, after), isOurs: true });
 
@@ -82,12 +82,12 @@ const configFolder = ({ io, root, scope }: InstallTarget): string =>
   scope === 'project' ? join(root, '.claude') : claudeFolder(io.env);
 
 /** The folder to keep on removal: the one that CLAUDE_CONFIG_DIR names. The default folder may be removed. */
-const keptFolder = (place: InstallTarget): string => {
-  const folder = configFolder(place);
-  return place.scope === 'user' && place.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
+const keptFolder = (target: InstallTarget): string => {
+  const folder = configFolder(target);
+  return target.scope === 'user' && target.io.env['CLAUDE_CONFIG_DIR'] ? folder : dirname(folder);
 };
 
-const pluginFolder = (place: InstallTarget): string => join(configFolder(place), 'skills', 'hopgate');
+const pluginFolder = (target: InstallTarget): string => join(configFolder(target), 'skills', 'hopgate');
 
 const filesIn = (folder: string): readonly string[] =>
   existsSync(folder)
@@ -98,36 +98,36 @@ const filesIn = (folder: string): readonly string[] =>
     : [];
 
 /** The settings file to write. In a repository this is the local one, because it overrides the shared one. */
-const settingsFile = (place: InstallTarget): string =>
-  join(configFolder(place), place.scope === 'project' ? 'settings.local.json' : 'settings.json');
+const settingsFile = (target: InstallTarget): string =>
+  join(configFolder(target), target.scope === 'project' ? 'settings.local.json' : 'settings.json');
 
-function settingsChange(place: InstallTarget, installs: boolean): FileChange {
-  const path = settingsFile(place);
+function settingsChange(target: InstallTarget, installs: boolean): FileChange {
+  const path = settingsFile(target);
   const before = readText(path);
-  const kept = readText(keptFile(place));
-  if (installs) return { path, before, after: withOurs(place, path, before) };
-  if (kept !== null && withOurs(place, path, kept) === before) return { path, before, after: kept };
-  const after = withoutOurs(place, path, before, kept);
+  const kept = readText(keptFile(target));
+  if (installs) return { path, before, after: withOurs(target, path, before) };
+  if (kept !== null && withOurs(target, path, kept) === before) return { path, before, after: kept };
+  const after = withoutOurs(target, path, before, kept);
   const isLeft = kept !== null || after === null || after === before || Object.keys(objectIn(after, path)).length > 0;
   return { path, before, after: isLeft ? after : null };
 }
 
 /** A copy of the settings before the installation. It is restored only if nobody changed the written settings. */
-const keptFile = (place: InstallTarget): string => join(pluginFolder(place), 'settings.before');
+const keptFile = (target: InstallTarget): string => join(pluginFolder(target), 'settings.before');
 
 /** The copy for {@link keptFile}. If our settings are already installed, the existing copy is kept. */
-function textToKeep(place: InstallTarget): string | null {
-  const [path, kept] = [settingsFile(place), readText(keptFile(place))];
+function textToKeep(target: InstallTarget): string | null {
+  const [path, kept] = [settingsFile(target), readText(keptFile(target))];
   const before = readText(path);
-  return before === withOurs(place, path, before) ? kept : before;
+  return before === withOurs(target, path, before) ? kept : before;
 }
 
-function withOurs(place: InstallTarget, path: string, text: string | null): string | null {
+function withOurs(target: InstallTarget, path: string, text: string | null): string | null {
   const switched = withKey(text, path, 'disableAllHooks', false);
   const own =
-    statedIn(text, path, 'statusLine') ?? (place.scope === 'project' ? userStatusLine(place.io.env) : undefined);
-  const shown = withKey(switched, path, 'statusLine', withStatusLine(own, place.io.env) as never);
-  return withGuard(withAllowedRunCommand(shown, path, place.io.env, true), path, guardOf(place));
+    statedIn(text, path, 'statusLine') ?? (target.scope === 'project' ? userStatusLine(target.io.env) : undefined);
+  const shown = withKey(switched, path, 'statusLine', withStatusLine(own, target.io.env) as never);
+  return withGuard(withAllowedRunCommand(shown, path, target.io.env, true), path, guardOf(target));
 }
 
 const statedIn = (text: string | null, path: string, key: string): unknown =>

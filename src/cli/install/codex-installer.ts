@@ -33,15 +33,15 @@ export const codexInstaller: Installer = { client: 'codex', install: planInstall
  *
  * @throws CliError `malformed` or `taken` if no change is possible without a loss
  */
-async function planInstall(place: InstallTarget): Promise<InstallPlan> {
-  const { io } = place;
-  const { folder, home } = foldersOf(place);
+async function planInstall(target: InstallTarget): Promise<InstallPlan> {
+  const { io } = target;
+  const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
   const ours = codexHooks(hookCommand('codex', io.env));
   const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
   const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
-  const trust = await trustOf(place, hooksFile, hooks.places, notes);
-  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(place)]]]);
+  const trust = await trustOf(target, hooksFile, hooks.places, notes);
+  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(target)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
   const changes = [changeOf(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
@@ -52,22 +52,22 @@ async function planInstall(place: InstallTarget): Promise<InstallPlan> {
     for (const addition of additions) text = withAdditions(path, text, addition);
     changes.push(changeOf(path, text));
   }
-  const removals = partsRemoved(place);
+  const removals = partsRemoved(target);
   const isPlain = (path: string) => removals.every((each) => each.path !== path || each.after === each.before);
-  const copies = withCopies(originalCopies(place, folder), changes, isPlain);
-  return { changes: [...changes, copies], notes, keep: keptFolder(place) };
+  const copies = withCopies(originalCopies(target, folder), changes, isPlain);
+  return { changes: [...changes, copies], notes, keep: keptFolder(target) };
 }
 
 /** Plans the changes of `hopgate uninstall codex`: removes everything that hopgate wrote, and changes nothing else. */
-async function planUninstall(place: InstallTarget): Promise<InstallPlan> {
-  const changes = restoredCopies(originalCopies(place, foldersOf(place).folder), partsRemoved(place));
+async function planUninstall(target: InstallTarget): Promise<InstallPlan> {
+  const changes = restoredCopies(originalCopies(target, foldersOf(target).folder), partsRemoved(target));
   const notes = ['The evidence is kept. A running Codex keeps the hooks until it ends.'];
-  return { changes, notes, keep: keptFolder(place) };
+  return { changes, notes, keep: keptFolder(target) };
 }
 
 /** The changes that remove hopgate's additions, also from files that were changed since. */
-function partsRemoved(place: InstallTarget): readonly FileChange[] {
-  const { folder, home } = foldersOf(place);
+function partsRemoved(target: InstallTarget): readonly FileChange[] {
+  const { folder, home } = foldersOf(target);
   const hooksFile = join(folder, 'hooks.json');
   const hooks = readText(hooksFile);
   const changes = [changeOf(hooksFile, hooks === null ? null : withoutOurHooks(hooksFile, hooks))];
@@ -93,9 +93,9 @@ function foldersOf({ io, scope, root }: InstallTarget): { readonly folder: strin
 }
 
 /** The folder to keep on removal, because Codex does not start if CODEX_HOME names a missing folder. */
-function keptFolder(place: InstallTarget): string {
-  const { folder } = foldersOf(place);
-  return place.scope === 'user' && place.io.env['CODEX_HOME'] ? folder : dirname(folder);
+function keptFolder(target: InstallTarget): string {
+  const { folder } = foldersOf(target);
+  return target.scope === 'user' && target.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
 function server({ io }: InstallTarget): Additions {

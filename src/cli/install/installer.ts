@@ -33,6 +33,6 @@ export interface Installer {
   /** The client's name on the command line of `hopgate install`. */
   readonly client: string;
   /** @throws CliError if a file does not have the required format; then nothing is changed. */
-  install(place: InstallTarget): Promise<InstallPlan>;
-  uninstall(place: InstallTarget): Promise<InstallPlan>;
+  install(target: InstallTarget): Promise<InstallPlan>;
+  uninstall(target: InstallTarget): Promise<InstallPlan>;
 }

@@ -9,10 +9,10 @@ export function withKey(text: string | null, path: string, key: string, value: V
     return value === undefined ? text : `${JSON.stringify({ [key]: value }, null, 2)}\n`;
   const object = objectIn(text, path);
   // If a name occurs two times, the later member counts.
-  const place = placesOf(text).findLast((place) => place.key === key);
-  if (value === undefined) return place ? removeMember(text, place) : text;
-  if (!place) return addMember(text, Object.keys(object).length === 0, key, value);
-  return `${text.slice(0, place.valueFrom)}${formatMember(value, text)}${text.slice(place.to)}`;
+  const member = placesOf(text).findLast((member) => member.key === key);
+  if (value === undefined) return member ? removeMember(text, member) : text;
+  if (!member) return addMember(text, Object.keys(object).length === 0, key, value);
+  return `${text.slice(0, member.valueFrom)}${formatMember(value, text)}${text.slice(member.to)}`;
 }
 
 /**

@@ -67,14 +67,14 @@ export function listsHostAndPort(
  */
 export function connectionProblem(
   list: readonly string[],
-  place: HostAndPort,
+  target: HostAndPort,
   addresses: readonly string[],
   isPublic: (address: string) => boolean,
 ): string | null {
-  if (!listsHostAndPort(list, place)) return 'it is not a listed host';
+  if (!listsHostAndPort(list, target)) return 'it is not a listed host';
   const closed = addresses.find(
-    (address) => !isPublic(address) && !listsHostAndPort(list, { ...place, host: address }),
+    (address) => !isPublic(address) && !listsHostAndPort(list, { ...target, host: address }),
   );
   if (closed === undefined) return null;
-  return closed === place.host ? `${closed} is not a public address` : `it leads to ${closed}, which is not public`;
+  return closed === target.host ? `${closed} is not a public address` : `it leads to ${closed}, which is not public`;
 }

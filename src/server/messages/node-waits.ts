@@ -41,7 +41,7 @@ export function waitsForNode(rows: readonly Wait[], node: string, now: number): 
     [...tokensBehind(open, waiter)].map(([token, until]) => ({ token, target: waiter, until })),
   );
   // The token of a wait ends at the wait, not at its waiter, because a person may have several waits.
-  const own = there.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
+  const ourWaits = there.map((row) => ({ token: tokenOf(row)!, target: row.id, until: row.until }));
   return {
     waits: there.map(({ id, waiter, target, until }) => ({
       ...{
@@ -51,7 +51,7 @@ export function waitsForNode(rows: readonly Wait[], node: string, now: number): 
         leftMs: left(until),
       },
     })),
-    behind: [...own, ...behind].slice(0, MOST_WAITS).map(({ token, target, until }) => ({
+    behind: [...ourWaits, ...behind].slice(0, MOST_WAITS).map(({ token, target, until }) => ({
       ...{ token, target: nameForNode(target, node), leftMs: left(until) },
     })),
   };
@@ -59,7 +59,7 @@ export function waitsForNode(rows: readonly Wait[], node: string, now: number): 
 
 /** The tokens of the waits that end at an address, each with the time at which the last path of it ends. */
 function tokensBehind(open: readonly Wait[], address: string): Map<string, number> {
-  const own = new Set(open.filter(isOwn).map(tokenOf));
+  const ourWaits = new Set(open.filter(isOwn).map(tokenOf));
   const tokens = new Map<string, number>();
   const reached = new Map<string, number>();
   const ways: (readonly [string, number])[] = [[address, Number.POSITIVE_INFINITY]];
@@ -73,7 +73,8 @@ function tokensBehind(open: readonly Wait[], address: string): Map<string, numbe
       const token = tokenOf(row);
       // If a token of this machine comes back, the search follows this machine's own wait, so it finds the circle in
       // this case, too.
-      if (token !== null && (isOwn(row) || !own.has(token))) tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
+      if (token !== null && (isOwn(row) || !ourWaits.has(token)))
+        tokens.set(token, Math.max(until, tokens.get(token) ?? 0));
       ways.push([row.waiter, until], [row.id, until]);
     }
   }
@@ -83,17 +84,17 @@ function tokensBehind(open: readonly Wait[], address: string): Map<string, numbe
 /**
  * The waits in the mail of a node as rows of this machine.
  *
- * @param own the waits of this machine
+ * @param ourWaits the waits of this machine
  * @param targets the recipients by the id of a delivered whistle that waits for its answer
  */
 export function waitRows(
   { waits, behind }: WireWaits,
   node: string,
-  own: readonly Wait[],
+  ourWaits: readonly Wait[],
   targets: ReadonlyMap<string, string>,
   now: number,
 ): readonly Wait[] {
-  const targetOf = new Map(own.filter(isOwn).map((row) => [tokenOf(row), row.target]));
+  const targetOf = new Map(ourWaits.filter(isOwn).map((row) => [tokenOf(row), row.target]));
   const direct = waits.flatMap(({ id: wireId, waiter, leftMs }) => {
     const id = nameFromNode(wireId, node);
     const target = targets.get(id);

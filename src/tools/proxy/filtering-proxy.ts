@@ -59,13 +59,13 @@ export function makeProxy(
   const open = new Set<Socket>();
   let bytesOfEnded = 0;
 
-  const note = (place: string, why: string | null) => {
-    const key = `${place} ${why}`;
+  const note = (target: string, why: string | null) => {
+    const key = `${target} ${why}`;
     const known = tried.get(key);
     if (known) {
       known.tries += 1;
       if (why !== null && known.tries === PROXY_LIMITS.refusals) onInsistence?.();
-    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place, tries: 1, why });
+    } else if (tried.size < PROXY_LIMITS.places) tried.set(key, { place: target, tries: 1, why });
   };
   const close = () => {
     clearInterval(meter);
@@ -80,16 +80,16 @@ export function makeProxy(
   /** The checked addresses of a place, and the proxy to use for it. Records a refusal. */
   const judge = async (
     kind: 'http' | 'https',
-    place: HostAndPort | null,
+    target: HostAndPort | null,
     asked: string,
   ): Promise<{ readonly refusal: string } | Admitted> => {
-    const text = place ? hostAndPortText(place) : asked.slice(0, 200);
-    const found = place ? upstreamProxy(env, kind, place) : null;
-    const verdict = !place
+    const text = target ? hostAndPortText(target) : asked.slice(0, 200);
+    const found = target ? upstreamProxy(env, kind, target) : null;
+    const verdict = !target
       ? { problem: 'it is not a host with a port' }
       : found && 'problem' in found
         ? found
-        : await names.reach(place, found !== null);
+        : await names.reach(target, found !== null);
     note(text, 'problem' in verdict ? verdict.problem : null);
     if ('problem' in verdict) return { refusal: `hopgate refuses ${text}: ${verdict.problem}.\n` };
     return { ...verdict, via: found && 'url' in found ? found : null };
@@ -99,22 +99,22 @@ export function makeProxy(
   server.on('clientError', (_, socket) => socket.destroy());
   server.on('connect', async (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => client.destroy());
-    const place = parseHostAndPort(request.url ?? '');
-    const verdict = await judge('https', place, request.url ?? '');
+    const target = parseHostAndPort(request.url ?? '');
+    const verdict = await judge('https', target, request.url ?? '');
     if ('refusal' in verdict) return client.end(answer(403, 'Forbidden', verdict.refusal));
     let remote: Socket;
     try {
-      remote = verdict.via ? await openTunnel(verdict.via, place!) : await connected(verdict, place!);
+      remote = verdict.via ? await openTunnel(verdict.via, target!) : await connected(verdict, target!);
     } catch (error) {
-      unanswered.set(hostAndPortText(place!), (error as Error).message);
+      unanswered.set(hostAndPortText(target!), (error as Error).message);
       return client.end(answer(502, 'Bad Gateway', `${(error as Error).message}\n`));
     }
     if (client.destroyed) return remote.destroy();
     client.once('close', () => remote.destroy());
     remote.on('error', () => client.destroy());
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-    const check = new ServerNameCheck(place!.host, (name) => {
-      note(hostAndPortText({ ...place!, host: name }), `TLS asked for it on a connection to ${place!.host}`);
+    const check = new ServerNameCheck(target!.host, (name) => {
+      note(hostAndPortText({ ...target!, host: name }), `TLS asked for it on a connection to ${target!.host}`);
       client.destroy();
       remote.destroy();
     });
@@ -125,12 +125,12 @@ export function makeProxy(
   server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
     const url = URL.parse(request.url ?? '');
     const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '';
-    const place = isPlain ? parseHostAndPort(`${url.hostname}:${url.port || 80}`) : null;
-    const verdict = await judge('http', place, request.url ?? '');
+    const target = isPlain ? parseHostAndPort(`${url.hostname}:${url.port || 80}`) : null;
+    const verdict = await judge('http', target, request.url ?? '');
     if ('refusal' in verdict) return response.writeHead(403, { 'content-type': 'text/plain' }).end(verdict.refusal);
-    const outgoing = requestTo(verdict, place!, url!, request);
+    const outgoing = requestTo(verdict, target!, url!, request);
     outgoing.on('error', (error) => {
-      unanswered.set(hostAndPortText(place!), error.message);
+      unanswered.set(hostAndPortText(target!), error.message);
       if (response.headersSent) response.destroy();
       else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
     });

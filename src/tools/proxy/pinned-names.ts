@@ -26,9 +26,9 @@ export class PinnedNames {
   }
 
   /** @param elsewhere another proxy resolves the name, so it need not have an address here */
-  async reach(place: HostAndPort, elsewhere = false): Promise<Reach> {
-    const { host } = place;
-    const refusal = connectionProblem(this.#list, place, [], isPublicAddress);
+  async reach(target: HostAndPort, elsewhere = false): Promise<Reach> {
+    const { host } = target;
+    const refusal = connectionProblem(this.#list, target, [], isPublicAddress);
     if (refusal !== null) return { problem: refusal };
     let addresses: readonly string[];
     try {
@@ -38,7 +38,7 @@ export class PinnedNames {
       return { problem: `its name cannot be resolved (${(error as NodeJS.ErrnoException).code})` };
     }
     if (addresses.length === 0 && !elsewhere) return { problem: 'its name has no address' };
-    const problem = connectionProblem(this.#list, place, addresses, isPublicAddress);
+    const problem = connectionProblem(this.#list, target, addresses, isPublicAddress);
     return problem === null ? { host, addresses } : { problem };
   }
 

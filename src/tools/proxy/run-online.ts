@@ -80,14 +80,14 @@ function described(
   const tried = (proxy?.tried() ?? []).map((each) => ({ ...each, place: cleanPlace(each.place) }));
   const isReached = (each: TriedConnection) => each.why === null;
   const refused = tried.filter((each) => !isReached(each));
-  const names = listPaths(refused.map(({ place }) => place));
+  const names = listPaths(refused.map(({ place: target }) => target));
   return {
-    connects: tried.filter(isReached).map(({ place }) => ({ path: place, op: 'connect' })),
+    connects: tried.filter(isReached).map(({ place: target }) => ({ path: target, op: 'connect' })),
     fields:
       refused.length === 0
         ? {}
         : {
-            refusedHosts: refused.map(({ place, tries, why }) => ({ place, tries, why })),
+            refusedHosts: refused.map(({ place: target, tries, why }) => ({ place: target, tries, why })),
             // Package managers also ask for their own newest version.
             remedy:
               exit === 0
@@ -115,7 +115,7 @@ function missingSettings(
   if (exit === 0) return {};
   const output = `${stdout}\n${stderr}`;
   const isOffline = hosts.length === 0 && !network && (networkTries > 0 || REFUSED.test(output));
-  const unanswered = [...(proxy?.unanswered() ?? [])].map(([place, why]) => `${cleanPlace(place)}: ${why}`);
+  const unanswered = [...(proxy?.unanswered() ?? [])].map(([target, why]) => `${cleanPlace(target)}: ${why}`);
   const remedies = [
     ...(unanswered.length > 0 ? [`Did not answer: ${listPaths(unanswered)}.`] : []),
     ...(hosts.length > 0 && REFUSED.test(output) && OWN_SERVICE.test(output) && unanswered.length === 0

@@ -21,31 +21,31 @@ export interface UpstreamProxy {
 export function upstreamProxy(
   env: Env,
   kind: 'http' | 'https',
-  place: HostAndPort,
+  target: HostAndPort,
 ): UpstreamProxy | { readonly problem: string } | null {
   const value = (name: string) => env[name] || env[name.toUpperCase()] || '';
   const text = value(`${kind}_proxy`) || value('all_proxy');
-  if (text === '' || isExcepted(value('no_proxy'), place)) return null;
+  if (text === '' || isExcepted(value('no_proxy'), target)) return null;
   const url = URL.parse(/^[a-z][a-z0-9+]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.hostname === '')
     return {
-      problem: `the operator's ${kind}_proxy or all_proxy is ${/^socks/i.test(text) ? 'a SOCKS proxy' : 'not the address of an HTTP proxy'}, which hopgate cannot use; ask the operator to name an HTTP proxy there, or to list ${place.host} in NO_PROXY`,
+      problem: `the operator's ${kind}_proxy or all_proxy is ${/^socks/i.test(text) ? 'a SOCKS proxy' : 'not the address of an HTTP proxy'}, which hopgate cannot use; ask the operator to name an HTTP proxy there, or to list ${target.host} in NO_PROXY`,
     };
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const login = user === ':' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
   return { url, login };
 }
 
-function isExcepted(list: string, place: HostAndPort): boolean {
+function isExcepted(list: string, target: HostAndPort): boolean {
   return list
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
     .some((entry) => {
       const [, subnet, bits] = /^([\da-f.:]+)\/(\d{1,3})$/i.exec(entry) ?? [];
-      if (subnet !== undefined) return isInSubnet(subnet, Number(bits), place.host);
+      if (subnet !== undefined) return isInSubnet(subnet, Number(bits), target.host);
       const name = entry.replace(/^\*?\./, '');
       const names = canonicalHost(name) === '' && !/:\d+$/.test(name) ? [] : [name, `*.${name}`];
-      return entry === '*' || listsHostAndPort(names, place, !/:\d+$/.test(name));
+      return entry === '*' || listsHostAndPort(names, target, !/:\d+$/.test(name));
     });
 }
 
@@ -78,10 +78,10 @@ export const proxyRemedy = (host: string): string =>
  *
  * @throws if the proxy cannot be reached or refuses; the message names neither its user nor its password
  */
-export function openTunnel(via: UpstreamProxy, place: HostAndPort): Promise<Socket> {
+export function openTunnel(via: UpstreamProxy, target: HostAndPort): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const path = hostAndPortText(place);
-    const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(place.host)}`));
+    const path = hostAndPortText(target);
+    const fail = (what: string) => reject(new Error(`the proxy ${via.url.host} ${what}; ${proxyRemedy(target.host)}`));
     const request = protocolOf(via).request({ ...toProxy(via, { host: path }), method: 'CONNECT', path });
     request.setTimeout(CONNECT_MS, () => request.destroy(new Error('timed out')));
     request.once('error', (error) => fail(`cannot be reached: ${error.message}`));

@@ -173,22 +173,22 @@ function inFolder<T>(
   anchors: Anchors,
   work: (folder: string, isNew: boolean) => T,
 ): T {
-  const place = walkBeneath(root, segments, anchors);
-  if (!('real' in place)) throw new Moved('its folder was replaced meanwhile');
+  const file = walkBeneath(root, segments, anchors);
+  if (!('real' in file)) throw new Moved('its folder was replaced meanwhile');
   try {
-    if (place.real.join('/') !== segments.join('/')) throw new Moved('a folder on its path is a link now');
-    if (place.kind !== 'missing') {
-      if (place.kind !== 'folder') throw new Moved('its folder is not a folder any more');
-      return work(place.anchor.path, false);
+    if (file.real.join('/') !== segments.join('/')) throw new Moved('a folder on its path is a link now');
+    if (file.kind !== 'missing') {
+      if (file.kind !== 'folder') throw new Moved('its folder is not a folder any more');
+      return work(file.anchor.path, false);
     }
-    const made = makeParents(place.parent, place.names, anchors);
+    const made = makeParents(file.parent, file.names, anchors);
     try {
       return work(made.folder.path, true);
     } finally {
       made.close();
     }
   } finally {
-    place.close();
+    file.close();
   }
 }
 

@@ -108,18 +108,18 @@ export function judgeChanges(
       dropped.push({ path, why: `${DELETED} ${why}` });
       return false;
     }
-    const place = join(envelope.root, path);
-    if (isTooDeep(place)) {
+    const file = join(envelope.root, path);
+    if (isTooDeep(file)) {
       dropped.push({ path, why: `${DELETED} ${CANNOT['too-deep']}` });
       return false;
     }
-    const stats = lstatSync(place, { throwIfNoEntry: false });
+    const stats = lstatSync(file, { throwIfNoEntry: false });
     if (!stats) return true;
     if (!stats.isDirectory()) {
       deletions.push(path);
       return true;
     }
-    const all = readdirSync(place).map((name) => remove(`${path}/${name}`));
+    const all = readdirSync(file).map((name) => remove(`${path}/${name}`));
     if (all.includes(false)) return false;
     emptied.push(path);
     return true;

@@ -24,21 +24,21 @@ export function readPathStates(
 
 function stateOf(root: string, segments: readonly string[], anchors: Anchors): PathState {
   try {
-    const place = walkBeneath(root, segments, anchors);
-    if (!('real' in place)) return 'elsewhere';
+    const held = walkBeneath(root, segments, anchors);
+    if (!('real' in held)) return 'elsewhere';
     try {
-      if (place.kind === 'missing') return null;
-      if (place.real.join('/') !== segments.join('/')) return 'elsewhere';
-      if (place.kind !== 'file') return place.kind;
-      if (place.anchor.stat.size > MAX_BYTES) return 'too-large';
-      const fd = place.anchor.open(fs.constants.O_RDONLY);
+      if (held.kind === 'missing') return null;
+      if (held.real.join('/') !== segments.join('/')) return 'elsewhere';
+      if (held.kind !== 'file') return held.kind;
+      if (held.anchor.stat.size > MAX_BYTES) return 'too-large';
+      const fd = held.anchor.open(fs.constants.O_RDONLY);
       try {
         return sha256Hex(fs.readFileSync(fd));
       } finally {
         fs.closeSync(fd);
       }
     } finally {
-      place.close();
+      held.close();
     }
   } catch {
     return 'elsewhere';

@@ -53,9 +53,9 @@ function occurrences(text: Buffer, part: Buffer): number[] {
 function splice(text: Buffer, places: readonly number[], length: number, to: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
-  for (const place of places) {
-    parts.push(text.subarray(at, place), to);
-    at = place + length;
+  for (const offset of places) {
+    parts.push(text.subarray(at, offset), to);
+    at = offset + length;
   }
   return Buffer.concat([...parts, text.subarray(at)]);
 }

@@ -31,9 +31,9 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
           odd.add(root, name);
           return true;
         }
-        const place = root.hold(path);
-        if (!place) return true;
-        place.close();
+        const held = root.hold(path);
+        if (!held) return true;
+        held.close();
         const file = root.rootRelative(path);
         size += Buffer.byteLength(JSON.stringify(file)) + 1;
         if (size > outputBytes) return false;

@@ -90,14 +90,14 @@ function verifier(root: SearchRoot) {
     if (open?.name.equals(name)) return open.fd;
     close();
     const text = decodePath(name);
-    const place = text === null ? null : root.hold(text);
-    const anchor = place?.anchor ?? (text === null ? root.holdOdd(name) : null);
+    const held = text === null ? null : root.hold(text);
+    const anchor = held?.anchor ?? (text === null ? root.holdOdd(name) : null);
     try {
       open = { name, fd: anchor?.open(fs.constants.O_RDONLY) ?? null };
     } catch {
       open = { name, fd: null };
     } finally {
-      if (place) place.close();
+      if (held) held.close();
       else anchor?.close();
     }
     return open.fd;

@@ -26,12 +26,12 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   const verdict = judge(parsed.segments);
   if (verdict) return outOfScope(argument, verdict.message, verdict.remedy);
   const shown = parsed.segments.join('/') || '.';
-  const place = walkBeneath(root, parsed.segments, anchors);
-  switch (place.kind) {
+  const held = walkBeneath(root, parsed.segments, anchors);
+  switch (held.kind) {
     case 'leaves':
       return outOfScope(
         argument,
-        `"${shown}" leads out of the root by the link ${place.link}.`,
+        `"${shown}" leads out of the root by the link ${held.link}.`,
         'Name a file inside the root.',
       );
     case 'too-many-links':
@@ -39,12 +39,12 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
     case 'dangling':
       return failed('not-found', `"${shown}" goes through a folder that does not exist.`);
     case 'not-a-folder':
-      return failed('not-a-folder', `"${place.at}" is a file, so nothing is in it.`);
+      return failed('not-a-folder', `"${held.at}" is a file, so nothing is in it.`);
   }
-  const real = judge(place.real);
-  if (!real) return place;
-  place.close();
-  return outOfScope(argument, `"${shown}" is a link to "${place.real.join('/')}". ${real.message}`, real.remedy);
+  const real = judge(held.real);
+  if (!real) return held;
+  held.close();
+  return outOfScope(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
 }
 
 const refusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnType<PathCheck> => ({

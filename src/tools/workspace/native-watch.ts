@@ -52,33 +52,33 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
 }
 
 function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | Stop {
-  const place = holdPath(call, 'path', access, anchors);
+  const held = holdPath(call, 'path', access, anchors);
   // A missing file is not refused here: the client itself reports it.
-  if (isStop(place)) return access === 'read' && place.stop.status === 'failed' ? { path: '', sha256: null } : place;
+  if (isStop(held)) return access === 'read' && held.stop.status === 'failed' ? { path: '', sha256: null } : held;
   try {
-    const path = place.real.join('/');
-    const wrong = access === 'read' ? specialOnly(place) : notToBeWritten(call, place, path, anchors);
+    const path = held.real.join('/');
+    const wrong = access === 'read' ? specialOnly(held) : notToBeWritten(call, held, path, anchors);
     if (wrong) return wrong;
-    if (place.kind !== 'file') return { path, sha256: null };
+    if (held.kind !== 'file') return { path, sha256: null };
     if (access === 'read') return { path, sha256: '' };
-    const signals = testSignals(path, textOf(place));
-    return { path, sha256: hashOf(place), ...(signals ? { signals } : {}) };
+    const signals = testSignals(path, textOf(held));
+    return { path, sha256: hashOf(held), ...(signals ? { signals } : {}) };
   } finally {
-    place.close();
+    held.close();
   }
 }
 
 /** Refuses special files. Reading a folder fails harmlessly in the client. */
-const specialOnly = (place: HeldPath): Stop | null => (place.kind === 'special' ? refuseNonFile(place, 'path') : null);
+const specialOnly = (held: HeldPath): Stop | null => (held.kind === 'special' ? refuseNonFile(held, 'path') : null);
 
-function notToBeWritten(call: ToolCall, place: HeldPath, path: string, anchors: Anchors): Stop | null {
-  const wrong = refuseNonFile(place, 'path') ?? refuseOtherDevice(call.envelope.root, place, anchors);
+function notToBeWritten(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): Stop | null {
+  const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
   if (wrong) return wrong;
-  if (place.kind === 'missing') return refuseImports(call, path, writtenText(call, ''));
+  if (held.kind === 'missing') return refuseImports(call, path, writtenText(call, ''));
   return (
-    refuseTooLarge(place.anchor.stat, path) ??
-    refuseReplacing(place.anchor.stat, path, 'path') ??
-    refuseImports(call, path, writtenText(call, textOf(place)))
+    refuseTooLarge(held.anchor.stat, path) ??
+    refuseReplacing(held.anchor.stat, path, 'path') ??
+    refuseImports(call, path, writtenText(call, textOf(held)))
   );
 }
 
@@ -90,8 +90,8 @@ function writtenText({ args }: ToolCall, before: string): string {
   return all === true ? before.replaceAll(old, () => to) : before.replace(old, () => to);
 }
 
-const textOf = (place: Existing): string =>
-  closing(place.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
+const textOf = (held: Existing): string =>
+  closing(held.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
 
 /** Converts a failure of hopgate's own tool into a refusal for the client. */
 const refusalOf = ({ stop }: Stop): ToolRefusal =>
@@ -107,26 +107,26 @@ const refusalOf = ({ stop }: Stop): ToolRefusal =>
 
 function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
   const { path, signals = null } = before;
-  const place = walkBeneath(envelope.root, path.split('/'), anchors);
-  if (!('real' in place)) return 'unobserved';
+  const held = walkBeneath(envelope.root, path.split('/'), anchors);
+  if (!('real' in held)) return 'unobserved';
   try {
     // The name is now a link or a folder, so the write went to another place.
-    if (place.real.join('/') !== path || (place.kind !== 'file' && place.kind !== 'missing')) return 'unobserved';
-    const after = place.kind === 'file' ? hashOf(place) : null;
+    if (held.real.join('/') !== path || (held.kind !== 'file' && held.kind !== 'missing')) return 'unobserved';
+    const after = held.kind === 'file' ? hashOf(held) : null;
     if (after === before.sha256) return [];
-    if (place.kind !== 'file' || after === null)
+    if (held.kind !== 'file' || after === null)
       return [withFinding(envelope, { path, op: 'delete', before: before.sha256 as string }, signals, null)];
-    const seen = fileStateOf(path, textOf(place), place.anchor.stat.mode);
+    const seen = fileStateOf(path, textOf(held), held.anchor.stat.mode);
     return [withFinding(envelope, contentEffect(path, before.sha256, after), signals, seen)];
   } finally {
-    place.close();
+    held.close();
   }
 }
 
-function hashOf(place: Existing): string {
+function hashOf(held: Existing): string {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(CHUNK);
-  closing(place.anchor.open(constants.O_RDONLY), (fd) => {
+  closing(held.anchor.open(constants.O_RDONLY), (fd) => {
     for (let size = -1; size !== 0; ) {
       size = readSync(fd, chunk);
       hash.update(chunk.subarray(0, size));

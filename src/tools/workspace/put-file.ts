@@ -30,16 +30,16 @@ export function putFile(
   anchors: Anchors,
   compose: (before: Buffer | null, path: string) => Buffer | Stop,
 ): PutResult | Stop {
-  const place = holdPath(call, 'path', 'write', anchors);
-  if (isStop(place)) return place;
+  const held = holdPath(call, 'path', 'write', anchors);
+  if (isStop(held)) return held;
   try {
-    const path = place.real.join('/');
-    const wrong = refuseNonFile(place, 'path') ?? refuseOtherDevice(call.envelope.root, place, anchors);
+    const path = held.real.join('/');
+    const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
     if (wrong) return wrong;
-    if (place.kind === 'missing') return create(call, place, path, compose, anchors);
-    const irreplaceable = refuseTooLarge(place.anchor.stat, path) ?? refuseReplacing(place.anchor.stat, path, 'path');
+    if (held.kind === 'missing') return create(call, held, path, compose, anchors);
+    const irreplaceable = refuseTooLarge(held.anchor.stat, path) ?? refuseReplacing(held.anchor.stat, path, 'path');
     if (irreplaceable) return irreplaceable;
-    const fd = place.anchor.open(constants.O_RDONLY);
+    const fd = held.anchor.open(constants.O_RDONLY);
     try {
       const seen = fstatSync(fd);
       const before = readFileSync(fd);
@@ -47,7 +47,7 @@ export function putFile(
       if ('stop' in bytes) return bytes;
       const stop = refuseImports(call, path, bytes.toString('utf8'));
       if (stop) return stop;
-      replaceFile(place.parent!, place.real.at(-1)!, bytes, seen);
+      replaceFile(held.parent!, held.real.at(-1)!, bytes, seen);
       const effect = withFinding(
         call.envelope,
         contentEffect(path, sha256Hex(before), sha256Hex(bytes)),
@@ -59,13 +59,13 @@ export function putFile(
       closeSync(fd);
     }
   } finally {
-    place.close();
+    held.close();
   }
 }
 
 function create(
   call: ToolCall,
-  place: Missing,
+  held: Missing,
   path: string,
   compose: (before: null, path: string) => Buffer | Stop,
   anchors: Anchors,
@@ -74,9 +74,9 @@ function create(
   if ('stop' in bytes) return bytes;
   const stop = refuseImports(call, path, bytes.toString('utf8'));
   if (stop) return stop;
-  const { folder, undo, close } = makeParents(place.parent, place.names.slice(0, -1), anchors);
+  const { folder, undo, close } = makeParents(held.parent, held.names.slice(0, -1), anchors);
   try {
-    replaceFile(folder, place.names.at(-1)!, bytes, null);
+    replaceFile(folder, held.names.at(-1)!, bytes, null);
   } catch (error) {
     undo();
     throw error;
@@ -110,13 +110,13 @@ export const refuseTooLarge = ({ size }: Stats, path: string): Stop | null =>
  * True if the place is on another device than its folder. Folders are compared, because an overlay shows files of
  * several devices.
  */
-export function refuseOtherDevice(root: string, place: HeldPath, anchors: Anchors): Stop | null {
+export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors): Stop | null {
   const anchor = anchors.root(root);
   try {
-    if (place.parent?.stat.dev === anchor.stat.dev) return null;
+    if (held.parent?.stat.dev === anchor.stat.dev) return null;
     return outOfScope(
       'path',
-      `"${place.real.join('/')}" lies on another file system that is mounted there.`,
+      `"${held.real.join('/')}" lies on another file system that is mounted there.`,
       'Write elsewhere.',
     );
   } finally {

@@ -14,25 +14,25 @@ export function openRegularFile(
   access: PathAccess,
   anchors: Anchors,
 ): { fd: number; path: string } | Stop {
-  const place = holdPath(call, argument, access, anchors);
-  if (isStop(place)) return place;
+  const held = holdPath(call, argument, access, anchors);
+  if (isStop(held)) return held;
   try {
-    const wrong = refuseNonFile(place, argument);
+    const wrong = refuseNonFile(held, argument);
     if (wrong) return wrong;
-    if (place.kind === 'missing')
-      return failed('not-found', `There is no "${place.real.join('/')}"; find files with glob.`);
-    return { fd: place.anchor.open(constants.O_RDONLY), path: place.real.join('/') };
+    if (held.kind === 'missing')
+      return failed('not-found', `There is no "${held.real.join('/')}"; find files with glob.`);
+    return { fd: held.anchor.open(constants.O_RDONLY), path: held.real.join('/') };
   } finally {
-    place.close();
+    held.close();
   }
 }
 
 /** The refusal of a place that is not a regular file; null for a file or a missing one. */
-export function refuseNonFile(place: HeldPath, argument: string): Stop | null {
-  const path = place.real.join('/') || '.';
-  if (place.kind === 'folder')
+export function refuseNonFile(held: HeldPath, argument: string): Stop | null {
+  const path = held.real.join('/') || '.';
+  if (held.kind === 'folder')
     return failed('is-a-folder', `"${path}" is a folder; list it with glob, pattern "${path}/*".`);
-  if (place.kind === 'special')
+  if (held.kind === 'special')
     return outOfScope(argument, `"${path}" is a FIFO, socket or device.`, 'Name a regular file.');
   return null;
 }

@@ -32,29 +32,29 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
   const judge = readCheck(call.envelope);
   // If only some files in a folder are readable, the folder is searched and each file is checked.
   const judgeStart = scope.read === 'root' ? judge : () => null;
-  const place = walkBeneath(root, parsed.segments, anchors);
-  if (place.kind === 'leaves')
+  const held = walkBeneath(root, parsed.segments, anchors);
+  if (held.kind === 'leaves')
     return outOfScope(
       'path',
-      `"${shown}" leads out of the root by the link ${place.link}.`,
+      `"${shown}" leads out of the root by the link ${held.link}.`,
       'Name a folder inside the root.',
     );
-  if (!('real' in place)) return failed('not-found', `There is no "${shown}".`);
-  const verdict = judgeStart(parsed.segments) ?? judgeStart(place.real);
+  if (!('real' in held)) return failed('not-found', `There is no "${shown}".`);
+  const verdict = judgeStart(parsed.segments) ?? judgeStart(held.real);
   const stop = verdict
     ? outOfScope('path', verdict.message, verdict.remedy)
-    : place.kind === 'missing'
+    : held.kind === 'missing'
       ? failed('not-found', `There is no "${shown}".`)
-      : place.kind === 'special'
+      : held.kind === 'special'
         ? outOfScope('path', `"${shown}" is a FIFO, socket or device.`, 'Name a folder or a regular file.')
         : null;
-  if (stop || place.kind === 'missing') {
-    place.close();
+  if (stop || held.kind === 'missing') {
+    held.close();
     return stop!;
   }
-  const one = place.kind === 'file';
-  const folder = one ? place.parent! : place.anchor;
-  const base = one ? place.real.slice(0, -1) : place.real;
+  const one = held.kind === 'file';
+  const folder = one ? held.parent! : held.anchor;
+  const base = one ? held.real.slice(0, -1) : held.real;
   const full = (path: string) => [...base, ...path.replace(/^\.\//, '').split('/')];
   const hold = (path: string): Existing | null => {
     const segments = full(path);
@@ -67,11 +67,11 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
   };
   return {
     folder: (folder as Anchor).path,
-    target: one ? `./${place.real.at(-1)}` : './',
+    target: one ? `./${held.real.at(-1)}` : './',
     rootRelative: (path) => full(path).join('/'),
     hold,
     holdOdd: (path) => (judge(full(path.toString())) ? null : holdFileByBytes(root, withBase(base, path), anchors)),
-    close: place.close,
+    close: held.close,
   };
 }
 

@@ -63,7 +63,8 @@ export class Approvals {
 
   /**
    * Judges the use of an approval by a hop or a change of mode. A title of the view that the entries do not show is a
-   * violation, except the context of a hop, which the next start shows: see {@link checkContext}.
+   * violation, except the context of a hop, which the next start shows (see {@link checkContext}), and the lock files
+   * of an install, which only the gate compares with the tree.
    *
    * @param id the approval that the entry names
    */
@@ -89,9 +90,9 @@ export class Approvals {
       );
     this.#compare('action', request.action, wanted.action);
     this.#compare('reason', request.reason, wanted.reason);
+    const unseen = wanted.action['kind'] === 'step' ? 'locks' : APPROVAL_VIEW.context;
     for (const title of new Set([...Object.keys(wanted.view), ...Object.keys(request.view)]))
-      if (title in wanted.view || title !== APPROVAL_VIEW.context)
-        this.#compare(title, request.view[title], wanted.view[title]);
+      if (title in wanted.view || title !== unseen) this.#compare(title, request.view[title], wanted.view[title]);
     return given;
   }
 

@@ -222,5 +222,9 @@ function installToApprove(
     hosts: `from ${hosts.join(', ') || 'no host'}`,
     scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,
   }));
-  return { command: args['command'] ?? 'the configured one', install: commands, locks };
+  return {
+    [APPROVAL_VIEW.command]: args['command'] ?? 'the configured one',
+    [APPROVAL_VIEW.install]: commands,
+    [APPROVAL_VIEW.locks]: locks,
+  };
 }

@@ -90,7 +90,7 @@ export class Approvals {
       );
     this.#compare('action', request.action, wanted.action);
     this.#compare('reason', request.reason, wanted.reason);
-    const unseen = wanted.action['kind'] === 'step' ? 'locks' : APPROVAL_VIEW.context;
+    const unseen = wanted.action['kind'] === 'step' ? APPROVAL_VIEW.locks : APPROVAL_VIEW.context;
     for (const title of new Set([...Object.keys(wanted.view), ...Object.keys(request.view)]))
       if (title in wanted.view || title !== unseen) this.#compare(title, request.view[title], wanted.view[title]);
     return given;

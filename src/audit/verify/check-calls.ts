@@ -45,8 +45,8 @@ export function checkCallApproval({ state, approvals, at }: Visiting, { tool, ar
       ...(gates.some(({ kind }) => kind === 'approval') ? { [APPROVAL_VIEW.args]: args } : {}),
       ...(isInstall
         ? {
-            command: args['command'] ?? 'the configured one',
-            install: install.map(({ run, hosts = [], scripts }) => ({
+            [APPROVAL_VIEW.command]: args['command'] ?? 'the configured one',
+            [APPROVAL_VIEW.install]: install.map(({ run, hosts = [], scripts }) => ({
               run: run.join(' '),
               hosts: `from ${hosts.join(', ') || 'no host'}`,
               scripts: `with scripts of packages ${scripts ? 'on' : 'off'}`,

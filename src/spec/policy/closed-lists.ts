@@ -6,6 +6,10 @@ export const APPROVAL_VIEW = {
   findings: 'findings',
   testFiles: 'changed test files',
   args: 'args',
+  command: 'command',
+  install: 'install',
+  /** The sha256 of the files that decide what is installed. No other entry has it. */
+  locks: 'locks',
   exitCriteria: 'exit criteria',
   summary: 'summary',
   /** The tree that passed the tests, and the commands that it passed. */

@@ -9,19 +9,19 @@ import { eventOf, sessionFacts } from './summary.ts';
 
 /**
  * Writes entries and their index columns. `at`: the entry's time, in epoch milliseconds; `late`: it is older than the
- * entry before it in its session.
+ * entry before it in its session. Throws if the id exists.
  */
 export function entryWriter(db: Database): (stored: StoredEntry, at: number, late: boolean) => void {
   const sql = statementsOf(db, {
     add: `INSERT INTO entries (id, session_id, seq, at, late, facets, subject, pattern_id, fork_of, prev, hash, head, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ephemeral WHERE id = ?1)`,
     open: 'INSERT INTO sessions (session_id, opening, agent, pin, closed) VALUES (?, ?, ?, ?, 0)',
     close: 'UPDATE sessions SET closed = 1 WHERE session_id = ?',
   });
   const refer = referrer(db);
   return ({ entry, head, body }, at, late) => {
     const { id, sessionId, seq, subject, patternId, forkOf, prev, hash } = entry;
-    const { lastInsertRowid } = sql.add.run(
+    const { changes, lastInsertRowid } = sql.add.run(
       id,
       sessionId,
       seq,
@@ -36,6 +36,7 @@ export function entryWriter(db: Database): (stored: StoredEntry, at: number, lat
       head,
       body,
     );
+    if (changes === 0) throw new Error(`an ephemeral entry has the id ${id}`);
     if (seq === 0) {
       const { agent, pin } = sessionFacts(entry);
       sql.open.run(sessionId, lastInsertRowid, agent, pin);

@@ -6,7 +6,7 @@ import { statementsOf } from './statements.ts';
 interface Job {
   /** True if the write must survive a power cut. */
   readonly durable: boolean;
-  readonly work: () => unknown;
+  readonly work: (isSecond: boolean) => unknown;
   readonly refused: (error: StoreError) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -83,14 +83,15 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` in the next transaction. `work` may run twice; the first run is rolled back then. If it throws a
-   * StoreError, its writes are rolled back, `refused` may write in the same transaction instead, and the promise
-   * rejects with the error.
+   * Runs `work` in the next transaction. If a job of the batch throws, all are rolled back and run a second time, each
+   * under its own savepoint. If `work` throws a StoreError then, its writes are rolled back, `refused` may write in the
+   * same transaction instead, and the promise rejects with the error.
    *
+   * @param work `isSecond`: this is the second run, whose error is final
    * @param durable false if the write may be lost in a power cut (other processes see it at once); its commit then
    *   waits for the disk only if another job of the batch does
    */
-  run<T>(work: () => T, refused: (error: StoreError) => void = () => {}, durable = true): Promise<T> {
+  run<T>(work: (isSecond: boolean) => T, refused: (error: StoreError) => void = () => {}, durable = true): Promise<T> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ durable, work, refused, resolve: resolve as Job['resolve'], reject });
@@ -182,7 +183,7 @@ export class GroupCommit {
   #runTogether(jobs: readonly Job[]): Settle[] | null {
     try {
       return jobs.map(({ work, resolve }) => {
-        const value = work();
+        const value = work(false);
         return () => resolve(value);
       });
     } catch (error) {
@@ -196,7 +197,7 @@ export class GroupCommit {
   #runOne({ work, refused, resolve, reject }: Job): Settle {
     this.#sql.save.run();
     try {
-      const value = work();
+      const value = work(true);
       this.#sql.release.run();
       return () => resolve(value);
     } catch (error) {

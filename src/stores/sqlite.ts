@@ -120,7 +120,11 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     const { holder, until, ttl } = lease;
     sql.putLease.run(sessionId, holder, until, ttl, key.codeOfLease(sessionId, lease, true) ?? '');
   };
-  const write = async <T>(sessionId: string | null, work: (now: number) => T, durable = true): Promise<T> => {
+  const write = async <T>(
+    sessionId: string | null,
+    work: (now: number, isSecond: boolean) => T,
+    durable = true,
+  ): Promise<T> => {
     assertOpen();
     const refused = (error: StoreError): void => {
       const note = noteOf(error, sessionId, clock.now());
@@ -129,7 +133,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
       if (held && sessionId !== null && isFromTheFuture(held, clock.now()))
         putLease(sessionId, shortened(held, clock.now()));
     };
-    return writer.run(() => work(clock.now()), refused, durable);
+    return writer.run((isSecond) => work(clock.now(), isSecond), refused, durable);
   };
 
   /** Leases concern only processes of this boot, so they need not survive a power cut. */
@@ -189,8 +193,9 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Evi
     async append(lease, after, drafts) {
       assertOpen();
       const { drafts: complete, sealed } = seal(NAME, lease, after, drafts, clock.now());
-      return write(lease.sessionId, (now) => {
-        const granted = judgeAppend(ours, now, lease, after, complete, sealed);
+      return write(lease.sessionId, (now, isSecond) => {
+        // Ids are nearly always new. If one is not, the insert fails, and the second run searches for each.
+        const granted = judgeAppend(ours, now, lease, after, complete, sealed, !isSecond);
         for (const stored of granted.fresh) {
           const { sessionId, id, seq, hash } = stored.entry;
           const at = Date.parse(stored.entry.at);

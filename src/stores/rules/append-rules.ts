@@ -170,6 +170,9 @@ function renew(held: LeaseRow, now: number): LeaseRow | null {
  * Checks one append against the store. Returns the entries to add (`fresh`) and the answer (`stored`). They differ only
  * if the same drafts were appended before: a writer that did not receive the answer may retry. `lease` is null if the
  * stored lease lasts long enough.
+ *
+ * @param assumeNew true if the caller adds the entries in the same transaction, and judges again without it if an id
+ *   exists: this saves two searches for each entry
  */
 export function judgeAppend(
   store: StoreView,
@@ -178,6 +181,7 @@ export function judgeAppend(
   after: ChainHead,
   drafts: readonly EntryDraft[],
   sealed: readonly StoredEntry[],
+  assumeNew = false,
 ): {
   readonly fresh: readonly StoredEntry[];
   readonly stored: readonly StoredEntry[];
@@ -206,7 +210,7 @@ export function judgeAppend(
   const exists = (id: string): boolean => known.has(id) || store.has(id);
   const fresh: EntryDraft[] = [];
   for (const [index, draft] of drafts.entries()) {
-    if (isRepeat(draft)) continue;
+    if (!assumeNew && isRepeat(draft)) continue;
     assertPoints(store.name, exists, draft, 'which is not here as a durable entry');
     known.set(draft.id, sealed[index]!);
     fresh.push(draft);

@@ -120,7 +120,7 @@ function inProcess(host: McpHost): McpSdkServerConfigWithInstance {
 function withQuestions(
   session: AgentSession,
   approve: ClaudeAgentOptions['approve'],
-  tell: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): AgentSession {
   return {
     ...session,
@@ -128,11 +128,11 @@ function withQuestions(
       try {
         const wanted = approve ? await session.wants(call) : null;
         if (!approve || !wanted) return await session.call(call);
-        const said = await approve(wanted);
-        const by = said === true ? 'operator' : said;
+        const answer = await approve(wanted);
+        const by = answer === true ? 'operator' : answer;
         return await session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
       } catch (error) {
-        tell(error);
+        onError(error);
         throw error;
       }
     },

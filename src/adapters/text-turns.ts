@@ -89,8 +89,8 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     }
     const answer = await callFor(command);
     const source = sourceOf(command, answer);
-    const said = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
-    const text = typeof said === 'string' ? quoteText(said) : withoutMessages(answer);
+    const answered = fieldsOf(fieldsOf(answer.data)['answer'])['text'];
+    const text = typeof answered === 'string' ? quoteText(answered) : withoutMessages(answer);
     // A turn of the world already names its sources.
     waiting.push(source === '' ? text : attributeText(source, text));
     for (const message of answer.messages ?? []) take(message);
@@ -120,9 +120,9 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
       record?.said(text);
       const lines = text.split(/\r?\n/).map((line) => line.trim());
       const marked = lines.filter((line) => line.startsWith('>'));
-      const heard: HeardLine[] = [];
-      for (const line of marked.length > 0 ? marked : [text.trim()]) heard.push(await hearLine(line));
-      return heard;
+      const lineResults: HeardLine[] = [];
+      for (const line of marked.length > 0 ? marked : [text.trim()]) lineResults.push(await hearLine(line));
+      return lineResults;
     },
   };
 }

@@ -55,7 +55,7 @@ export class AcpSession {
   /** The place that was last sent to the editor, so that each change is sent once. */
   #known = '';
   #knownMode: string | null = null;
-  #telling: Promise<void> = Promise.resolve();
+  #sending: Promise<void> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -63,7 +63,7 @@ export class AcpSession {
     this.#session = parts.opened.session;
     this.id = this.#session.id;
     this.gated = new GatedRequests(this.#session, parts.root);
-    parts.opened.onCall(() => void this.#tellPlace().catch(() => {}));
+    parts.opened.onCall(() => void this.#sendPlace().catch(() => {}));
   }
 
   async start(options: NewSessionResponse['configOptions']): Promise<NewSessionResponse> {
@@ -79,7 +79,7 @@ export class AcpSession {
       sessionId: this.innerId,
       prompt: [...prompt, situation],
     });
-    await this.#tellPlace();
+    await this.#sendPlace();
     return answer;
   }
 
@@ -92,7 +92,7 @@ export class AcpSession {
     const { peripheral } = await this.#session.status();
     if (to !== peripheral) await this.#move('hop', to);
     if (by === 'mode') this.#knownMode = to;
-    await this.#tellPlace();
+    await this.#sendPlace();
   }
 
   async setOption(params: SetSessionConfigOptionRequest): Promise<{ configOptions: SessionConfigOption[] }> {
@@ -107,7 +107,7 @@ export class AcpSession {
       });
       this.#innerOptions = innerOptions(answer.configOptions);
     } else throw RequestError.invalidParams({ configId }, `there is no option ${configId}`);
-    await this.#tellPlace();
+    await this.#sendPlace();
     return { configOptions: (await this.#place()).configOptions };
   }
 
@@ -120,25 +120,25 @@ export class AcpSession {
     if (update.sessionUpdate === 'user_message_chunk') return this.#repeat(update);
     if (update.sessionUpdate === 'config_option_update') {
       this.#innerOptions = innerOptions(update.configOptions);
-      return this.#tellPlace();
+      return this.#sendPlace();
     }
     const titled = update.sessionUpdate === 'session_info_update' && update.title;
-    await this.#tell(titled ? { ...update, title: withoutSituation(titled) } : update);
+    await this.#notify(titled ? { ...update, title: withoutSituation(titled) } : update);
   }
 
   /** Shows the person an earlier prompt of theirs, without the situation that hopgate had added to it. */
   async #repeat(update: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): Promise<void> {
     const { content } = update;
-    if (content.type !== 'text') return this.#tell(update);
+    if (content.type !== 'text') return this.#notify(update);
     const text = withoutSituation(content.text);
-    if (text !== '') await this.#tell({ ...update, content: { ...content, text } });
+    if (text !== '') await this.#notify({ ...update, content: { ...content, text } });
   }
 
   /** Shows the person that a call of the inner agent's own tools was refused, and the tools to use. */
   async showRefused({ toolCallId, title }: ToolCallUpdate): Promise<void> {
     const names = (await this.#session.tools()).map(({ name }) => name).join(', ');
     const text = `hopgate refused this tool of the agent, because only its own tools are gated. Available: ${names}`;
-    await this.#tell({
+    await this.#notify({
       sessionUpdate: 'tool_call_update',
       toolCallId,
       ...(title ? { title } : {}),
@@ -171,21 +171,21 @@ export class AcpSession {
   }
 
   /** Sends the session's place to the editor if it has changed. Calls queue, so that each change is sent once. */
-  #tellPlace(): Promise<void> {
-    const told = this.#telling.then(() => this.#tellChange());
-    this.#telling = told.catch(() => {});
-    return told;
+  #sendPlace(): Promise<void> {
+    const sent = this.#sending.then(() => this.#sendChange());
+    this.#sending = sent.catch(() => {});
+    return sent;
   }
 
-  async #tellChange(): Promise<void> {
+  async #sendChange(): Promise<void> {
     const [known, knownMode] = [this.#known, this.#knownMode];
     const { modes, configOptions } = await this.#place();
     if (modes && modes.currentModeId !== knownMode)
-      await this.#tell({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId });
-    if (this.#known !== known) await this.#tell({ sessionUpdate: 'config_option_update', configOptions });
+      await this.#notify({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId });
+    if (this.#known !== known) await this.#notify({ sessionUpdate: 'config_option_update', configOptions });
   }
 
-  #tell(update: SessionUpdate): Promise<void> {
+  #notify(update: SessionUpdate): Promise<void> {
     return this.#parts.editor.notify('session/update', { sessionId: this.#session.id, update });
   }
 }

@@ -135,12 +135,13 @@ class Bridge {
 
   async #initialize({ clientInfo }: InitializeRequest) {
     const { version } = this.#options;
-    const told = await this.#inner.agent.request('initialize', {
+    const initialized = await this.#inner.agent.request('initialize', {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true },
       clientInfo: clientInfo ?? { name: 'hopgate', version },
     });
-    const { promptCapabilities, mcpCapabilities, loadSession, sessionCapabilities } = told.agentCapabilities ?? {};
+    const { promptCapabilities, mcpCapabilities, loadSession, sessionCapabilities } =
+      initialized.agentCapabilities ?? {};
     this.#can = {
       http: mcpCapabilities?.http === true,
       load: loadSession === true,
@@ -156,8 +157,8 @@ class Bridge {
         sessionCapabilities: { close: {}, ...(resume ? { resume: {} } : {}), ...(load || resume ? { list: {} } : {}) },
         ...(promptCapabilities ? { promptCapabilities } : {}),
       },
-      agentInfo: { name: 'hopgate', title: `${told.agentInfo?.title ?? 'Agent'} in hopgate`, version },
-      ...(told.authMethods ? { authMethods: told.authMethods } : {}),
+      agentInfo: { name: 'hopgate', title: `${initialized.agentInfo?.title ?? 'Agent'} in hopgate`, version },
+      ...(initialized.authMethods ? { authMethods: initialized.authMethods } : {}),
     };
   }
 

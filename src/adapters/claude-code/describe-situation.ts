@@ -31,12 +31,12 @@ export async function addSituation(at: HookCall): Promise<Reply> {
   if (goesOn && record.notes['shown'] === key) {
     if (messages === null) return NO_REPLY;
     host.recordTranscript(record, delivered(messages, situation, event.name));
-    return { kind: 'tell', event: event.name, text: messages };
+    return { kind: 'context', event: event.name, text: messages };
   }
   const about = `${section}\n${explainClaudeTools(event.agentId !== null, claudeToolName(host))}`;
   const text = messages === null ? about : `${about}\n${messages}`;
   host.recordTranscript(record, delivered(text, situation, event.name));
-  return { kind: 'tell', event: event.name, text, shown: key };
+  return { kind: 'context', event: event.name, text, shown: key };
 }
 
 /** Records that the answer to a hop, a mode change or a status call has described the situation to the model. */

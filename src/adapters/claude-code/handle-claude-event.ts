@@ -39,7 +39,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
     const reply = await answer({ event, record: noticed, host, env });
     const at = { event, record: noticed, host, env };
     const finished = await finish(at, await withMessages(at, await withNews(at, reply)));
-    const shown = reply.kind === 'tell' ? reply.shown : undefined;
+    const shown = reply.kind === 'context' ? reply.shown : undefined;
     if (shown === undefined) return finished;
     return { ...finished, given: async () => (await import('./describe-situation.ts')).recordShownPlace(at, shown) };
   } catch (error) {
@@ -214,10 +214,10 @@ async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
     case 'go-on':
       return { ...reply, why: `${reply.why}\n\n${news.text}` };
     case 'allow':
-    case 'tell':
+    case 'context':
       return { ...reply, text: reply.text === undefined ? news.text : `${reply.text}\n\n${news.text}` };
     default:
-      return stops ? { kind: 'go-on', why: news.text } : { kind: 'tell', event: event.name, text: news.text };
+      return stops ? { kind: 'go-on', why: news.text } : { kind: 'context', event: event.name, text: news.text };
   }
 }
 

@@ -44,8 +44,8 @@ export const recordHookEvent = async (
 export function recordWords({ host, record, event }: HookCall): ConversationRecord['notes'] {
   const last = textOf(event.fields['last_assistant_message']);
   const file = textOf(event.fields[event.name === 'SubagentStop' ? 'agent_transcript_path' : 'transcript_path']);
-  const { heard } = record.notes;
-  const { said: words, end } = readOwnTranscript(file ?? '', typeof heard === 'number' ? heard : 0);
+  const { heard: readUntil } = record.notes;
+  const { texts: words, end } = readOwnTranscript(file ?? '', typeof readUntil === 'number' ? readUntil : 0);
   const all = last === null || words.at(-1) === last ? words : [...words, last];
   if (all.length > 0) host.recordTranscript(record, ...all.map(assistantMessage));
   return { ...record.notes, heard: end };

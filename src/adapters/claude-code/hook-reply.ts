@@ -17,7 +17,7 @@ export type Reply =
       readonly why?: string;
     }
   /** The model reads `text`. `shown` is the place that the text describes, to remember what the model knows. */
-  | { readonly kind: 'tell'; readonly event: string; readonly text: string; readonly shown?: string }
+  | { readonly kind: 'context'; readonly event: string; readonly text: string; readonly shown?: string }
   /** The agent must not stop yet; it reads why. */
   | { readonly kind: 'go-on'; readonly why: string }
   /** The person at the client reads `text`. */
@@ -39,9 +39,9 @@ export const NO_REPLY: Reply = { kind: 'nothing' };
  */
 export function renderReply(reply: Reply, notice: string | null): HookAnswer {
   if (reply.kind === 'deny') return refuseCall(reply.why);
-  const said = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
-  const isEmpty = Object.keys(said).length === 0;
-  return { exit: 0, stdout: isEmpty ? '' : JSON.stringify({ ...said, continue: true }), stderr: '' };
+  const body = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
+  const isEmpty = Object.keys(body).length === 0;
+  return { exit: 0, stdout: isEmpty ? '' : JSON.stringify({ ...body, continue: true }), stderr: '' };
 }
 
 /** Exit 2 with a reason that is never empty: without a reason, a client would let the call through. */
@@ -63,7 +63,7 @@ function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
           ...(reply.text === undefined ? {} : { additionalContext: reply.text }),
         },
       };
-    case 'tell':
+    case 'context':
       return { hookSpecificOutput: { hookEventName: reply.event, additionalContext: reply.text } };
     case 'go-on':
       return { decision: 'block', reason: reply.why };

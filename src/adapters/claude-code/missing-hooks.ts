@@ -53,15 +53,15 @@ const ENDS: ReadonlySet<string> = new Set([HOOK_EVENT.done, HOOK_EVENT.failed, H
 
 function openCalls(
   { events }: ConversationRecord,
-  which: (heard: HookEventRecord) => boolean,
+  which: (event: HookEventRecord) => boolean,
 ): readonly HookEventRecord[] {
   const ended = new Set(events.filter(({ name }) => ENDS.has(name)).map(({ toolUseId }) => toolUseId));
   return events.filter(
-    (heard) =>
-      (heard.name === HOOK_EVENT.allowed || heard.name === HOOK_EVENT.acting) &&
-      heard.toolUseId !== null &&
-      !ended.has(heard.toolUseId) &&
-      which(heard),
+    (event) =>
+      (event.name === HOOK_EVENT.allowed || event.name === HOOK_EVENT.acting) &&
+      event.toolUseId !== null &&
+      !ended.has(event.toolUseId) &&
+      which(event),
   );
 }
 

@@ -9,11 +9,11 @@ const KEPT = 200_000;
 
 /** The client's result of a call, in the same shape as the result of the corresponding hopgate tool. */
 export function nativeResult(tool: string, response: unknown, root: string): NativeOutcome {
-  const said = fieldsOf(response as Json);
-  const path = (name: string) => shownPath(root, textOf(said[name]));
+  const fields = fieldsOf(response as Json);
+  const path = (name: string) => shownPath(root, textOf(fields[name]));
   switch (tool) {
     case 'read': {
-      const file = fieldsOf(said['file']);
+      const file = fieldsOf(fields['file']);
       return okOutcomeOf({
         path: shownPath(root, textOf(file['filePath'])),
         content: boundedText(textOf(file['content'])),
@@ -22,19 +22,19 @@ export function nativeResult(tool: string, response: unknown, root: string): Nat
       });
     }
     case 'edit':
-      return okOutcomeOf({ path: path('filePath') ?? path('notebook_path'), replacements: replacements(said) });
+      return okOutcomeOf({ path: path('filePath') ?? path('notebook_path'), replacements: replacements(fields) });
     case 'write': {
-      const content = textOf(said['content']) ?? textOf(said['updated_file']) ?? '';
+      const content = textOf(fields['content']) ?? textOf(fields['updated_file']) ?? '';
       return okOutcomeOf({
         path: path('filePath') ?? path('notebook_path'),
         bytes: Buffer.byteLength(content),
-        created: said['type'] === 'create',
+        created: fields['type'] === 'create',
       });
     }
     case 'glob':
-      return okOutcomeOf({ files: paths(said['filenames'], root), truncated: said['truncated'] === true });
+      return okOutcomeOf({ files: paths(fields['filenames'], root), truncated: fields['truncated'] === true });
     case 'grep':
-      return okOutcomeOf({ matches: matchesOf(said, root), files: paths(said['filenames'], root) });
+      return okOutcomeOf({ matches: matchesOf(fields, root), files: paths(fields['filenames'], root) });
     default:
       return okOutcomeOf({ said: boundedText(JSON.stringify(response ?? null)) });
   }
@@ -64,16 +64,16 @@ function shownPath(root: string, path: string | null): string | null {
 const paths = (names: unknown, root: string): Json[] =>
   Array.isArray(names) ? names.flatMap((name) => shownPath(root, textOf(name)) ?? []) : [];
 
-function matchesOf(said: { readonly [name: string]: Json }, root: string): Json[] {
-  const lines = (textOf(said['content']) ?? '').split('\n');
+function matchesOf(fields: { readonly [name: string]: Json }, root: string): Json[] {
+  const lines = (textOf(fields['content']) ?? '').split('\n');
   const inContent = lines.flatMap((line) => {
     const [, path, number, text] = /^(.+?):(\d+):(.*)$/.exec(line) ?? [];
     return path === undefined ? [] : [{ path: shownPath(root, path), line: Number(number), text: text ?? '' } as Json];
   });
-  return inContent.length > 0 ? inContent : paths(said['filenames'], root).map((path) => ({ path }) as Json);
+  return inContent.length > 0 ? inContent : paths(fields['filenames'], root).map((path) => ({ path }) as Json);
 }
 
-function replacements(said: { readonly [name: string]: Json }): number {
-  const [whole, old] = [textOf(said['originalFile']), textOf(said['oldString'])];
-  return said['replaceAll'] === true && whole !== null && old !== null ? whole.split(old).length - 1 : 1;
+function replacements(fields: { readonly [name: string]: Json }): number {
+  const [whole, old] = [textOf(fields['originalFile']), textOf(fields['oldString'])];
+  return fields['replaceAll'] === true && whole !== null && old !== null ? whole.split(old).length - 1 : 1;
 }

@@ -8,7 +8,7 @@ type Fields = { readonly [name: string]: unknown };
 
 export interface OwnTranscript {
   /** The agent's messages, in order. */
-  readonly said: readonly string[];
+  readonly texts: readonly string[];
   /** Calls of Claude Code's own tools that ran, without its bookkeeping tools. */
   readonly ran: readonly RanCall[];
   /** Byte offset after the last complete line that was read. */
@@ -22,7 +22,7 @@ export const subAgentTranscript = (parent: string, conversation: string, agentId
 /** Reads a transcript file from a byte offset. A missing file, and entries in an unknown form, yield nothing. */
 export function readOwnTranscript(file: string, from = 0): OwnTranscript {
   const { entries, end } = readClientLog(file, from);
-  const said: string[] = [];
+  const texts: string[] = [];
   const uses = new Map<string, Omit<RanCall, 'at'>>();
   const ran: RanCall[] = [];
   for (const entry of entries) {
@@ -31,7 +31,7 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
     if (role === 'assistant') {
       for (const block of blocks) {
         const words = block['type'] === 'text' ? textOf(block['text']) : null;
-        if (words !== null) said.push(words);
+        if (words !== null) texts.push(words);
         const [id, tool] = [textOf(block['id']), textOf(block['name'])];
         if (block['type'] === 'tool_use' && id && tool) uses.set(id, { id, tool, input: block['input'] });
       }
@@ -43,7 +43,7 @@ export function readOwnTranscript(file: string, from = 0): OwnTranscript {
           ran.push({ ...use, at: textOf(entry['timestamp']) ?? '' });
       }
   }
-  return { said, ran, end };
+  return { texts, ran, end };
 }
 
 /** The end of a call, in Claude Code's words. `ran` is false if the user, or the user's rules, refused the call. */

@@ -26,20 +26,20 @@ export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply>
       toolResult(event.toolUseId, { ...reportOf(outcome), evidence: idsOf(concluded.evidence) }),
     );
   }
-  const heard = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
+  const hookEvent = event.name === 'PostToolUseFailure' ? HOOK_EVENT.failed : HOOK_EVENT.done;
   if (!changed) {
-    const record = await recordHookEvent(at, heard);
+    const record = await recordHookEvent(at, hookEvent);
     if (event.name === 'PostToolUse' && SHOWS.some((tool) => event.tool === claudeToolName(host)(tool)))
       await (await import('./describe-situation.ts')).recordDescribedSituation({ ...at, record });
     const messages = await host.withSession(record, turnMessages);
     const text = [findings, messages].filter((each) => each !== null).join('\n');
-    return text === '' ? NO_REPLY : { kind: 'tell', event: event.name, text };
+    return text === '' ? NO_REPLY : { kind: 'context', event: event.name, text };
   }
   const { toolUseId, tool, input } = event;
   // The executed call differs from the decided one, so it bypassed the session.
   host.recordTranscript(record, toolCall({ id: `${toolUseId} as it ran`, tool, input, channel: tool }, true));
   const text = `another hook changed the ${event.tool} call ${event.toolUseId} after hopgate had allowed it: the call that ran was neither checked nor contained`;
-  await recordHookEvent(at, heard, addWarning(record, text, false));
+  await recordHookEvent(at, hookEvent, addWarning(record, text, false));
   return { kind: 'remark', text };
 }
 

@@ -29,8 +29,8 @@ export async function afterTool(
 /** The outcome of a call. Codex reports a patch as a text that begins with an exit code. */
 function outcomeOf(response: unknown): NativeOutcome {
   if (typeof response !== 'string') return { status: 'ok', result: { by: 'codex' } };
-  const said = response.slice(0, SHOWN);
+  const output = response.slice(0, SHOWN);
   const exit = /^Exit code: (-?\d+)/.exec(response)?.[1];
-  if (exit === undefined || exit === '0') return { status: 'ok', result: { by: 'codex', said } };
-  return { status: 'failed', code: 'client-failed', message: said };
+  if (exit === undefined || exit === '0') return { status: 'ok', result: { by: 'codex', said: output } };
+  return { status: 'failed', code: 'client-failed', message: output };
 }

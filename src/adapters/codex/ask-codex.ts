@@ -49,7 +49,7 @@ export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: C
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    let said = '';
+    let stderr = '';
     let about = { version: '', codexHome: '' };
     const end = (finish: () => void) => {
       clearTimeout(timer);
@@ -60,9 +60,9 @@ export function askCodex({ codex, cwd, env, overrides = [], waitMs = 20_000 }: C
     const timer = setTimeout(() => fail(`no answer in ${waitMs} ms`), waitMs);
     const send = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
     child.once('error', ({ message }) => fail(message));
-    child.once('close', (code) => fail(`it ended with ${code}: ${said.trim().slice(-500) || 'no word'}`));
+    child.once('close', (code) => fail(`it ended with ${code}: ${stderr.trim().slice(-500) || 'no word'}`));
     child.stdin.on('error', () => {});
-    child.stderr.on('data', (chunk) => (said += chunk));
+    child.stderr.on('data', (chunk) => (stderr += chunk));
     createInterface({ input: child.stdout }).on('line', (line) => {
       const { id, result, error } = read(line);
       if (error) fail(JSON.stringify(error).slice(0, 500));

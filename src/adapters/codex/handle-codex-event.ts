@@ -41,12 +41,12 @@ async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promi
   switch (event.hook_event_name) {
     case 'SessionStart':
     case 'SubagentStart':
-      return tellSituation(event, host, record, { again: true });
+      return describeSituation(event, host, record, { again: true });
     case 'UserPromptSubmit': {
       const shown = await host.instructionProblem(record, 'codex');
       if (shown) return refuse(`hopgate: ${shown.message}. ${shown.remedy}`);
       const turn = await host.withSession(record, turnBegins);
-      return tellSituation(event, host, await recordHookEventOf(host, record, event, turn), { again: false });
+      return describeSituation(event, host, await recordHookEventOf(host, record, event, turn), { again: false });
     }
     case 'PreToolUse': {
       const reason = await beforeTool(event, host, record, env);
@@ -59,11 +59,11 @@ async function answer(event: CodexHookEvent, host: HookContext, env: Env): Promi
       );
     case 'Stop': {
       await host.withSession(record, (session) => acknowledgeShown(session));
-      const heardOut = await tellWords(event, host, record);
-      return event.stop_hook_active ? SILENCE : askOnce(host, heardOut);
+      const recorded = await recordWords(event, host, record);
+      return event.stop_hook_active ? SILENCE : askOnce(host, recorded);
     }
     case 'SubagentStop':
-      await tellWords(event, host, record);
+      await recordWords(event, host, record);
       return SILENCE;
     default:
       return event satisfies never;
@@ -81,10 +81,10 @@ async function withNews(event: CodexHookEvent, host: HookContext, env: Env, answ
   await recordHookEventOf(host, record, event, news.notes);
   host.recordTranscript(record, userMessage('hopgate', news.text, name));
   if (answer.exit === 2) return refuse(`${answer.stderr.trim()}\n\n${news.text}`);
-  const said = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as EventReply);
+  const reply = answer.stdout === '' ? {} : (JSON.parse(answer.stdout) as EventReply);
   if (stops)
-    return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: appendText(said.reason, news.text) }) };
-  return { ...answer, ...context(event, appendText(said.hookSpecificOutput?.additionalContext, news.text)) };
+    return { ...SILENCE, stdout: JSON.stringify({ decision: 'block', reason: appendText(reply.reason, news.text) }) };
+  return { ...answer, ...context(event, appendText(reply.hookSpecificOutput?.additionalContext, news.text)) };
 }
 
 /** Events whose answer can carry words to the model. */
@@ -104,7 +104,7 @@ async function recordArrival(event: CodexHookEvent, host: HookContext, env: Env)
 }
 
 /** Describes the situation to the model; on a prompt only if the text differs from the last one. */
-async function tellSituation(
+async function describeSituation(
   event: CodexHookEvent,
   host: HookContext,
   record: ConversationRecord,
@@ -122,15 +122,15 @@ async function tellSituation(
   if (event.hook_event_name === 'UserPromptSubmit' && event.prompt)
     host.recordTranscript(record, userMessage('user', event.prompt, 'prompt'));
   const known = !again && record.notes['shown'] === text;
-  const told = known ? messages : joinTexts(text, messages);
-  if (told === null) return SILENCE;
-  host.recordTranscript(record, delivered(told, situation, event.hook_event_name));
-  if (known) return context(event, told);
+  const news = known ? messages : joinTexts(text, messages);
+  if (news === null) return SILENCE;
+  host.recordTranscript(record, delivered(news, situation, event.hook_event_name));
+  if (known) return context(event, news);
   // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
   if (event.hook_event_name === 'SessionStart') await recordHookEventOf(host, record, event, begin(event, record));
   const given = async () =>
     recordHookEventOf(host, await host.conversation(record.conversation), event, { shown: text });
-  return { ...context(event, told), given };
+  return { ...context(event, news), given };
 }
 
 /** Joins the texts that are not null; null if there are none. */
@@ -168,10 +168,13 @@ async function askOnce(host: HookContext, record: ConversationRecord): Promise<H
 }
 
 /** Appends the agent's new messages to its transcript: those in Codex's log, and the last one in the event. */
-async function tellWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
+async function recordWords(event: Ending, host: HookContext, record: ConversationRecord): Promise<ConversationRecord> {
   const { last_assistant_message: last, transcript_path: main, agent_transcript_path: agentTranscript } = event;
-  const { heard } = record.notes;
-  const { said: words, end } = assistantMessages(agentTranscript ?? main ?? '', typeof heard === 'number' ? heard : 0);
+  const { heard: readUntil } = record.notes;
+  const { texts: words, end } = assistantMessages(
+    agentTranscript ?? main ?? '',
+    typeof readUntil === 'number' ? readUntil : 0,
+  );
   const all = !last || words.at(-1) === last ? words : [...words, last];
   if (all.length === 0) return record;
   host.recordTranscript(record, ...all.map(assistantMessage));
@@ -200,16 +203,16 @@ const isStopping = (event: unknown): boolean =>
   (event as { stop_hook_active?: unknown }).stop_hook_active === true;
 
 /** The agent's messages in Codex's log, from a byte offset. `end` is the offset after the last complete line. */
-function assistantMessages(file: string, from = 0): { readonly said: readonly string[]; readonly end: number } {
+function assistantMessages(file: string, from = 0): { readonly texts: readonly string[]; readonly end: number } {
   const { entries, end } = readClientLog(file, from);
-  const said = entries.flatMap(({ type, payload }) => {
+  const texts = entries.flatMap(({ type, payload }) => {
     const { type: kind, role, content } = (payload ?? {}) as Item;
     if (type !== 'response_item' || kind !== 'message' || role !== 'assistant' || !Array.isArray(content)) return [];
     return (content as readonly (Item | null)[]).flatMap((part) =>
       part?.type === 'output_text' && typeof part.text === 'string' && part.text !== '' ? [part.text] : [],
     );
   });
-  return { said, end };
+  return { texts, end };
 }
 
 interface Item {

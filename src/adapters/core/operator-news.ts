@@ -3,7 +3,7 @@ import { escapeInvisible } from '../../base/text.ts';
 import type { ConversationRecord, HookContext } from './hook-context.ts';
 
 /** The name of the note with the `seq` of the last reported act. */
-const TOLD = 'toldActs';
+const LAST_REPORTED = 'toldActs';
 
 /** A report to the model about the operator's recent acts. */
 export interface OperatorNews {
@@ -14,9 +14,9 @@ export interface OperatorNews {
 
 /** Reports the operator's acts and notes since the last report; null if there are none. */
 export async function operatorNews(host: HookContext, record: ConversationRecord): Promise<OperatorNews | null> {
-  const told = record.notes[TOLD];
+  const lastReported = record.notes[LAST_REPORTED];
   const { acts, place } = await host.withSession(record, async (session) => ({
-    acts: await session.operatorActs(typeof told === 'number' ? told : -1),
+    acts: await session.operatorActs(typeof lastReported === 'number' ? lastReported : -1),
     place: `${session.state.peripheral ?? 'outside of any peripheral'}${session.state.mode === null ? '' : `, mode ${session.state.mode}`}`,
   }));
   if (acts.length === 0) return null;
@@ -26,7 +26,7 @@ export async function operatorNews(host: HookContext, record: ConversationRecord
     ...acts.map((entry) => `- ${actInWords(entry)}`),
     ...(moved ? [`You are now in: ${place}. Ask for the status before you go on.`] : []),
   ];
-  return { text: lines.join('\n'), notes: { [TOLD]: acts.at(-1)!.seq } };
+  return { text: lines.join('\n'), notes: { [LAST_REPORTED]: acts.at(-1)!.seq } };
 }
 
 function actInWords({ body }: { readonly body: Json }): string {

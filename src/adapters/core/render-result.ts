@@ -124,10 +124,10 @@ function page(result: Fields): string {
 function blocks(result: Fields): string {
   const content = result['content'] as Json[];
   const data = result['structuredContent'];
-  const said = data !== undefined && content.some((block) => isText(block) && sameJson(block.text, data));
+  const isRepeated = data !== undefined && content.some((block) => isText(block) && sameJson(block.text, data));
   return join(
     content.map(block),
-    remainingFields(result, ['content', 'isError', ...(said ? ['structuredContent'] : [])]),
+    remainingFields(result, ['content', 'isError', ...(isRepeated ? ['structuredContent'] : [])]),
   );
 }
 

@@ -146,38 +146,40 @@ async function ruledByUser(
     return {
       refused: `The user's own rules require a person's answer to this command, and nobody can be asked here: ${why}`,
     };
-  const { said } = questions.take(call, ctx);
-  if (said === 'yes') return null;
-  if (said === 'no' || said === 'dismissed') return { refused: 'The person who was asked refused this command.' };
-  if (said === 'unticked-again')
+  const { answer } = questions.take(call, ctx);
+  if (answer === 'yes') return null;
+  if (answer === 'no' || answer === 'dismissed') return { refused: 'The person who was asked refused this command.' };
+  if (answer === 'unticked-again')
     return { refused: `The person who was asked did not allow this command: ${UNTICKED_AGAIN}.` };
-  return { question: questions.put(call, commandQuestion(command, why, said === 'unticked'), '', said === 'unticked') };
+  return {
+    question: questions.put(call, commandQuestion(command, why, answer === 'unticked'), '', answer === 'unticked'),
+  };
 }
 
 /** The approval of the person at the client, or the question to ask them. */
 async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: ServerContext): Promise<Approval> {
   const { questions, options } = host;
-  const { said, hash, limits } = questions.take(call, ctx);
+  const { answer, hash, limits } = questions.take(call, ctx);
   const { capabilities, info } = connectedClient(server, ctx);
   if (options.elicit === false || !canAsk(capabilities)) return {};
   const wanted = await options.session.wants(call);
   if (wanted === null || (await options.answeredAhead?.(wanted))) return {};
-  if (said === 'dismissed') return {};
-  if (said === 'no' || said === 'unticked-again') {
+  if (answer === 'dismissed') return {};
+  if (answer === 'no' || answer === 'unticked-again') {
     await options.answered?.(hash);
-    return { approved: said === 'no' ? null : { because: UNTICKED_AGAIN } };
+    return { approved: answer === 'no' ? null : { because: UNTICKED_AGAIN } };
   }
   const isSame = hash === wanted.hash;
-  const grant = said === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, wanted) : undefined;
+  const grant = answer === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, wanted) : undefined;
   const problem = grant && 'problem' in grant ? grant : null;
-  if (said === 'yes' && isSame && problem === null) {
+  if (answer === 'yes' && isSame && problem === null) {
     await options.answered?.(hash);
     const granted = grant && !('problem' in grant) ? { grant } : {};
     const by = info ? `operator at ${excerpt(info.name, 60)}` : 'operator';
     return { approved: { hash, by, ...granted } };
   }
   const [diff = null, readBy = null] = await Promise.all([options.diff?.(wanted), options.readBy?.(wanted)]);
-  const again = problem ?? (said === 'unasked' ? null : isSame ? 'unticked' : 'changed');
+  const again = problem ?? (answer === 'unasked' ? null : isSame ? 'unticked' : 'changed');
   const asked = { diff, readBy, again } as const;
   return { question: questions.ask(call, wanted, asked, options.grantIn !== undefined) };
 }

@@ -25,13 +25,13 @@ export type QuestionAnswer = 'yes' | 'no' | 'unticked' | 'unticked-again' | 'dis
 export const UNTICKED_AGAIN = 'they accepted the form twice without setting Approve';
 
 interface TakenAnswer {
-  readonly said: QuestionAnswer;
+  readonly answer: QuestionAnswer;
   /** The hash of the content that was shown. */
   readonly hash: string;
   /** The limits that the person wrote. */
   readonly limits?: string;
 }
-const UNASKED: TakenAnswer = { said: 'unasked', hash: '' };
+const UNASKED: TakenAnswer = { answer: 'unasked', hash: '' };
 
 const GRANT_FIELD = {
   type: 'string',
@@ -106,10 +106,10 @@ export class Questions {
     const response = inputResponse(mcpReq.inputResponses, 'approval');
     if (response.kind !== 'elicit') return UNASKED;
     const { hash, isAgain } = asked;
-    if (response.action !== 'accept') return { said: response.action === 'cancel' ? 'dismissed' : 'no', hash };
+    if (response.action !== 'accept') return { answer: response.action === 'cancel' ? 'dismissed' : 'no', hash };
     const limits = textOf(response.content?.['grant'])?.trim();
-    if (response.content?.['approve'] === true) return { said: 'yes', hash, ...(limits ? { limits } : {}) };
-    return { said: isAgain ? 'unticked-again' : 'unticked', hash };
+    if (response.content?.['approve'] === true) return { answer: 'yes', hash, ...(limits ? { limits } : {}) };
+    return { answer: isAgain ? 'unticked-again' : 'unticked', hash };
   }
 
   #sweep(): void {

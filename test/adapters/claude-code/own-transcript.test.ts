@@ -31,8 +31,8 @@ describe('the transcript of Claude Code', () => {
         line('user', result('a'), result('b', [{ type: 'text', text: 'Exit code 3\nno' }], true)),
       ].join(''),
     );
-    const { said, ran } = readOwnTranscript(file);
-    expect(said).toEqual(['I look.']);
+    const { texts, ran } = readOwnTranscript(file);
+    expect(texts).toEqual(['I look.']);
     expect(ran.map(({ id, tool }) => [id, tool])).toEqual([
       ['a', 'Read'],
       ['b', 'Bash'],
@@ -71,15 +71,15 @@ describe('the transcript of Claude Code', () => {
     const next = line('assistant', { type: 'text', text: 'two' });
     writeFileSync(file, line('assistant', { type: 'text', text: 'one' }) + next.slice(0, 20));
     const first = readOwnTranscript(file);
-    expect(first.said).toEqual(['one']);
+    expect(first.texts).toEqual(['one']);
     appendFileSync(file, next.slice(20));
-    expect(readOwnTranscript(file, first.end).said).toEqual(['two']);
+    expect(readOwnTranscript(file, first.end).texts).toEqual(['two']);
   });
 
   it('is empty if the file is missing or unreadable', () => {
-    expect(readOwnTranscript(join(folder, 'none'))).toEqual({ said: [], ran: [], end: 0 });
+    expect(readOwnTranscript(join(folder, 'none'))).toEqual({ texts: [], ran: [], end: 0 });
     writeFileSync(file, 'null\n[]\n{"message":7}\n{"message":{"role":"user","content":[null,4]}}\n');
-    expect(readOwnTranscript(file)).toMatchObject({ said: [], ran: [] });
-    expect(readOwnTranscript(folder)).toMatchObject({ said: [], ran: [] });
+    expect(readOwnTranscript(file)).toMatchObject({ texts: [], ran: [] });
+    expect(readOwnTranscript(folder)).toMatchObject({ texts: [], ran: [] });
   });
 });

@@ -55,11 +55,11 @@ fault() {
   echo "hopgate could not decide (its hook ended with $1), so this is refused; run hopgate doctor" >&2
   exit 2
 }
-said=$(${command})
+reply=$(${command})
 ended=$?
 case $1 in
 ${[...ENDINGS].join(' | ')})
-  [ $ended -eq 0 ] && { printf '%s' "$said"; exit 0; }
+  [ $ended -eq 0 ] && { printf '%s' "$reply"; exit 0; }
   printf '{"systemMessage":"hopgate could not answer %s (its hook ended with %s); run hopgate doctor"}' "$1" "$ended"
   exit 0
   ;;
@@ -67,12 +67,12 @@ esac
 [ $ended -eq 2 ] && exit 2
 [ $ended -eq 0 ] || fault $ended
 if [ "$1" = PreToolUse ]; then
-  case $said in
+  case $reply in
   '${ALLOW_START}'*'${ALLOW_END}') ;;
   *) fault "$ended, without a verdict" ;;
   esac
 fi
-printf '%s' "$said"
+printf '%s' "$reply"
 `;
 
 /** Path of the guard script, relative to the root of a repository. */

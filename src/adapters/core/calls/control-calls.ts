@@ -19,11 +19,11 @@ export const argumentsOf = (input: unknown): ModelArguments =>
  * an agent may set; the requester's identity never comes from the text.
  */
 export function requestedHop({ to, hop, exit, reason, summary, fruit }: ModelArguments): HopOptions | ShortHop {
-  const said = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
+  const common = { reason: reason ?? '', ...(exit === undefined || exit === null ? {} : { exit }) };
   return (
     hop === undefined || hop === null
-      ? { ...said, to: to ?? '', ...(fruit === undefined || fruit === null ? {} : { fruit }) }
-      : { ...said, hop, ...(summary === undefined || summary === null ? {} : { summary }) }
+      ? { ...common, to: to ?? '', ...(fruit === undefined || fruit === null ? {} : { fruit }) }
+      : { ...common, hop, ...(summary === undefined || summary === null ? {} : { summary }) }
   ) as HopOptions | ShortHop;
 }
 

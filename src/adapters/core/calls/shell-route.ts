@@ -67,9 +67,9 @@ export function routeCommand(
   const candidates = here.length > 0 ? here : commandTools(specs, Object.keys(specs.tools));
   const text = command.trim();
   for (const { tool, line, program } of here) {
-    const said = program && programCall(text, program.name);
-    if (program && said)
-      return { tool: tool.id, args: { [line]: said.sub, ...(said.rest ? { [program.rest]: said.rest } : {}) } };
+    const called = program && programCall(text, program.name);
+    if (program && called)
+      return { tool: tool.id, args: { [line]: called.sub, ...(called.rest ? { [program.rest]: called.rest } : {}) } };
     const configured = CONFIGURED[tool.id]?.(config, text) ?? null;
     if (configured !== null) return { tool: tool.id, args: { [line]: configured } };
   }

@@ -1,12 +1,12 @@
 import type { ApprovalRequest } from '../ports/approver.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from './core/agent-session.ts';
 import {
+  CHAT_SHAPES,
   type ChatMessage,
   type ChatShape,
   type ChatTool,
   type ReadCall,
   readChatCall,
-  SHAPES,
 } from './core/calls/chat-shapes.ts';
 import { type DetectedExit, detectExitAmong, openExits } from './core/language/detect-exit.ts';
 import { looksLikeJsonMove, readJsonMove } from './core/language/read-json-move.ts';
@@ -70,7 +70,7 @@ export interface PlainLoop {
  * messages.push(...(await loop.answer(reply.content.filter(({ type }) => type === 'tool_use'))).messages);
  */
 export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal }: PlainLoopOptions = {}): PlainLoop {
-  const { tool, results } = SHAPES[shape];
+  const { tool, results } = CHAT_SHAPES[shape];
   const one = async ({ name, input }: ReadCall): Promise<AgentAnswer> => {
     const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
     const wanted = ask ? await session.wants(call) : null;

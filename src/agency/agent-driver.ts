@@ -1,11 +1,11 @@
-import type { Envelope, Switch } from '../spec/agency/agency-types.ts';
+import type { AgencyEnvelope, EnvelopeSwitch } from '../spec/agency/agency-types.ts';
 import type { Json } from '../spec/types.ts';
 
 export interface AgentTask {
   /** The purpose of the peripheral. */
   readonly instructions: string;
   readonly prompt: string;
-  readonly tools: Envelope;
+  readonly tools: AgencyEnvelope;
   /** The JSON Schema of the answer; null for text. */
   readonly schema: { readonly [keyword: string]: Json } | null;
   /** Ends the agent: the time limit has passed, or the run was cancelled. */
@@ -15,7 +15,7 @@ export interface AgentTask {
 export interface AgentDriver {
   readonly name: string;
   /** The switches of the envelope that this driver cannot enforce. */
-  readonly unenforceable: (tools: Envelope) => readonly Switch[];
+  readonly unenforceable: (tools: AgencyEnvelope) => readonly EnvelopeSwitch[];
   /**
    * Starts the agent once and returns its text.
    *
@@ -39,5 +39,5 @@ export class AgentFailed extends Error {
 }
 
 /** Switches that are on although they include one that is off: a command reads files and uses the network. */
-export const leakingSwitches = ({ fs, shell, http }: Envelope): readonly Switch[] =>
+export const leakingSwitches = ({ fs, shell, http }: AgencyEnvelope): readonly EnvelopeSwitch[] =>
   shell ? [...(fs ? [] : (['fs'] as const)), ...(http ? [] : (['http'] as const))] : [];

@@ -2,7 +2,7 @@ import { isThere } from '../base/files.ts';
 import { openEvidence, openEvidenceFile } from '../open-evidence.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';
 import { evidenceFile } from '../project/state-dir.ts';
-import { nearest } from '../spec/names.ts';
+import { nearestName } from '../spec/names.ts';
 import { CliError, type Io } from './io.ts';
 
 /**
@@ -58,7 +58,7 @@ export function findSession(sessions: readonly SessionSummary[], id: string): Se
       `"${id}" begins ${begun.length} sessions: ${begun.map(({ sessionId }) => sessionId).join(', ')}`,
       'Write more of the id.',
     );
-  const near = nearest(id, ids);
+  const near = nearestName(id, ids);
   throw new CliError(
     'unknown-session',
     `there is no session "${id}"`,

@@ -20,7 +20,7 @@ export function rootOf(io: Io, { root }: { readonly root: string }): string {
 }
 
 /** The `Examples:` section of a command's help, as the arguments of `addHelpText`. */
-export const examples = (...lines: readonly string[]) =>
+export const helpExamples = (...lines: readonly string[]) =>
   ['after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`] as const;
 
 /** Parses an option that is a whole number, by default from 0. @throws InvalidArgumentError */

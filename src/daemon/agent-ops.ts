@@ -3,7 +3,7 @@ import type { AgentAnswer, AgentCall, AgentTool } from '../adapters/core/agent-s
 import { subAgentTools } from '../adapters/core/agent-tools.ts';
 import { agentSession, describeDenialFor } from '../adapters/core/local-agent-session.ts';
 import {
-  delivered,
+  deliveredMessage,
   reportsSituation,
   sessionOpened,
   situationOf,
@@ -128,7 +128,8 @@ function recordAnswer(
   answer: unknown,
 ): void {
   if (op === 'tools') host.transcript(root, id).offers((answer as readonly AgentTool[]).map(({ name }) => name));
-  if (op === 'prompt') host.transcript(root, id).add(delivered(answer as string, situationOf(session), 'instructions'));
+  if (op === 'prompt')
+    host.transcript(root, id).add(deliveredMessage(answer as string, situationOf(session), 'instructions'));
 }
 
 async function ask(session: Session, op: StateQuery): Promise<unknown> {

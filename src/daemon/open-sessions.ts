@@ -10,7 +10,7 @@ const RETRY_MS = 20;
 
 export type OpenSessionsOptions = Omit<HostOptions, 'waitMs' | 'runCommand'>;
 
-export type Opening = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
+export type OpeningOptions = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
 
 interface HeldSession {
   readonly session: Promise<Session>;
@@ -50,7 +50,7 @@ export class OpenSessions {
   }
 
   /** Opens a new session and keeps it open as {@link OpenSessions.use} does. If `begin` fails, it is closed. */
-  async open(opening: Opening, begin: (session: Session) => Promise<void>): Promise<Session> {
+  async open(opening: OpeningOptions, begin: (session: Session) => Promise<void>): Promise<Session> {
     const session = await this.#open(opening);
     try {
       await begin(session);
@@ -71,7 +71,7 @@ export class OpenSessions {
    * @param deadline epoch milliseconds. @throws SessionBusy if other work has not finished by then
    */
   async use<T>(
-    opening: Opening & { readonly session: string },
+    opening: OpeningOptions & { readonly session: string },
     { what, deadline }: { readonly what: string; readonly deadline: number },
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
@@ -107,7 +107,7 @@ export class OpenSessions {
 
   /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
   async join<T>(
-    opening: Opening & { readonly session: string },
+    opening: OpeningOptions & { readonly session: string },
     deadline: number,
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
@@ -142,7 +142,7 @@ export class OpenSessions {
     this.#stores.clear();
   }
 
-  async #open(opening: Opening): Promise<Session> {
+  async #open(opening: OpeningOptions): Promise<Session> {
     const { backends, telemetry = false } = this.#options;
     const writer = this.#writers.get(opening.session ?? '') ?? randomIds.next('writer');
     const session = await openSession({
@@ -156,7 +156,7 @@ export class OpenSessions {
     return session;
   }
 
-  #take(opening: Opening & { readonly session: string }): HeldSession {
+  #take(opening: OpeningOptions & { readonly session: string }): HeldSession {
     const known = this.#held.get(opening.session);
     const held = known ?? this.#hold(this.#open(opening), opening.root);
     if (!known) this.#held.set(opening.session, held);

@@ -1,5 +1,5 @@
 import { modesOf } from '../spec/mode-way.ts';
-import { nearest } from '../spec/names.ts';
+import { nearestName } from '../spec/names.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Mode } from '../spec/types.ts';
 import type { Approval } from './approvals/approval.ts';
@@ -33,7 +33,7 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
   const refuse = (why: string, way: ReturnType<typeof modeStepsTo> = {}) =>
     makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), why, ...way });
   if (typeof to !== 'string' || !Object.hasOwn(gate.effects, to)) {
-    const suggestion = nearest(String(to), modesOf(gate));
+    const suggestion = nearestName(String(to), modesOf(gate));
     return makeDenial(context, 'mode-not-allowed', { mode: from, to: String(to), unknown: true, suggestion });
   }
 

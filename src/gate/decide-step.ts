@@ -1,7 +1,7 @@
 import { plural } from '../base/text.ts';
 import { callGates } from '../spec/call-gates.ts';
 import { effectsIn } from '../spec/mode-way.ts';
-import { getOwn, nearest } from '../spec/names.ts';
+import { getOwn, nearestName } from '../spec/names.ts';
 import { peripheralsWith } from '../spec/peripherals-with.ts';
 import { APPROVAL_VIEW } from '../spec/policy/closed-lists.ts';
 import type { Json, Mode, ProjectConfig, ScopeRule, SpecSet, ToolEffect, ToolGate, ToolSpec } from '../spec/types.ts';
@@ -81,7 +81,7 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
   if (!spec) throw new Error(`the session is in "${peripheral}", which its spec does not have`);
 
   if (!tool) {
-    const suggestion = nearest(String(id), Object.keys(specs.tools));
+    const suggestion = nearestName(String(id), Object.keys(specs.tools));
     return makeDenial(context, 'unknown-tool', { tool: String(id), suggestion });
   }
   const allows = (mode: Mode, effect: ToolEffect) =>

@@ -1,5 +1,5 @@
 import { edgesFrom } from '../spec/edges-from.ts';
-import { getOwn, nearest } from '../spec/names.ts';
+import { getOwn, nearestName } from '../spec/names.ts';
 import { checkOf, PASS } from '../spec/reported-fields.ts';
 import { type Edge, type PeripheralSpec, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import { needInWords } from './available-actions.ts';
@@ -16,7 +16,7 @@ import { modeStepsTo } from './ways/way-modes.ts';
 
 export function unknownPeripheral(context: GateContext, to: string): Refusal {
   const name = String(to);
-  const suggestion = nearest(name, Object.keys(context.specs.peripherals));
+  const suggestion = nearestName(name, Object.keys(context.specs.peripherals));
   return makeDenial(context, 'hop-not-allowed', {
     unknown: true,
     // A list or an object that was converted to text.

@@ -1,4 +1,4 @@
-import type { Wait } from '../ports/message-store.ts';
+import type { BlockedSender } from '../ports/message-store.ts';
 
 /**
  * The circle that a new wait would close, from the waiter back to itself; null if there is none. Waits that ended are
@@ -9,8 +9,8 @@ import type { Wait } from '../ports/message-store.ts';
  * circleOfWaits(waits, { waiter: 'a', target: 'b' }, 0) // ['a', 'b', 'a']
  */
 export function circleOfWaits(
-  waits: readonly Wait[],
-  { waiter, target }: Pick<Wait, 'waiter' | 'target'>,
+  waits: readonly BlockedSender[],
+  { waiter, target }: Pick<BlockedSender, 'waiter' | 'target'>,
   now: number,
 ): readonly string[] | null {
   const open = waits.filter(({ until }) => until > now);

@@ -1,5 +1,5 @@
 /** The inboxes of a store: its sessions, newest first, the people, and other machines. */
-export interface Directory {
+export interface AddressBook {
   readonly sessions: readonly { readonly id: string; readonly agent: string; readonly closed: boolean }[];
   readonly people: readonly string[];
   /** The names of the machines that exchange messages with this one. Left out: none. */
@@ -7,7 +7,7 @@ export interface Directory {
 }
 
 /** A resolved recipient, or the reason why there is none, with suggested addresses. */
-export type Resolved =
+export type ResolvedAddress =
   | { readonly ok: true; readonly address: string; readonly name: string }
   | { readonly ok: false; readonly message: string; readonly candidates: readonly string[] };
 
@@ -23,7 +23,7 @@ const MAX_CANDIDATES = 10;
  * @example resolveAddress('agent:codex', { sessions: [{ id: 's-1', agent: 'codex', closed: false }], people: [] })
  * // { ok: true, address: 'session:s-1', name: 'codex' }
  */
-export function resolveAddress(text: string, directory: Directory): Resolved {
+export function resolveAddress(text: string, directory: AddressBook): ResolvedAddress {
   const asked = text.trim();
   const colon = asked.indexOf(':');
   const kind = colon < 0 ? null : asked.slice(0, colon);
@@ -48,7 +48,7 @@ export function resolveAddress(text: string, directory: Directory): Resolved {
 /** An address of another machine, as its own sender would write it there. */
 const AWAY = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
 
-function resolveAway(asked: string, directory: Directory): Resolved {
+function resolveAway(asked: string, directory: AddressBook): ResolvedAddress {
   const [, name, node] = AWAY.exec(asked) ?? [];
   const nodes = directory.nodes ?? [];
   const candidates = nodes.slice(0, MAX_CANDIDATES).map((each) => `agent:<id>@${each}`);
@@ -75,7 +75,7 @@ interface FoundRecipient {
   readonly name: string;
 }
 
-const FIND: { readonly [kind: string]: (name: string, directory: Directory) => readonly FoundRecipient[] } = {
+const FIND: { readonly [kind: string]: (name: string, directory: AddressBook) => readonly FoundRecipient[] } = {
   person: (name, { people }) => (people.includes(name) ? [{ address: `person:${name}`, name }] : []),
   agent: (name, { sessions }) =>
     sessions
@@ -90,12 +90,12 @@ const FIND: { readonly [kind: string]: (name: string, directory: Directory) => r
   },
 };
 
-const recipientOf = ({ id, agent }: Directory['sessions'][number]): FoundRecipient => ({
+const recipientOf = ({ id, agent }: AddressBook['sessions'][number]): FoundRecipient => ({
   address: `session:${id}`,
   name: agent,
 });
 
-function refuseUnknown({ sessions, people }: Directory, message: string): Resolved {
+function refuseUnknown({ sessions, people }: AddressBook, message: string): ResolvedAddress {
   const agents = [...new Set(sessions.filter(({ closed }) => !closed).map(({ agent }) => agent))];
   const all = [...people.map((name) => `person:${name}`), ...agents.map((agent) => `agent:${agent}`)];
   return { ok: false, message, candidates: all.slice(0, MAX_CANDIDATES) };

@@ -4,7 +4,7 @@ import { isRecipient, resolveAddress } from './resolve-address.ts';
 import { isSpeechAct, MAX_TEXT, SPEECH_ACTS } from './speech-acts.ts';
 
 /** A message as its sender gives it. hopgate knows `from` and `author` from the sender's envelope. */
-export interface Posted {
+export interface PostedMessage {
   readonly kind: MessageKind;
   readonly id: string;
   /** `session:<id>` or `person:<name>`; of another machine with `@<node>`. */
@@ -25,7 +25,7 @@ export interface PostRefusal {
 }
 
 /** A checked message, which was not sent yet. */
-export interface Checked {
+export interface CheckedMessage {
   readonly ok: true;
   readonly draft: MessageDraft;
 }
@@ -34,8 +34,8 @@ export interface Checked {
 export async function checkPost(
   store: EvidenceStore,
   messages: MessageStore,
-  post: Posted,
-): Promise<Checked | PostRefusal> {
+  post: PostedMessage,
+): Promise<CheckedMessage | PostRefusal> {
   const { kind, id, from, to, text, ref } = post;
   const act = post.act ?? (kind === 'whistle' ? 'query' : 'assert');
   if (!isSpeechAct(act))

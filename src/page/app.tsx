@@ -5,7 +5,7 @@ import { Graph } from './graph.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { NodeTools, OperatorActs, pickedNode } from './operator.tsx';
 import { FILTERS, Rows, rowFilter, searchText } from './rows.tsx';
-import { clock, FactList, timeSpan, Ways } from './side-panel.tsx';
+import { FactList, pageClock, timeSpan, Ways } from './side-panel.tsx';
 import type { SessionEntry, Source } from './source.ts';
 import { describeActivity, Summary } from './summary.tsx';
 import { Timeline } from './timeline.tsx';
@@ -50,7 +50,8 @@ function One({ session, source }: { readonly session: SessionEntry; readonly sou
   const { store, graph } = session;
   const state = store.state.value;
   const isNewest = store.cursor.value === null;
-  const now = isNewest && source.acts !== null ? clock.value : (store.frames[store.at.value]?.at ?? clock.value);
+  const now =
+    isNewest && source.acts !== null ? pageClock.value : (store.frames[store.at.value]?.at ?? pageClock.value);
   const waiting = isNewest ? source.waiting.value.filter(({ sessionId }) => sessionId === session.id) : [];
   const messages = isNewest ? source.messages.value.filter(({ from }) => from === `session:${session.id}`) : [];
   return (
@@ -169,7 +170,7 @@ function Card({ session, waits, live, onOpen }: CardProps) {
         {state.mode !== null && <span class={`mode ${state.reach ?? ''}`}>{state.mode}</span>}
       </span>
       <span class={`last ${row?.mark ?? ''}`}>{describeActivity(row)}</span>
-      {live && <span class="ago">{timeSpan(clock.value - lastAt(session))} ago</span>}
+      {live && <span class="ago">{timeSpan(pageClock.value - lastAt(session))} ago</span>}
     </button>
   );
 }

@@ -4,7 +4,7 @@ import { notifyOfWaiting } from './inbox/notify.tsx';
 import { liveSource } from './live-source.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { recordingIn } from './read-recording.ts';
-import { clock } from './side-panel.tsx';
+import { pageClock } from './side-panel.tsx';
 import type { Source } from './source.ts';
 
 const KEYS: { readonly [key: string]: string } = { a: '.inbox .yes', m: '.inbox-message input' };
@@ -30,7 +30,7 @@ class HopgateView extends HTMLElement {
     });
     if (!source) return;
     const timer = setInterval(() => {
-      clock.value = Date.now();
+      pageClock.value = Date.now();
     }, 1000);
     const title = this.hasAttribute('live') ? notifyOfWaiting(source, TITLE) : () => {};
     render(<App source={source} />, root);

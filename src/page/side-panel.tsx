@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { OpenNeed, ViewState } from '../view/view-state.ts';
 
 /** The present time in epoch milliseconds; updated while a live session is shown. */
-export const clock = signal(Date.now());
+export const pageClock = signal(Date.now());
 
 /** A span of time in words: `40 s`, `3 min`, `2 h`, `5 d`. */
 export function timeSpan(ms: number): string {

@@ -68,7 +68,7 @@ export interface Mail {
 }
 
 /** A sender that is blocked by a whistle until epoch milliseconds. */
-export interface Wait {
+export interface BlockedSender {
   readonly id: string;
   readonly waiter: string;
   readonly target: string;
@@ -76,8 +76,8 @@ export interface Wait {
 }
 
 /**
- * Port of inboxes: durable messages per session and person. `stores/messages/sqlite-messages.ts` is the reference; every
- * implementation must pass `test/contracts/message-store.ts`.
+ * Port of inboxes: durable messages per session and person. `stores/messages/sqlite-messages.ts` is the reference;
+ * every implementation must pass `test/contracts/message-store.ts`.
  */
 export interface MessageStore {
   /** Puts a message into the recipient's inbox. A second message with the same id returns the first one. */
@@ -97,14 +97,14 @@ export interface MessageStore {
   /** True if `inbox` or `receipts` would return anything after these positions. Fast: each step calls it. */
   hasNews(address: string, after: { readonly seq: number; readonly receipt: number }): Promise<boolean>;
   /** Blocks a waiter, unless that would close a circle of waits: then returns the circle and blocks nobody. Atomic. */
-  wait(wait: Wait): Promise<readonly string[] | null>;
+  wait(wait: BlockedSender): Promise<readonly string[] | null>;
   endWait(id: string): Promise<void>;
   /** The waits that end after `now` (epoch milliseconds), except those of processes that have ended. */
-  waits(now: number): Promise<readonly Wait[]>;
+  waits(now: number): Promise<readonly BlockedSender[]>;
   /**
    * Replaces the waits of another machine's senders. The ids of these waits end with `@` and the name of the machine.
    */
-  putWaits(node: string, waits: readonly Wait[]): Promise<void>;
+  putWaits(node: string, waits: readonly BlockedSender[]): Promise<void>;
   /** The names of the machines that exchange messages with this one. */
   nodes(): Promise<readonly string[]>;
   /** Adds a machine. Idempotent. */

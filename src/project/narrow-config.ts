@@ -4,7 +4,7 @@ import { isExclusion } from '../spec/path-patterns.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
 
 /** The effective part of a hopgate.yaml that was not accepted, and the ignored keys. */
-export interface Narrowed {
+export interface NarrowedConfig {
   readonly config: ProjectConfig;
   /** Keys that were ignored or narrowed (`scopes.edit`). */
   readonly ignored: readonly string[];
@@ -15,7 +15,7 @@ export interface Narrowed {
  * are added without their exceptions, its scopes are reduced to the spec's own paths; its commands, hosts, folders, MCP
  * servers, spec set and `enforce: false` are ignored.
  */
-export function narrowConfig(stated: ProjectConfig, specs: SpecSet): Narrowed {
+export function narrowConfig(stated: ProjectConfig, specs: SpecSet): NarrowedConfig {
   const defaults = DEFAULT_PROJECT_CONFIG;
   const scopes = Object.entries(stated.scopes).flatMap(([id, paths]) => {
     const own = Object.hasOwn(specs.peripherals, id) ? specs.peripherals[id]!.scope.rule.write : null;

@@ -6,7 +6,7 @@ import { FoldError } from '../session/state/apply-entry.ts';
 import { formatIssues, SpecError } from '../spec/check/issues.ts';
 
 /** The code of each error, with its HTTP status. A denial is an answer with `ok: false` instead. */
-export const STATUS = {
+export const HTTP_STATUS = {
   'invalid-request': 400,
   'invalid-spec': 400,
   'no-root': 400,
@@ -36,7 +36,7 @@ export const STATUS = {
   'no-answer': 504,
   failed: 500,
 } as const;
-export type ErrorCode = keyof typeof STATUS;
+export type ErrorCode = keyof typeof HTTP_STATUS;
 
 /** A refused request. `path` names the wrong part of the request: `body.tool`, `query.limit`. */
 export class ApiError extends Error {
@@ -51,8 +51,8 @@ export class ApiError extends Error {
     this.path = path;
   }
 
-  get status(): (typeof STATUS)[ErrorCode] {
-    return STATUS[this.code];
+  get status(): (typeof HTTP_STATUS)[ErrorCode] {
+    return HTTP_STATUS[this.code];
   }
 
   /** The body of the answer. */

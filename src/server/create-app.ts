@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { parseJson } from '../base/json.ts';
 import { COOKIE, PAGE_HEADER } from './access/login-names.ts';
 import { checkOrigin } from './access/same-origin.ts';
-import type { Who } from './access/tokens.ts';
+import type { Requester } from './access/tokens.ts';
 import { ApiError, apiErrorOf } from './api-error.ts';
 import { type HttpRoute, isStreamed } from './http-route.ts';
 import type { Services } from './services.ts';
@@ -167,7 +167,7 @@ async function askedOf(c: Context, route: HttpRoute, services: Services, gone: A
 }
 
 /** The holder of the token or the login; null without either. A wrong token is never ignored. */
-function whoAsks(c: Context, { tokens, logins }: Services): Who | null {
+function whoAsks(c: Context, { tokens, logins }: Services): Requester | null {
   const given = c.req.header('authorization');
   if (given !== undefined) {
     const who = tokens.holder(/^Bearer (\S+)$/.exec(given)?.[1] ?? '');
@@ -178,7 +178,7 @@ function whoAsks(c: Context, { tokens, logins }: Services): Who | null {
   return cookie !== undefined && page !== undefined && logins.holds(cookie, page) ? { role: 'operator' } : null;
 }
 
-function checkAccess({ for: roles, at }: HttpRoute, who: Who | null, path: unknown): void {
+function checkAccess({ for: roles, at }: HttpRoute, who: Requester | null, path: unknown): void {
   if (roles === 'public' || !who) return;
   if (!roles.includes(who.role))
     throw new ApiError(

@@ -6,14 +6,14 @@ import { SessionFrames } from '../view/session-frames.ts';
 import type { Frame, ViewGraph } from '../view/view-state.ts';
 import type { AllEvidence } from './all-evidence.ts';
 import type { GraphCache } from './graph-cache.ts';
-import { StoredFrames, type Tail } from './stored-frames.ts';
+import { type FrameTail, StoredFrames } from './stored-frames.ts';
 
 /** Maximum number of sessions whose frames are kept; the least recently requested one is dropped first. */
 const MOST = 128;
 /** Sessions with more entries than this begin with their tail. */
 const LONG = 2_000;
 /** The number of rows in a tail. */
-export const NEWEST = 200;
+export const NEWEST_ROWS = 200;
 
 /** The most recently requested frames and graphs. */
 export class FrameCache {
@@ -48,7 +48,7 @@ export class FrameCache {
   }
 
   /** The tail of a long session; null if the session is short, or no state is stored near its end. */
-  async #tailOf(sessionId: string): Promise<Tail | null> {
+  async #tailOf(sessionId: string): Promise<FrameTail | null> {
     const { store } = await this.#allEvidence.ownSession(sessionId);
     const { seq } = await store.head(sessionId);
     if (seq < LONG) return null;
@@ -60,7 +60,7 @@ export class FrameCache {
     for await (const stored of store.entries(sessionId, { from: state.head.seq + 1 }))
       state = applyEntry(tables, state, stored);
     const end = state.head.seq;
-    const from = Math.max(0, end - NEWEST + 1);
+    const from = Math.max(0, end - NEWEST_ROWS + 1);
     const view = new SessionFrames(pin, sessionId, { state, from });
     const past: Frame[] = [];
     for await (const stored of store.entries(sessionId, { from })) {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Role, Who } from './access/tokens.ts';
+import type { Requester, Role } from './access/tokens.ts';
 import type { ApiError } from './api-error.ts';
 import type { Services } from './services.ts';
 
 /** The answer of a route that is not one JSON document. */
-export interface Streamed {
+export interface StreamedAnswer {
   readonly type:
     | `text/${'event-stream' | 'plain' | 'html' | 'javascript' | 'css'}`
     | 'websocket'
@@ -17,7 +17,7 @@ type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
 /** A request whose parts fit the route's schemas. */
 export interface RouteRequest<Path, Query, Body> {
-  readonly who: Who;
+  readonly who: Requester;
   readonly path: Parsed<Path>;
   readonly query: Parsed<Query>;
   readonly body: Parsed<Body>;
@@ -43,9 +43,9 @@ export interface HttpRoute {
   readonly headers?: { readonly [name: string]: string };
   /** The answer to a body that does not fit, in the words of the route's protocol. */
   readonly badBody?: (error: ApiError, text: string) => Response;
-  readonly answer: z.ZodType | Streamed;
+  readonly answer: z.ZodType | StreamedAnswer;
   readonly status: 200 | 201;
-  /** Returns the answer's value, or a whole Response where `answer` is {@link Streamed}. */
+  /** Returns the answer's value, or a whole Response where `answer` is {@link StreamedAnswer}. */
   readonly run: (asked: RouteRequest<z.ZodObject, z.ZodObject, z.ZodType>) => Promise<unknown>;
 }
 
@@ -69,5 +69,5 @@ export function defineRoute<
   return { ...parts, method, at, path, query, body, status, run: run as unknown as HttpRoute['run'] };
 }
 
-export const isStreamed = (answer: HttpRoute['answer']): answer is Streamed =>
+export const isStreamed = (answer: HttpRoute['answer']): answer is StreamedAnswer =>
   'description' in answer && 'type' in answer && !('parse' in answer);

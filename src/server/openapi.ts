@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STATUS } from './api-error.ts';
+import { HTTP_STATUS } from './api-error.ts';
 import { type HttpRoute, isStreamed } from './http-route.ts';
 import { Failure } from './schemas.ts';
 
@@ -96,7 +96,7 @@ function operationOf(route: HttpRoute, schemas: JsonSchemas): Document {
   };
 }
 
-const codes = Object.entries(STATUS)
+const codes = Object.entries(HTTP_STATUS)
   .map(([code, status]) => `${code} (${status})`)
   .join(', ');
 const failure: Document = {

@@ -6,14 +6,14 @@ import type { Env } from '../base/user-folders.ts';
 import type { SessionHost } from '../daemon/session-host.ts';
 import { type A2aHandler, openA2a } from './a2a/a2a-handler.ts';
 import { Logins } from './access/logins.ts';
-import { nodeId, Tokens, tokenFolder, type Who } from './access/tokens.ts';
+import { nodeId, type Requester, Tokens, tokenFolder } from './access/tokens.ts';
 import { AllEvidence } from './all-evidence.ts';
 import { ApiError } from './api-error.ts';
 import { FrameCache } from './frame-cache.ts';
 import { GraphCache } from './graph-cache.ts';
 import { NodeMail } from './messages/node-mail.ts';
 import { SessionReaders } from './session-reader.ts';
-import { Feed } from './stream/entry-feed.ts';
+import { EntryFeed } from './stream/entry-feed.ts';
 
 /** Maximum number of event streams at once: of all clients, and of the agent of one session. */
 const MOST_STREAMS = 256;
@@ -37,7 +37,7 @@ export interface Services {
   readonly allEvidence: AllEvidence;
   readonly readers: SessionReaders;
   readonly frames: FrameCache;
-  readonly feed: Feed;
+  readonly feed: EntryFeed;
   readonly tokens: Tokens;
   readonly logins: Logins;
   /** Runs agents, here and on other nodes. */
@@ -62,7 +62,7 @@ export function makeServices(
   readonly close: () => Promise<void>;
 } {
   const allEvidence = new AllEvidence(parts.env);
-  const feed = new Feed(allEvidence);
+  const feed = new EntryFeed(allEvidence);
   const dialIns = new DialIns();
   const { env, agencyFolder: folder = agencyFolder(env) } = parts;
   const agency = openNode({ env, dialIns, id: nodeId(env), folder });
@@ -91,7 +91,7 @@ export function makeServices(
 }
 
 /** Counts a stream until the returned function is called. @throws ApiError `too-many-streams` */
-export function openStream({ counters }: Services, who: Who): () => void {
+export function openStream({ counters }: Services, who: Requester): () => void {
   const own = who.role === 'session' ? who.session : null;
   const ofSession = own === null ? 0 : (counters.streamsOf.get(own) ?? 0);
   if (counters.streams >= MOST_STREAMS || ofSession >= MOST_OF_SESSION)

@@ -9,7 +9,7 @@ import { hasDelegates } from '../session/sub-agent.ts';
 import type { ContextBlock } from '../spec/agency/agency-types.ts';
 import { getOwn } from '../spec/names.ts';
 import { summariseInOneLine } from '../view/entry-summary.ts';
-import type { Who } from './access/tokens.ts';
+import type { Requester } from './access/tokens.ts';
 import { ApiError } from './api-error.ts';
 import { useSession } from './routes/use-session.ts';
 import type { Services } from './services.ts';
@@ -25,7 +25,7 @@ const ENTRY_CHARACTERS = 1_000;
  * @param run the key of the run
  * @throws ApiError `forbidden`
  */
-export async function checkCaller(services: Services, who: Who, request: RunRequest, run: string): Promise<void> {
+export async function checkCaller(services: Services, who: Requester, request: RunRequest, run: string): Promise<void> {
   const { agency } = services;
   const session = request['context-from']?.session;
   const isOwn = who.role === 'operator' || (who.role === 'session' && who.session === session);

@@ -20,7 +20,7 @@ export interface FramePage {
 }
 
 /** The newest part of a long session. It is read first; the earlier frames are read when a page requests them. */
-export interface Tail {
+export interface FrameTail {
   /** Begins with the state after the entry `end`. */
   readonly view: SessionFrames;
   /** The state after `end`. */
@@ -41,10 +41,10 @@ export class StoredFrames {
   readonly #pieces: Piece[] = [];
   #before: ViewState;
   #open: Frame[] = [];
-  #tail: (Tail & { readonly live: Frame[] }) | null;
+  #tail: (FrameTail & { readonly live: Frame[] }) | null;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(store: EvidenceStore, sessionId: string, whole: SessionFrames, tail: Tail | null) {
+  constructor(store: EvidenceStore, sessionId: string, whole: SessionFrames, tail: FrameTail | null) {
     this.#store = store;
     this.#sessionId = sessionId;
     this.#whole = whole;

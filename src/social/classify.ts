@@ -5,10 +5,10 @@ import type { TalkPattern } from './talk-patterns.ts';
 import { effectOfVerb, mayBeVerb, verbOf } from './verbs.ts';
 
 /** The kind of a message: it coordinates, or it asks for an action. */
-export type Talk = 'coordination' | 'action';
+export type TalkKind = 'coordination' | 'action';
 
-export interface Classified {
-  readonly talk: Talk;
+export interface ClassifiedMessage {
+  readonly talk: TalkKind;
   /** The effect that the message asks for. Coordination asks for `coordinate`. */
   readonly asks: ToolEffect;
   /** The rule that decided: `typed`, `untyped`, `order`, `statement`, or the id of a pattern. */
@@ -33,7 +33,7 @@ const COORDINATION_TYPES: ReadonlySet<unknown> = new Set([
  * classify('Fix the tests.', TALK_PATTERNS) // { talk: 'action', asks: 'act', by: 'order' }
  * classify({ type: 'handoff' }, TALK_PATTERNS) // { talk: 'coordination', asks: 'coordinate', by: 'typed' }
  */
-export function classify(payload: Json, patterns: readonly TalkPattern[]): Classified {
+export function classify(payload: Json, patterns: readonly TalkPattern[]): ClassifiedMessage {
   if (isObject(payload)) {
     const { coordination, type } = fieldsOf(payload);
     return verdict(coordination === true || COORDINATION_TYPES.has(type) ? 'coordinate' : 'act', 'typed');
@@ -48,7 +48,7 @@ export function classify(payload: Json, patterns: readonly TalkPattern[]): Class
 
 const RANK: { readonly [effect in ToolEffect]: number } = { coordinate: 0, observe: 1, simulate: 2, act: 3 };
 
-const verdict = (asks: ToolEffect, by: string): Classified => ({
+const verdict = (asks: ToolEffect, by: string): ClassifiedMessage => ({
   talk: asks === 'coordinate' ? 'coordination' : 'action',
   asks,
   by,
@@ -57,7 +57,7 @@ const verdict = (asks: ToolEffect, by: string): Classified => ({
 /** Maximum number of introductory phrases that are removed from a clause. */
 const MOST_OPENINGS = 8;
 
-function classifyClause(clause: string, patterns: readonly TalkPattern[]): Classified {
+function classifyClause(clause: string, patterns: readonly TalkPattern[]): ClassifiedMessage {
   const found = classifyWhole(clause, patterns);
   const tail = TAIL.exec(clause)?.groups?.['tail'];
   if (found.asks !== 'coordinate' || tail === undefined || NO_TAIL.test(clause)) return found;
@@ -73,7 +73,7 @@ const TAIL =
 const NO_TAIL =
   /^(?:please )?(?:do not|don't|never|no need|nobody|no one|avoid|leave|who|what|when|where|why|which|how|did|does|do you|is|are|was|were|have|has|had|should|shall|he|she|they|[a-z]+ (?:said|says|told|asked))\b/;
 
-function classifyWhole(clause: string, patterns: readonly TalkPattern[]): Classified {
+function classifyWhole(clause: string, patterns: readonly TalkPattern[]): ClassifiedMessage {
   let text = clause;
   for (let left = MOST_OPENINGS; ; left--) {
     const pattern = patterns.find(({ when }) => when.test(text));
@@ -137,7 +137,7 @@ const ATTRIBUTE =
 const NOUN =
   /^(?:merge conflicts?|build (?:failures?|times?|errors?|logs?)|test (?:failures?|coverage|results?|data)|release notes?|commit messages?|load times?|run logs?|push notifications?)\b/;
 
-function orderOrStatement(clause: string): Classified {
+function orderOrStatement(clause: string): ClassifiedMessage {
   const words = clause.replace(/^(?:(?!(?:ap|re|sup)ply )\w+ly )+/, '').split(/\s+/);
   const first = (words[0] ?? '').replace(/[.,!?:…]+$/, '');
   const second = (words[1] ?? '').replace(/[.,!?]+$/, '');

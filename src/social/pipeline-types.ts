@@ -3,11 +3,11 @@ import type { Denial } from '../gate/denial.ts';
 import type { EvidenceStore } from '../ports/evidence-store.ts';
 import type { Message, MessageDraft, MessageStore, ReceiptState } from '../ports/message-store.ts';
 import type { Json, Mode, Principal, ToolEffect } from '../spec/types.ts';
-import type { Classified, Talk } from './classify.ts';
+import type { ClassifiedMessage, TalkKind } from './classify.ts';
 import type { FailureCode, StageId } from './stages.ts';
 
 /** The connection over which a message arrived. Its surface identifies the holder; the message itself cannot. */
-export interface Connection {
+export interface SenderConnection {
   readonly transport: 'cli' | 'http' | 'timer';
   readonly principal: Principal;
   /** The session of an agent, the name of a person; ignored for the clock. */
@@ -53,7 +53,7 @@ export interface SocialReceipt {
   readonly from: string;
   readonly to: string;
   readonly seq: number;
-  readonly talk: Talk;
+  readonly talk: TalkKind;
   readonly asks: ToolEffect;
   readonly classifiedBy: string;
   /** The mode of the recipient that gated it; null for people. */
@@ -81,10 +81,10 @@ export const subjectOf = (message: string): Subject => ({ type: 'evidence', id: 
 
 /** A message in the pipeline; each stage adds a part. */
 export interface PipelineMessage {
-  readonly connection: Connection;
+  readonly connection: SenderConnection;
   readonly incoming: IncomingMessage;
   from?: string;
-  classified?: Classified;
+  classified?: ClassifiedMessage;
   to?: string;
   mode?: Mode | null;
   opened?: boolean;

@@ -14,9 +14,9 @@ import {
   socialOutcome,
 } from './message-evidence.ts';
 import {
-  type Connection,
   type IncomingMessage,
   type PipelineMessage,
+  type SenderConnection,
   type SocialFailure,
   type SocialReceipt,
   type SocialServices,
@@ -53,7 +53,7 @@ const RUN: { readonly [id in StageId]: Run } = { presence, authenticate, mode, d
  */
 export async function sendSocial(
   services: SocialServices,
-  connection: Connection,
+  connection: SenderConnection,
   incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
   const before = sending.get(incoming.id) ?? Promise.resolve();
@@ -71,7 +71,7 @@ const sending = new Map<string, Promise<unknown>>();
 
 async function passStage(
   services: SocialServices,
-  connection: Connection,
+  connection: SenderConnection,
   incoming: IncomingMessage,
 ): Promise<SocialReceipt | SocialFailure> {
   const at: PipelineMessage = { connection, incoming };

@@ -14,7 +14,7 @@ export interface FactScope {
 }
 
 /** The fixed facts: name, then members with their CEL type. `fruit`, `visits` and `backpack` depend on the spec set. */
-export const FACTS: { readonly [fact: string]: { readonly [member: string]: string } } = {
+export const CEL_FACTS: { readonly [fact: string]: { readonly [member: string]: string } } = {
   session: {
     agent: 'string',
     steps: 'int',
@@ -51,7 +51,7 @@ function factEnvironment({ fruit, peripherals, args }: FactScope): Environment {
     limits: { maxAstNodes: MAX_RULE_NODES },
   });
   const all: { [fact: string]: { readonly [member: string]: string } } = {
-    ...FACTS,
+    ...CEL_FACTS,
     fruit: Object.fromEntries(Object.entries(fruit).map(([field, type]) => [celName(field), celType(type)])),
     visits: Object.fromEntries(peripherals.map((id) => [celName(id), 'int'])),
     ...(args
@@ -78,7 +78,7 @@ export function checkCel(text: string, scope: FactScope): { message: string; sug
   const { code, range, summary } = checked.error!;
   const bad = range ? text.slice(range.start, range.end) : '';
   if (code === 'unknown_variable') {
-    const roots = [...Object.keys(FACTS), 'fruit', 'visits', 'backpack', ...(scope.args ? ['args'] : [])];
+    const roots = [...Object.keys(CEL_FACTS), 'fruit', 'visits', 'backpack', ...(scope.args ? ['args'] : [])];
     return { message: `unknown fact "${bad}"`, suggestion: suggest(bad, roots) };
   }
   if (code === 'no_such_key' && range) return unknownMember(text, range, scope);
@@ -103,5 +103,5 @@ function unknownMember(text: string, range: { readonly start: number; readonly e
 function membersOf(root: string, { fruit, peripherals, args = {} }: FactScope): string[] {
   if (root === 'args') return Object.keys(args).map(celName);
   if (root === 'fruit') return Object.keys(fruit).map(celName);
-  return root === 'visits' ? peripherals.map(celName) : Object.keys(FACTS[root] ?? {});
+  return root === 'visits' ? peripherals.map(celName) : Object.keys(CEL_FACTS[root] ?? {});
 }

@@ -4,7 +4,7 @@ import type { EntrySource } from './types.ts';
 /** Ids that no peripheral may have: two mean a place outside of every peripheral; `from-any` is an entry source. */
 export const RESERVED_PERIPHERALS: readonly string[] = ['outside', 'closed', 'any'];
 
-export function nearest(name: string, candidates: Iterable<string>): string | null {
+export function nearestName(name: string, candidates: Iterable<string>): string | null {
   const plain = name.toLowerCase().replaceAll(/[_\s]/g, '-');
   let best: string | null = null;
   let least = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -21,7 +21,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
 /** Returns `did you mean "edit"?`, or else the list of names. */
 export function suggest(name: string, candidates: Iterable<string>): string {
   const known = [...new Set(candidates)].sort();
-  const near = nearest(name, known);
+  const near = nearestName(name, known);
   if (near !== null) return `did you mean "${near}"?`;
   return known.length === 0 ? 'there are none' : `known: ${known.join(', ')}`;
 }

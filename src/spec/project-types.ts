@@ -50,7 +50,7 @@ export interface CommitConfig {
 export type CommandEnv = { readonly [name: string]: string };
 
 /** The network and the secrets of a configured command. */
-export interface Reach {
+export interface CommandReach {
   /** The only places that the command can reach, through hopgate's proxy: `host`, `*.host`, `host:port`. */
   readonly hosts?: readonly string[];
   readonly env?: CommandEnv;
@@ -60,7 +60,7 @@ export interface Reach {
   readonly ssh?: { readonly key: string; readonly knownHosts: string };
 }
 
-export interface InstallCommand extends Reach {
+export interface InstallCommand extends CommandReach {
   readonly run: readonly string[];
   /** Package managers may run the scripts of packages. */
   readonly scripts: boolean;
@@ -89,7 +89,7 @@ export interface ProjectConfig {
   readonly test: readonly TestCommand[];
   /** `network`: the command shares the host's network, unobserved; otherwise it reaches only its hosts. */
   readonly deploy: {
-    readonly [name: string]: Reach & { readonly run: readonly string[]; readonly network: boolean };
+    readonly [name: string]: CommandReach & { readonly run: readonly string[]; readonly network: boolean };
   };
   /** Absent where none is configured. */
   readonly install?: readonly InstallCommand[];

@@ -2,7 +2,7 @@ import { type AuditedPin, type AuditState, beginState } from '../audit/rules/aud
 import type { Mode } from '../spec/types.ts';
 import { rulesOf } from './model/rules-of.ts';
 import { hopModel, modeModel } from './model/session-model.ts';
-import { type Model, type Route, shortestRoutes } from './model/shortest-routes.ts';
+import { type Model, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
 import { type Move, movesFrom } from './plan/moves.ts';
 import { onlyLacksApproval, refusalCases } from './plan/plan-refusals.ts';
 import { visitCases } from './plan/plan-visits.ts';
@@ -45,8 +45,8 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
 }
 
 /** The route to the mode that allows the most, with the fewest transitions. */
-function routeToWork(pinned: AuditedPin, opening: AuditState): Route<AuditState, Move> {
-  const nothing: Route<AuditState, Move> = { moves: [], states: [opening] };
+function routeToWork(pinned: AuditedPin, opening: AuditState): ModelRoute<AuditState, Move> {
+  const nothing: ModelRoute<AuditState, Move> = { moves: [], states: [opening] };
   const { modeGate: gate } = pinned.specs;
   if (!gate) return nothing;
   const power = (mode: Mode | null) => (mode ? (gate.effects[mode]?.length ?? 0) : 0);
@@ -67,7 +67,8 @@ function modeCases(pinned: AuditedPin, opening: AuditState): { cases: PlannedCas
   const reachable = new Set(
     routes.flatMap(({ moves, states }) => moves.flatMap((move, i) => coveredBy(states[i]!, move))),
   );
-  const name = ({ moves }: Route<AuditState, Move>) => moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
+  const name = ({ moves }: ModelRoute<AuditState, Move>) =>
+    moves.map((move) => move.name.replace('to.', '→ ')).join(' ');
   const paths = routes.map((route): PlannedCase => {
     const at = route.states.at(-1)!;
     const forges = movesFrom(pinned, at).filter((move) => move.asked.kind === 'mode' && onlyLacksApproval(at, move));
@@ -86,11 +87,11 @@ function smallPlan(
   pinned: AuditedPin,
   model: Model<AuditState, Move>,
   prefix: readonly Move[],
-  states: readonly Route<AuditState, Move>[],
+  states: readonly ModelRoute<AuditState, Move>[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {
   const cases: PlannedCase[] = [];
   const reachable = new Set<string>();
-  const hops = new Map<string, Route<AuditState, Move>>();
+  const hops = new Map<string, ModelRoute<AuditState, Move>>();
   for (const route of shortestRoutes(model)) {
     route.moves.forEach((move, index) => {
       for (const item of coveredBy(route.states[index]!, move)) reachable.add(item);
@@ -116,7 +117,10 @@ function smallPlan(
 }
 
 /** Extends a route by the shortest route back to the source of its last hop. */
-function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move>): Route<AuditState, Move> | null {
+function roundTrip(
+  model: Model<AuditState, Move>,
+  route: ModelRoute<AuditState, Move>,
+): ModelRoute<AuditState, Move> | null {
   const from = placeName(route.states.at(-2)!);
   const back = searchRoute(
     model,
@@ -128,7 +132,7 @@ function roundTrip(model: Model<AuditState, Move>, route: Route<AuditState, Move
 }
 
 /** True if the last hop goes back because an expectation failed. */
-function isReframe({ specs }: AuditedPin, { moves, states }: Route<AuditState, Move>): boolean {
+function isReframe({ specs }: AuditedPin, { moves, states }: ModelRoute<AuditState, Move>): boolean {
   const last = moves.at(-1)!.asked;
   const from = states.at(-2)!;
   if (last.kind !== 'hop') return false;

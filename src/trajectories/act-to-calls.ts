@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { type Command, parse, type Redirection, type Word } from 'unbash';
 import { isObject, textOf } from '../base/json.ts';
 import type { Json } from '../spec/types.ts';
-import { type ForeignAct, SHELL } from './read-trajectory.ts';
+import { type ForeignAct, SHELL_ACT } from './read-trajectory.ts';
 
 export interface OwnCall {
   readonly tool: string;
@@ -10,9 +10,9 @@ export interface OwnCall {
 }
 
 /** The calls that an act consists of, in order. `submit` ends the run with the result. */
-export type Meaning = { readonly kind: 'calls'; readonly calls: readonly OwnCall[] } | { readonly kind: 'submit' };
+export type ActMeaning = { readonly kind: 'calls'; readonly calls: readonly OwnCall[] } | { readonly kind: 'submit' };
 
-const NONE: Meaning = { kind: 'calls', calls: [] };
+const NONE: ActMeaning = { kind: 'calls', calls: [] };
 
 /** Programs that run tests, alone or behind `python -m`, `npx`, `uv run` and the like. */
 const TESTERS =
@@ -47,7 +47,7 @@ const LOOKS = ['open', 'goto', 'scroll_up', 'scroll_down', 'search_dir', 'search
  * @param folder relative paths start here, and paths below it become relative to it
  * @param open the file that an editor command without a path changes
  */
-export function actToCalls(act: ForeignAct, folder: string, open: string | null): Meaning {
+export function actToCalls(act: ForeignAct, folder: string, open: string | null): ActMeaning {
   const name = act.name
     .split(/[._]{2}|\./)
     .at(-1)!
@@ -68,11 +68,11 @@ export function actToCalls(act: ForeignAct, folder: string, open: string | null)
   return url === null ? NONE : calls({ tool: 'web-fetch', args: { url } });
 }
 
-const calls = (...all: readonly OwnCall[]): Meaning => ({ kind: 'calls', calls: all });
+const calls = (...all: readonly OwnCall[]): ActMeaning => ({ kind: 'calls', calls: all });
 const read = (path: string): OwnCall => ({ tool: 'read', args: { path } });
 const write = (path: string): OwnCall => ({ tool: 'write', args: { path, content: '' } });
 
-function fileAct(verb: string, path: string): Meaning {
+function fileAct(verb: string, path: string): ActMeaning {
   return calls(
     /create|write|replace|edit|insert|undo|patch|delete|append|update/.test(verb) ? write(path) : read(path),
   );
@@ -85,7 +85,7 @@ function below(path: string, folder: string): string {
   return relative === '..' || relative.startsWith('../') ? full : relative;
 }
 
-function shellAct(line: string, folder: string, open: string | null): Meaning {
+function shellAct(line: string, folder: string, open: string | null): ActMeaning {
   if (/^submit\b|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/.test(line)) return { kind: 'submit' };
   const [first = '', second, third] = line.split(/\s+/).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
   if (first === 'create' && second) return calls(write(below(second, folder)));
@@ -165,6 +165,6 @@ function specialCall(program: string, args: readonly string[]): OwnCall | null {
 
 /** The file that an act opens for SWE-agent's editor commands; null if it opens none. */
 export function opensFile({ name, input }: ForeignAct): string | null {
-  const line = name === SHELL ? textOf(input['command']) : null;
+  const line = name === SHELL_ACT ? textOf(input['command']) : null;
   return line === null ? null : (/^(?:open|create)\s+"?([^\s"]+)/.exec(line)?.[1] ?? null);
 }

@@ -22,7 +22,7 @@ export interface Trajectory {
 }
 
 /** The name of an act that is a command line, with the argument `command`. */
-export const SHELL = 'bash';
+export const SHELL_ACT = 'bash';
 
 const loose = <T extends z.core.$ZodLooseShape>(shape: T) => z.looseObject(shape);
 const text = z.string().catch('');
@@ -83,7 +83,7 @@ function fromSweAgent(id: string, { trajectory, info }: z.infer<typeof sweAgent>
     const name = textOf(call['name']);
     return name !== null && input !== null
       ? { name, input, output: observation, exit: null }
-      : { name: SHELL, input: { command: action.trim() }, output: observation, exit: null };
+      : { name: SHELL_ACT, input: { command: action.trim() }, output: observation, exit: null };
   });
   const state = trajectory.map(({ state }) => fieldsOf(typeof state === 'string' ? parseJson(state) : state));
   const folder = state.map((one) => textOf(one['working_dir'])).find((one) => one !== null) ?? null;
@@ -99,7 +99,7 @@ function fromMiniSweAgent(id: string, { messages, info }: z.infer<typeof miniSwe
     const output = next === undefined ? '' : asText(next.content);
     const stated = fieldsOf(next?.extra)['returncode'] ?? /<returncode>(-?\d+)<\/returncode>/.exec(output)?.[1];
     const exit = stated === undefined || Number.isNaN(Number(stated)) ? null : Number(stated);
-    for (const command of commandsOf(one)) acts.push({ name: SHELL, input: { command }, output, exit });
+    for (const command of commandsOf(one)) acts.push({ name: SHELL_ACT, input: { command }, output, exit });
   }
   const folder = textOf(fieldsOf(fieldsOf(info?.config)['environment'])['cwd']);
   const status = info?.exit_status ?? null;

@@ -1,31 +1,31 @@
 import { fieldsOf } from '../base/json.ts';
 import type { Entry } from '../evidence/entry.ts';
 import type { ParameterOrder } from './spell-call.ts';
-import { joinedText, type Row, ThreadRows } from './thread-rows.ts';
+import { joinedText, type ThreadRow, ThreadRows } from './thread-rows.ts';
 
 export interface ThreadVisit {
   readonly peripheral: string;
-  readonly start: Row;
-  readonly rows: readonly Row[];
+  readonly start: ThreadRow;
+  readonly rows: readonly ThreadRow[];
   /** null while it lasts. */
-  readonly stop: Row | null;
+  readonly stop: ThreadRow | null;
 }
 
 /** Arranges the entries of a thread for a person: events between visits, and visits with their events. */
 export function outlineThread(
   entries: readonly Entry[],
   order: ParameterOrder = () => null,
-): readonly (Row | ThreadVisit)[] {
+): readonly (ThreadRow | ThreadVisit)[] {
   const thread = new ThreadRows(order);
-  const rows = new Map<number, Row>();
+  const rows = new Map<number, ThreadRow>();
   for (const entry of entries) {
     const { row, takes } = thread.add(entry);
     for (const { key } of takes) rows.delete(key);
     rows.set(row.key, row);
   }
-  const items: (Row | ThreadVisit)[] = [];
+  const items: (ThreadRow | ThreadVisit)[] = [];
   let visit: { -readonly [key in keyof ThreadVisit]: ThreadVisit[key] } | null = null;
-  let inVisit: Row[] = [];
+  let inVisit: ThreadRow[] = [];
   for (const one of rows.values()) {
     const row = one.event === 'approval' && !thread.isUnused(one) ? { ...one, notes: one.notes.slice(0, -1) } : one;
     if (row.event === 'start') {

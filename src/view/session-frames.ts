@@ -15,7 +15,7 @@ import { viewOfState } from '../session/state/view-of-state.ts';
 import { effectsIn } from '../spec/mode-way.ts';
 import type { Json, Mode, SpecSet, ToolEffect } from '../spec/types.ts';
 import { summariseValue } from './summarise-value.ts';
-import { type Row, ThreadRows } from './thread-rows.ts';
+import { type ThreadRow, ThreadRows } from './thread-rows.ts';
 import { deltaOf, EMPTY_VIEW, type Frame, type Leg, type ViewRow, type ViewState } from './view-state.ts';
 import { possibleWays, waysKey } from './view-ways.ts';
 
@@ -202,7 +202,7 @@ function filesAfter(files: ViewState['files'], body: Body | null): ViewState['fi
   return changed.length === 0 ? files : { ...files, ...Object.fromEntries(changed) };
 }
 
-function viewRow(row: Row, at: number): ViewRow {
+function viewRow(row: ThreadRow, at: number): ViewRow {
   const notes = row.notes.filter((note) => !note.startsWith('→ '));
   const bodies = row.entries.map(({ body }) => fieldsOf(body));
   const denial = bodies.find(({ event }) => event === 'denial');

@@ -5,7 +5,7 @@ import type { ParameterOrder } from './spell-call.ts';
 import type { OptionalFields } from './summarise-value.ts';
 
 /** A line of a thread: one entry, or several that belong together (an intent and its outcome, a hop and its start). */
-export interface Row extends EntrySummary {
+export interface ThreadRow extends EntrySummary {
   /** The position of its first entry among the entries that were added. */
   readonly key: number;
   readonly entries: readonly Entry[];
@@ -21,9 +21,9 @@ export interface Row extends EntrySummary {
 
 /** A row after one more entry. */
 export interface RowChange {
-  readonly row: Row;
+  readonly row: ThreadRow;
   /** The rows that are parts of it now. */
-  readonly takes: readonly Row[];
+  readonly takes: readonly ThreadRow[];
 }
 
 /** Note of an approval that no request has used yet. */
@@ -39,11 +39,11 @@ export class ThreadRows {
   readonly #seen = new Set<string>();
   readonly #depths = new Map<string, number>();
   /** Rows that a later entry may join, by the id of their last entry. */
-  readonly #open = new Map<string, Row>();
+  readonly #open = new Map<string, ThreadRow>();
   /** Approvals by the id of their record. */
-  readonly #approvals = new Map<string, Row>();
+  readonly #approvals = new Map<string, ThreadRow>();
   /** Messages that were received or sent, by id. */
-  readonly #messages = new Map<string, Row>();
+  readonly #messages = new Map<string, ThreadRow>();
   #first: number | null = null;
   #count = 0;
 
@@ -67,7 +67,7 @@ export class ThreadRows {
     return change;
   }
 
-  #withState(before: Row, entry: Entry, state: string): RowChange {
+  #withState(before: ThreadRow, entry: Entry, state: string): RowChange {
     this.#count++;
     this.#seen.add(entry.id);
     const notes = [...before.notes, `${state}, at ${entry.at}`];
@@ -94,7 +94,7 @@ export class ThreadRows {
         notes: [...new Set([...before.notes, ...summary.notes])],
       });
     }
-    const row: Row = {
+    const row: ThreadRow = {
       ...summary,
       key,
       entries: [entry],
@@ -116,7 +116,7 @@ export class ThreadRows {
     return { ...this.#keep(entry, { ...row, what, notes, entries }), takes: [before] };
   }
 
-  #withApproval(entry: Entry, row: Row, approval: Row): RowChange {
+  #withApproval(entry: Entry, row: ThreadRow, approval: ThreadRow): RowChange {
     this.#approvals.delete(joinedText(fieldsOf(fieldsOf(approval.entries[0]!.body)['record'])['id']));
     if (!this.#joinApprovals) {
       const { row: kept } = this.#keep(entry, row);
@@ -127,7 +127,7 @@ export class ThreadRows {
     return { ...this.#keep(entry, { ...row, notes, entries }), takes: [approval] };
   }
 
-  #keep(entry: Entry, row: Row): RowChange {
+  #keep(entry: Entry, row: ThreadRow): RowChange {
     const { event, mark } = row;
     if (event === 'intent' || event === 'hop' || (event === 'outcome' && mark === 'refused'))
       this.#open.set(entry.id, row);
@@ -140,7 +140,7 @@ export class ThreadRows {
   }
 
   /** True if no request has used the approval of this row. */
-  isUnused({ entries }: Row): boolean {
+  isUnused({ entries }: ThreadRow): boolean {
     return this.#approvals.has(joinedText(fieldsOf(fieldsOf(entries[0]!.body)['record'])['id']));
   }
 }
@@ -155,7 +155,7 @@ export const joinedText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 /** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
-function joins(before: Row, summary: EntrySummary, own: OptionalFields): boolean {
+function joins(before: ThreadRow, summary: EntrySummary, own: OptionalFields): boolean {
   if (summary.event === 'outcome' || summary.event === 'interrupted') return before.event === 'intent';
   if (summary.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
   const call = before.entries.find(({ body }) => fieldsOf(body)['event'] === 'intent');

@@ -5,7 +5,7 @@ import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
  * facts that it adds, or removes with `not`. `answer`: a text, in which `{r}` is a name, `{r:state}` the description of
  * a receptacle, `{o:state}` of an object, and `{look}`, `{inventory}` and `{help}` are descriptions.
  */
-export interface Action {
+export interface HouseAction {
   readonly name: string;
   readonly command: string;
   readonly when: readonly Expression[];
@@ -89,14 +89,14 @@ const ROWS: readonly Row[] = [
 ];
 
 /** The rows that the wording before ALFWorld 0.4 replaces; null removes one. */
-const OLD: { readonly [name: string]: Partial<Pick<Action, 'command' | 'answer'>> | null } = {
+const OLD: { readonly [name: string]: Partial<Pick<HouseAction, 'command' | 'answer'>> | null } = {
   help: null,
   GotoLocation: { answer: 'You arrive at {l}. {r:state}' },
   PutObject: { command: 'put {o} in/on {r}', answer: 'You put the {o} in/on the {r}.' },
 };
 
 /** All commands, in the current wording. */
-export const ACTIONS: readonly Action[] = ROWS.map(([name, command, when, effect, answer]) => ({
+export const HOUSE_ACTIONS: readonly HouseAction[] = ROWS.map(([name, command, when, effect, answer]) => ({
   name,
   command,
   when: readExpressions(when),
@@ -105,13 +105,13 @@ export const ACTIONS: readonly Action[] = ROWS.map(([name, command, when, effect
 }));
 
 /** All commands, in the wording before ALFWorld 0.4. */
-export const OLD_ACTIONS: readonly Action[] = ACTIONS.flatMap((action) => {
+export const OLD_ACTIONS: readonly HouseAction[] = HOUSE_ACTIONS.flatMap((action) => {
   const change = OLD[action.name];
   return change === null ? [] : [{ ...action, ...change }];
 });
 
 /** The answer to a command that is not admissible. */
-export const REFUSED = 'Nothing happens.';
+export const NOTHING_HAPPENS = 'Nothing happens.';
 
 const HELP: readonly (readonly [string, string])[] = [
   ['look:', 'look around your current location'],

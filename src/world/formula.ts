@@ -1,12 +1,12 @@
 import { type Expression, readTyped } from './pddl/pddl-expression.ts';
-import type { Facts } from './world-facts.ts';
+import type { WorldFacts } from './world-facts.ts';
 
 /** The names that a formula's variables stand for. */
 export type Bindings = { readonly [variable: string]: string };
 
 /** The facts for a formula, and the names of each type. */
 export interface FactSet {
-  readonly facts: readonly Facts[];
+  readonly facts: readonly WorldFacts[];
   readonly named: ReadonlyMap<string, readonly string[]>;
 }
 

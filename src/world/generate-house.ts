@@ -15,7 +15,7 @@ import { ROOMS, type Room } from './rooms.ts';
 import { searchPlan } from './search-plan.ts';
 import { CHANGES, DESCRIPTIONS, fillLine, formulaOf, GOAL_LINES } from './tasks.ts';
 import { ABLE, CONTAINS, OPENABLE } from './vocabulary.ts';
-import type { Fact } from './world-facts.ts';
+import type { WorldFact } from './world-facts.ts';
 
 /** Maximum length of a plan; houses with longer plans are not offered. */
 const LONGEST_PLAN = 50;
@@ -73,7 +73,7 @@ function drawHouse(options: HouseOptions, random: Random): House | null {
   if (random.chance(0.5)) locations[random.whole(1, locations.length - 1)] = locations[0]!;
   const start = locationId(random);
   const objects = drawThings(task, room, options, random);
-  const facts: Fact[] = [];
+  const facts: WorldFact[] = [];
   for (const [index, { kind, id }] of receptacles.entries()) {
     facts.push(['receptacletype', id, `${kind.toLowerCase()}type`], ['receptacleatlocation', id, locations[index]!]);
     const needed = kind === 'Fridge' || kind === 'Microwave';

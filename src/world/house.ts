@@ -1,5 +1,5 @@
 import { splitWords } from '../base/text.ts';
-import type { Fact } from './world-facts.ts';
+import type { WorldFact } from './world-facts.ts';
 
 /** The six kinds of tasks, with the names of the ALFWorld data. */
 export const TASK_TYPES = [
@@ -41,9 +41,9 @@ export interface House {
   /** The names of the things of each type: `agent`, `location`, `receptacle`, `object`, `rtype`, `otype`. */
   readonly named: { readonly [type: string]: readonly string[] };
   /** The facts that no command changes. */
-  readonly statics: readonly Fact[];
+  readonly statics: readonly WorldFact[];
   /** The other facts, before the first command. */
-  readonly fluents: readonly Fact[];
+  readonly fluents: readonly WorldFact[];
   /** The goal as a PDDL formula. */
   readonly formula: string;
   /** The sentence that only a person knows, for a house that cannot be won without it. */

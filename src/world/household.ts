@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { ACTIONS, type Action, HELP_TEXT, OLD_ACTIONS, REFUSED } from './actions.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, NOTHING_HAPPENS, OLD_ACTIONS } from './actions.ts';
 import { type Bindings, type FactSet, formulaHolds, formulaSolutions } from './formula.ts';
 import { AGENT, type House, playerNames } from './house.ts';
 import { type Expression, readExpressions } from './pddl/pddl-expression.ts';
-import { type Fact, Facts } from './world-facts.ts';
+import { type WorldFact, WorldFacts } from './world-facts.ts';
 
 /** Maximum number of commands in one game; the game then ends without a win. */
 export const MOST_STEPS = 100;
@@ -22,14 +22,14 @@ export interface Turn {
 /** A game at one moment, as JSON. `house` is its id. */
 export interface HouseholdSnapshot {
   readonly house: string;
-  readonly fluents: readonly Fact[];
+  readonly fluents: readonly WorldFact[];
   readonly steps: number;
   readonly won: boolean;
   readonly observation: string;
 }
 
 interface Ready {
-  readonly action: Action;
+  readonly action: HouseAction;
   readonly bindings: Bindings;
 }
 
@@ -45,11 +45,11 @@ export class Household {
   readonly house: House;
   readonly #mostSteps: number;
   readonly #names: ReadonlyMap<string, string>;
-  readonly #statics: Facts;
+  readonly #statics: WorldFacts;
   readonly #named: ReadonlyMap<string, readonly string[]>;
   readonly #goal: Expression;
-  readonly #actions: readonly Action[];
-  #fluents!: Facts;
+  readonly #actions: readonly HouseAction[];
+  #fluents!: WorldFacts;
   #ready!: ReadonlyMap<string, Ready>;
   #turn!: Turn;
 
@@ -58,15 +58,15 @@ export class Household {
     this.#mostSteps = options.mostSteps ?? MOST_STEPS;
     const things = [...house.statics, ...house.fluents].flatMap(([, ...names]) => names as string[]);
     this.#names = playerNames(things);
-    this.#statics = new Facts(house.statics);
+    this.#statics = new WorldFacts(house.statics);
     this.#named = new Map(Object.entries(house.named));
     this.#goal = readExpressions(house.formula)[0] ?? ['or'];
-    this.#actions = house.wording === 'old' ? OLD_ACTIONS : ACTIONS;
+    this.#actions = house.wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS;
     this.reset();
   }
 
   reset(): Turn {
-    this.#fluents = new Facts(this.house.fluents);
+    this.#fluents = new WorldFacts(this.house.fluents);
     this.#ready = this.#commands();
     const observation = `-= Welcome to TextWorld, ALFRED! =-\n\n${this.#look()}\n\nYour task is to: ${this.house.task.goal}.`;
     return this.#end(observation, 0, false);
@@ -87,7 +87,7 @@ export class Household {
       for (const effect of ready.action.effect) this.#apply(effect, ready.bindings);
       this.#ready = this.#commands();
     }
-    return this.#end(ready ? this.#answer(ready) : REFUSED, this.#turn.steps + 1, this.#isWon());
+    return this.#end(ready ? this.#answer(ready) : NOTHING_HAPPENS, this.#turn.steps + 1, this.#isWon());
   }
 
   /** The name of the object in the agent's hands; null if they are empty. */
@@ -112,7 +112,7 @@ export class Household {
   restore(snapshot: HouseholdSnapshot): Turn {
     if (snapshot.house !== this.house.id)
       throw new RangeError(`the snapshot is of house ${snapshot.house}, not of ${this.house.id}`);
-    this.#fluents = new Facts(snapshot.fluents);
+    this.#fluents = new WorldFacts(snapshot.fluents);
     this.#ready = this.#commands();
     return this.#end(snapshot.observation, snapshot.steps, snapshot.won);
   }

@@ -2,10 +2,10 @@ import type { House } from './house.ts';
 import { playerNames } from './house.ts';
 import { Household } from './household.ts';
 import { CHANGES } from './tasks.ts';
-import { Facts } from './world-facts.ts';
+import { WorldFacts } from './world-facts.ts';
 
 /** The ids that a goal may concern: the object's, and those of its destination, the tool and the lamp. */
-export interface Relevant {
+export interface RelevantObjects {
   readonly objects: readonly string[];
   readonly destinations: readonly string[];
   readonly tools: readonly string[];
@@ -13,8 +13,8 @@ export interface Relevant {
 }
 
 /** Finds the things of a house's task. A goal may name single things. */
-export function relevantIn(house: House): Relevant {
-  const facts = new Facts(house.statics);
+export function relevantIn(house: House): RelevantObjects {
+  const facts = new WorldFacts(house.statics);
   const { type, object, receptacle, lamp } = house.task;
   const ofType = (predicate: string, name: string) => [...facts.before(predicate, `${name.toLowerCase()}type`)].sort();
   const single = /\(inreceptacle ([^?\s]+) ([^?\s)]+)\)/.exec(house.formula.toLowerCase());
@@ -32,7 +32,7 @@ export function oraclePlan(house: House): readonly string[] | null {
   const { objects, destinations, tools, lamps } = relevantIn(house);
   const { type } = house.task;
   const count = type === 'pick_two_obj_and_place' ? 2 : 1;
-  const places = new Facts(house.fluents);
+  const places = new WorldFacts(house.fluents);
   const placeOf = (id: string) => [...places.after('inreceptacle', id)][0];
   const sources = objects.filter((id) => placeOf(id) !== undefined);
   for (const destination of lamps.length ? lamps.flatMap((lamp) => placeOf(lamp) ?? []) : destinations) {

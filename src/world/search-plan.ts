@@ -1,7 +1,7 @@
 import { type House, playerNames } from './house.ts';
 import { Household, type HouseholdSnapshot } from './household.ts';
 import { relevantIn } from './oracle.ts';
-import { Facts } from './world-facts.ts';
+import { WorldFacts } from './world-facts.ts';
 
 /** Limits of a search. `nodes`: number of visited states; `objects`: number of wanted objects that are considered. */
 export interface SearchLimits {
@@ -18,7 +18,7 @@ export function searchPlan(
   { nodes = 20_000, objects: most = 2 }: SearchLimits = {},
 ): readonly string[] | null {
   const { objects, destinations, tools, lamps } = relevantIn(house);
-  const places = new Facts(house.fluents);
+  const places = new WorldFacts(house.fluents);
   const used = objects.filter((id) => places.after('inreceptacle', id).size > 0).slice(0, most);
   const of = (ids: readonly string[]) => ids.flatMap((id) => [...places.after('inreceptacle', id)]);
   const matter = new Set([

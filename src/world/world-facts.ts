@@ -1,5 +1,5 @@
 /** A ground atom: the predicate and at most two arguments, all in lower case. */
-export type Fact = readonly [predicate: string, first?: string, second?: string];
+export type WorldFact = readonly [predicate: string, first?: string, second?: string];
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -10,10 +10,10 @@ interface Relation {
 }
 
 /** A set of ground atoms with an index for each argument. An absent argument is the empty text. */
-export class Facts {
+export class WorldFacts {
   readonly #relations = new Map<string, Relation>();
 
-  constructor(facts: Iterable<Fact> = []) {
+  constructor(facts: Iterable<WorldFact> = []) {
     for (const fact of facts) this.add(...fact);
   }
 
@@ -53,11 +53,11 @@ export class Facts {
   }
 
   /** All facts, in the order of their text. */
-  list(): readonly Fact[] {
+  list(): readonly WorldFact[] {
     const all: string[] = [];
     for (const predicate of this.#relations.keys())
       for (const [first, second] of this.pairs(predicate)) all.push(`${predicate} ${first} ${second}`.trimEnd());
-    return all.sort().map((text) => text.split(' ') as unknown as Fact);
+    return all.sort().map((text) => text.split(' ') as unknown as WorldFact);
   }
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { inferSpecs } from '../../src/audit/infer/infer-specs.ts';
 import { coveringGlobs, pathCover } from '../../src/audit/infer/path-cover.ts';
 import { printSpecs } from '../../src/audit/infer/print-specs.ts';
-import { addUsage, Usage } from '../../src/audit/infer/usage.ts';
+import { addUsage, RecordedUsages } from '../../src/audit/infer/usage.ts';
 import { proveProperties } from '../../src/audit/properties/prove.ts';
 import { isWithinPaths } from '../../src/audit/rules/audited-path.ts';
 import { replayDecisions } from '../../src/session/replay-decisions.ts';
@@ -30,7 +30,7 @@ async function reload(specs: SpecSet): Promise<SpecSet> {
 async function inferred() {
   const at = await world();
   await fivePeripherals(at);
-  const usage = new Usage();
+  const usage = new RecordedUsages();
   await addUsage(usage, PINNED, at.store.entries(at.session.id));
   return { at, ...inferSpecs(SPECS, usage) };
 }
@@ -134,7 +134,7 @@ describe('the inferred tightest spec', () => {
           const at = await world({ specs: set, agent: set === sets[2] ? 'reviewer' : 'agent-1' });
           for (const draw of draws) await wander(at.session, draw);
           const evidence = () => at.store.entries(at.session.id);
-          const usage = new Usage();
+          const usage = new RecordedUsages();
           await addUsage(usage, { specs: set, config: CONFIG }, evidence());
           if (usage.peripherals.size === 0) return;
           if (set === SPECS && !usage.peripherals.has('reflect')) withoutReview += 1;

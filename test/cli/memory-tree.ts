@@ -1,7 +1,7 @@
-import type { Tree } from '../../src/cli/detect/disk-tree.ts';
+import type { DiskTree } from '../../src/cli/detect/disk-tree.ts';
 
 /** Files held in memory, by path. */
-export function memoryTree(files: { readonly [path: string]: string }): Tree {
+export function memoryTree(files: { readonly [path: string]: string }): DiskTree {
   const listed = new Map<string, readonly string[]>();
   const list = (folder: string) => {
     const prefix = folder === '' ? '' : `${folder.replace(/\/$/, '')}/`;

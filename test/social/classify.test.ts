@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classify, type Talk } from '../../src/social/classify.ts';
+import { classify, type TalkKind } from '../../src/social/classify.ts';
 import { TALK_PATTERNS } from '../../src/social/talk-patterns.ts';
 import type { Json } from '../../src/spec/types.ts';
 
 interface Labelled {
   readonly payload: Json;
-  readonly talk: Talk;
+  readonly talk: TalkKind;
   readonly typed: boolean;
 }
 

@@ -8,7 +8,7 @@ import { type EvidenceStore, StoreError } from '../../src/ports/evidence-store.t
 import type { Session } from '../../src/session/session.ts';
 import { socialOutcome } from '../../src/social/message-evidence.ts';
 import { sendSocial } from '../../src/social/pipeline.ts';
-import type { Connection, SocialServices } from '../../src/social/pipeline-types.ts';
+import type { SenderConnection, SocialServices } from '../../src/social/pipeline-types.ts';
 import { pipelineDiagram } from '../../src/social/stages.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';
 import type { Json, SpecSet } from '../../src/spec/types.ts';
@@ -56,8 +56,8 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-const operator: Connection = { transport: 'cli', principal: 'operator', name: 'operator' };
-const connectionOf = (principal: Connection['principal']): Connection =>
+const operator: SenderConnection = { transport: 'cli', principal: 'operator', name: 'operator' };
+const connectionOf = (principal: SenderConnection['principal']): SenderConnection =>
   principal === 'agent'
     ? { transport: 'http', principal, name: sender.id }
     : principal === 'clock'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { FACTS } from '../../src/spec/cel-facts.ts';
+import { CEL_FACTS } from '../../src/spec/cel-facts.ts';
 import { parseProjectConfig } from '../../src/spec/load/load-project-config.ts';
 import { loadCatalogue, loadSpecs } from '../../src/spec/load/load-specs.ts';
 import { DEFAULT_PROJECT_CONFIG } from '../../src/spec/resolve/parse-project-config.ts';
@@ -77,7 +77,7 @@ describe('the spec reference', () => {
 
   it('names every observation, fact and default mask', () => {
     for (const name of OBSERVATIONS) expect(page).toContain(`\`${name}\``);
-    for (const [fact, members] of Object.entries(FACTS)) {
+    for (const [fact, members] of Object.entries(CEL_FACTS)) {
       const row = page.split('\n').find((line) => line.startsWith(`| \`${fact}.`)) ?? '';
       for (const member of Object.keys(members)) expect(row).toContain(`.${member}\``);
     }

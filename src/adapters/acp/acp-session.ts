@@ -14,7 +14,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { AgentSession } from '../core/agent-session.ts';
 import { GatedRequests } from './gated-requests.ts';
-import { acpPlace, innerOptions, MODE, PERIPHERAL } from './place-options.ts';
+import { acpPlace, innerOptions, MODE_OPTION, PERIPHERAL_OPTION } from './place-options.ts';
 
 /** A session of hopgate, served over MCP to the inner agent. */
 export interface OpenedSession {
@@ -97,8 +97,8 @@ export class AcpSession {
 
   async setOption(params: SetSessionConfigOptionRequest): Promise<{ configOptions: SessionConfigOption[] }> {
     const { configId, value } = params;
-    if (configId === PERIPHERAL) await this.hop(String(value), 'option');
-    else if (configId === MODE) {
+    if (configId === PERIPHERAL_OPTION) await this.hop(String(value), 'option');
+    else if (configId === MODE_OPTION) {
       if ((await this.#session.status()).mode !== value) await this.#move('mode', String(value));
     } else if (this.#innerOptions.some(({ id }) => id === configId)) {
       const answer = await this.#parts.inner.request('session/set_config_option', {

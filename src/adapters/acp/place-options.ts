@@ -2,8 +2,8 @@ import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol
 import type { AgentSession } from '../core/agent-session.ts';
 
 /** The ids of hopgate's own options. All other options of a session are the inner agent's. */
-export const PERIPHERAL = 'hopgate-peripheral';
-export const MODE = 'hopgate-mode';
+export const PERIPHERAL_OPTION = 'hopgate-peripheral';
+export const MODE_OPTION = 'hopgate-mode';
 
 /**
  * The place of a session (its peripheral and mode) in ACP's terms: its peripherals as v1 modes and as an option, its
@@ -33,14 +33,14 @@ export async function acpPlace(session: AgentSession): Promise<Place> {
         ? []
         : [
             select(
-              PERIPHERAL,
+              PERIPHERAL_OPTION,
               'Peripheral',
               'mode',
               peripheral,
               places.map(([, shown]) => shown),
             ),
           ]),
-      ...(mode === null ? [] : [select(MODE, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...gates])]),
+      ...(mode === null ? [] : [select(MODE_OPTION, 'Mode gate', 'hopgate', mode, [{ name: mode }, ...gates])]),
     ],
   };
 }
@@ -67,5 +67,7 @@ const select = (
 export const innerOptions = (options: readonly SessionConfigOption[] | null | undefined): SessionConfigOption[] =>
   (options ?? []).filter(
     ({ id, category }) =>
-      id !== PERIPHERAL && id !== MODE && ['model', 'model_config', 'thought_level'].includes(category ?? ''),
+      id !== PERIPHERAL_OPTION &&
+      id !== MODE_OPTION &&
+      ['model', 'model_config', 'thought_level'].includes(category ?? ''),
   );

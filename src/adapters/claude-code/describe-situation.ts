@@ -1,19 +1,19 @@
 import { textOf } from '../../base/json.ts';
 import type { Session } from '../../session/session.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
+import { deliveredMessage, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
 import { explainClaudeTools } from './claude-texts.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { type HookCall, recordHookEvent } from './hook-call.ts';
-import { NO_REPLY, type Reply } from './hook-reply.ts';
+import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /**
  * SessionStart (also after a compaction, and on resume), UserPromptSubmit, SubagentStart: describes the situation to
  * the model. A prompt or a resumed conversation repeats it only if the place, the mode, the tools or the exits differ
  * from those that the model was last shown.
  */
-export async function addSituation(at: HookCall): Promise<Reply> {
+export async function addSituation(at: HookCall): Promise<HookReply> {
   const { event, record, host } = at;
   const { section, situation, key, messages } = await host.withSession(record, async (session) => {
     if (event.name === 'SessionStart') showAgain(session);
@@ -30,12 +30,12 @@ export async function addSituation(at: HookCall): Promise<Reply> {
   const goesOn = event.name === 'UserPromptSubmit' || event.fields['source'] === 'resume';
   if (goesOn && record.notes['shown'] === key) {
     if (messages === null) return NO_REPLY;
-    host.recordTranscript(record, delivered(messages, situation, event.name));
+    host.recordTranscript(record, deliveredMessage(messages, situation, event.name));
     return { kind: 'context', event: event.name, text: messages };
   }
   const about = `${section}\n${explainClaudeTools(event.agentId !== null, claudeToolName(host))}`;
   const text = messages === null ? about : `${about}\n${messages}`;
-  host.recordTranscript(record, delivered(text, situation, event.name));
+  host.recordTranscript(record, deliveredMessage(text, situation, event.name));
   return { kind: 'context', event: event.name, text, shown: key };
 }
 

@@ -9,7 +9,7 @@ import { idsOf, toolCall, toolFault, toolResult, userMessage } from '../core/tra
 import { turnMessages } from '../core/turn-messages.ts';
 import { type ClaudeHookEvent, readClaudeEvent, toolEvent } from './claude-event.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
-import { NO_REPLY, type Reply, refuseCall, renderReply } from './hook-reply.ts';
+import { type HookReply, NO_REPLY, refuseCall, renderReply } from './hook-reply.ts';
 import { addWarning, mayHaveEnded, missingHooksBefore } from './missing-hooks.ts';
 import { postToolUse } from './post-tool-use.ts';
 import { preToolUse } from './pre-tool-use.ts';
@@ -56,7 +56,7 @@ export async function handleClaudeEvent(raw: unknown, host: HookContext, env: En
  * Passes the event to its handler. The handlers of tool calls are imported statically, because every call waits for
  * them; the others are imported when their event arrives.
  */
-async function answer(at: HookCall): Promise<Reply> {
+async function answer(at: HookCall): Promise<HookReply> {
   const { event } = at;
   switch (event.name) {
     case 'PreToolUse':
@@ -190,14 +190,14 @@ async function giveUp({ event: { toolUseId }, record, host }: HookCall): Promise
 const CARRY = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart'];
 
 /** Adds new messages to the refusal of a call, because no PostToolUse event follows a refused call. */
-async function withMessages({ event, record, host }: HookCall, reply: Reply): Promise<Reply> {
+async function withMessages({ event, record, host }: HookCall, reply: HookReply): Promise<HookReply> {
   if (event.name !== 'PreToolUse' || reply.kind !== 'deny') return reply;
   const messages = await host.withSession(record, turnMessages);
   return messages === null ? reply : { ...reply, why: `${reply.why}\n${messages}` };
 }
 
 /** Adds news about the operator's acts to a reply that the model reads, also before it stops. */
-async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
+async function withNews(at: HookCall, reply: HookReply): Promise<HookReply> {
   const { event, host } = at;
   const record = await host.conversation(at.record.conversation);
   const stops = event.name === 'Stop' && event.fields['stop_hook_active'] !== true;
@@ -222,7 +222,7 @@ async function withNews(at: HookCall, reply: Reply): Promise<Reply> {
 }
 
 /** Renders the reply, with a pending warning for the person at the client if the reply can carry a message. */
-async function finish(at: HookCall, reply: Reply): Promise<HookAnswer> {
+async function finish(at: HookCall, reply: HookReply): Promise<HookAnswer> {
   const unshown = textOf(at.record.notes['unshown']);
   if (unshown === null || reply.kind === 'deny') return renderReply(reply, null);
   const record = await at.host.conversation(at.record.conversation); // includes the notes that the handler added

@@ -1,7 +1,7 @@
 import type { Fields } from '../../base/json.ts';
 import type { HookAnswer } from '../core/hook-context.ts';
 
-export type Reply =
+export type HookReply =
   /** The call does not run; the model reads why. */
   | { readonly kind: 'deny'; readonly why: string }
   /**
@@ -29,7 +29,7 @@ export const ALLOW_START = '{"hookSpecificOutput":{"hookEventName":"PreToolUse",
 /** Sentinel that ends every non-empty reply and marks it as complete. JSON strings would escape its quotes. */
 export const ALLOW_END = ',"continue":true}';
 
-export const NO_REPLY: Reply = { kind: 'nothing' };
+export const NO_REPLY: HookReply = { kind: 'nothing' };
 
 /**
  * Renders a reply. A refusal is exit 2 with its reason on standard error, which the client obeys even if it cannot read
@@ -37,7 +37,7 @@ export const NO_REPLY: Reply = { kind: 'nothing' };
  *
  * @param notice shown to the person at the client; a refusal has no room for it
  */
-export function renderReply(reply: Reply, notice: string | null): HookAnswer {
+export function renderReply(reply: HookReply, notice: string | null): HookAnswer {
   if (reply.kind === 'deny') return refuseCall(reply.why);
   const body = { ...bodyOf(reply), ...(notice === null ? {} : { systemMessage: notice }) };
   const isEmpty = Object.keys(body).length === 0;
@@ -51,7 +51,7 @@ export const refuseCall = (why: string): HookAnswer => ({
   stderr: why.trim() === '' ? 'hopgate refused this and could not say why' : why,
 });
 
-function bodyOf(reply: Exclude<Reply, { kind: 'deny' }>): Fields {
+function bodyOf(reply: Exclude<HookReply, { kind: 'deny' }>): Fields {
   switch (reply.kind) {
     case 'allow':
       return {

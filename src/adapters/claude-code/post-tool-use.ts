@@ -5,13 +5,13 @@ import { turnMessages } from '../core/turn-messages.ts';
 import type { ClaudeToolEvent } from './claude-event.ts';
 import { claudeToolName } from './claude-tool-name.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
-import { NO_REPLY, type Reply } from './hook-reply.ts';
+import { type HookReply, NO_REPLY } from './hook-reply.ts';
 import { addWarning } from './missing-hooks.ts';
 import { nativeFailure, nativeResult } from './native-result.ts';
 import { takeCall, wasChanged } from './stored-call.ts';
 
 /** PostToolUse and PostToolUseFailure: records the result of a native call in the evidence, and names its findings. */
-export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
+export async function postToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
   const { host, record, event } = at;
   const call = await takeCall(at);
   const changed = call !== null && wasChanged(call, event.input);

@@ -22,7 +22,7 @@ import { claudeToolName } from './claude-tool-name.ts';
 import { hasUserRules } from './claude-user-rules.ts';
 import { toClientAction } from './client-action.ts';
 import { HOOK_EVENT, type HookCall, recordHookEvent } from './hook-call.ts';
-import type { Reply } from './hook-reply.ts';
+import type { HookReply } from './hook-reply.ts';
 import { nativeCall } from './native-call.ts';
 import { storeCall } from './stored-call.ts';
 
@@ -30,7 +30,7 @@ import { storeCall } from './stored-call.ts';
 const LONGEST_COMMAND = 600;
 
 /** PreToolUse: decides every call of every tool. */
-export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> {
+export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<HookReply> {
   const action = await at.host.withSession(at.record, async (session) =>
     toClientAction(at.event, session, claudePluginServer(at.host.server)),
   );
@@ -41,7 +41,7 @@ export async function preToolUse(at: HookCall<ClaudeToolEvent>): Promise<Reply> 
 }
 
 interface Decided {
-  readonly reply: Reply;
+  readonly reply: HookReply;
   /** True if the client itself runs the call and the call changes something. */
   readonly acts: boolean;
   /** The items for the transcript. hopgate's MCP server records the calls that it runs. */
@@ -51,7 +51,7 @@ interface Decided {
 /** For calls that hopgate runs: the client's user rules do not apply, and hopgate itself asks a person. */
 const GRANTED = { decision: 'allow' } as const;
 
-const allow = (items: readonly Item[], instead: Omit<Extract<Reply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
+const allow = (items: readonly Item[], instead: Omit<Extract<HookReply, { kind: 'allow' }>, 'kind'> = {}): Decided => ({
   reply: { kind: 'allow', ...instead },
   acts: false,
   items,

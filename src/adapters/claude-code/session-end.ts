@@ -1,9 +1,9 @@
 import { idsOf, sessionReleased, toolCall, toolResult } from '../core/transcript/transcript-items.ts';
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
-import { NO_REPLY, type Reply } from './hook-reply.ts';
+import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** SubagentStop: closes the sub-agent's session. */
-export async function subagentStop(at: HookCall): Promise<Reply> {
+export async function subagentStop(at: HookCall): Promise<HookReply> {
   const { host, record, event } = at;
   await recordHookEvent(at, event.name, recordWords(at));
   if (record.parent === null) return NO_REPLY;
@@ -26,7 +26,7 @@ export async function subagentStop(at: HookCall): Promise<Reply> {
 }
 
 /** SessionEnd: the conversation is over; its session can be resumed. */
-export async function sessionEnd(at: HookCall): Promise<Reply> {
+export async function sessionEnd(at: HookCall): Promise<HookReply> {
   await recordHookEvent(at, at.event.name);
   at.host.recordTranscript(at.record, sessionReleased());
   return NO_REPLY;

@@ -5,10 +5,10 @@ import { acknowledgeShown } from '../core/turn-messages.ts';
 import { unreviewedWork } from '../core/unreviewed-work.ts';
 import { type ClaudeToolName, claudeToolName } from './claude-tool-name.ts';
 import { type HookCall, recordHookEvent, recordWords } from './hook-call.ts';
-import { NO_REPLY, type Reply } from './hook-reply.ts';
+import { type HookReply, NO_REPLY } from './hook-reply.ts';
 
 /** Stop: asks an agent whose turn leaves work unreviewed, once per conversation, to take the exit or to review it. */
-export async function stop(at: HookCall): Promise<Reply> {
+export async function stop(at: HookCall): Promise<HookReply> {
   const { host, record, event } = at;
   const notes = recordWords(at);
   await host.withSession(record, (session) => acknowledgeShown(session));

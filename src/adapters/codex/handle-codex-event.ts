@@ -3,7 +3,7 @@ import { readClientLog } from '../core/client-log.ts';
 import type { ConversationRecord, HookAnswer, HookContext } from '../core/hook-context.ts';
 import { operatorNews } from '../core/operator-news.ts';
 import { promptSection } from '../core/prompt-section.ts';
-import { assistantMessage, delivered, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
+import { assistantMessage, deliveredMessage, situationOf, userMessage } from '../core/transcript/transcript-items.ts';
 import { acknowledgeShown, showAgain, turnMessages } from '../core/turn-messages.ts';
 import { turnBegins, unreviewedWork } from '../core/unreviewed-work.ts';
 import { afterTool } from './after-tool.ts';
@@ -124,7 +124,7 @@ async function describeSituation(
   const known = !again && record.notes['shown'] === text;
   const news = known ? messages : joinTexts(text, messages);
   if (news === null) return SILENCE;
-  host.recordTranscript(record, delivered(news, situation, event.hook_event_name));
+  host.recordTranscript(record, deliveredMessage(news, situation, event.hook_event_name));
   if (known) return context(event, news);
   // Codex silently skips hooks that it does not trust. The `begun` note proves that the hooks were active at the start.
   if (event.hook_event_name === 'SessionStart') await recordHookEventOf(host, record, event, begin(event, record));

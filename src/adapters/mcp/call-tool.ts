@@ -18,7 +18,7 @@ import { callResult } from './answer-shape.ts';
 import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { UNTICKED_AGAIN } from './questions.ts';
-import type { Ended } from './tasks/mcp-tasks.ts';
+import type { EndedTask } from './tasks/mcp-tasks.ts';
 import { refuseTask, TASK_TOOL, taskResult, wantedTask } from './tasks/task-protocol.ts';
 
 /** Milliseconds for a client to process a list that it has just received. */
@@ -104,7 +104,7 @@ export async function callTool(
 }
 
 /** True once a whistle is in the store; false if its call ended before, because it was refused or answered at once. */
-async function isSent({ options: { reading } }: McpHost, id: string, ended: Promise<Ended>): Promise<boolean> {
+async function isSent({ options: { reading } }: McpHost, id: string, ended: Promise<EndedTask>): Promise<boolean> {
   if (!reading) return true;
   let isOver = false;
   const over = (): void => {

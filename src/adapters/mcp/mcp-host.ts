@@ -5,7 +5,7 @@ import { LongAnswers } from './long-answers.ts';
 import type { McpOptions } from './mcp-options.ts';
 import { Questions } from './questions.ts';
 import { Relisting } from './relisting.ts';
-import { type McpTask, Tasks } from './tasks/mcp-tasks.ts';
+import { type McpTask, McpTasks } from './tasks/mcp-tasks.ts';
 import { type ToolNames, upstreamNames } from './tool-names.ts';
 
 /** Interval between looks for what other processes did, in milliseconds. */
@@ -36,7 +36,7 @@ export class McpHost {
   readonly options: McpOptions;
   readonly questions = new Questions();
   readonly longAnswers: LongAnswers;
-  readonly tasks: Tasks;
+  readonly tasks: McpTasks;
   readonly #observers = new Set<ListObserver>();
   #queue: Promise<unknown> = Promise.resolve();
   #listed: Promise<string>;
@@ -49,7 +49,7 @@ export class McpHost {
   constructor(options: McpOptions) {
     this.options = options;
     this.longAnswers = new LongAnswers(options.answerBytes ?? ANSWER_BYTES);
-    this.tasks = new Tasks(options, (task) => {
+    this.tasks = new McpTasks(options, (task) => {
       for (const observer of this.#observers) observer.taskChanged?.(task);
     });
     this.#listed = options.session.tools().then(listKey, () => '');

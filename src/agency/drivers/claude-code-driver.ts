@@ -1,5 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import type { Envelope, Switch } from '../../spec/agency/agency-types.ts';
+import type { AgencyEnvelope, EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed, leakingSwitches } from '../agent-driver.ts';
 import { startProgram } from './start-program.ts';
 
@@ -13,7 +13,7 @@ export interface AgentProgram {
 }
 
 /** The tools of Claude Code that each switch makes available. */
-const CLAUDE_TOOLS: { readonly [key in Switch]: readonly string[] } = {
+const CLAUDE_TOOLS: { readonly [key in EnvelopeSwitch]: readonly string[] } = {
   fs: ['Read', 'Glob', 'Grep', 'Edit', 'Write'],
   shell: ['Bash'],
   http: ['WebFetch', 'WebSearch'],
@@ -50,8 +50,8 @@ export function claudeCodeDriver({ program, cwd, model, env }: AgentProgram): Ag
   };
 }
 
-const toolsOf = (tools: Envelope): readonly string[] =>
-  (Object.keys(CLAUDE_TOOLS) as Switch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
+const toolsOf = (tools: AgencyEnvelope): readonly string[] =>
+  (Object.keys(CLAUDE_TOOLS) as EnvelopeSwitch[]).flatMap((key) => (tools[key] ? CLAUDE_TOOLS[key] : []));
 
 function resultIn(output: string): string {
   const fields = fieldsOf(parseJson(output));

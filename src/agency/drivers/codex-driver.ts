@@ -1,5 +1,5 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
-import type { Switch } from '../../spec/agency/agency-types.ts';
+import type { EnvelopeSwitch } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 import type { AgentProgram } from './claude-code-driver.ts';
 import { startProgram } from './start-program.ts';
@@ -14,7 +14,7 @@ const TOOL_FEATURES = ['shell_tool', 'multi_agent', 'apps', 'plugins', 'hooks', 
 export function codexDriver({ program, cwd, model, env }: AgentProgram): AgentDriver {
   return {
     name: 'codex',
-    unenforceable: (tools) => (Object.keys(tools) as Switch[]).filter((key) => tools[key]),
+    unenforceable: (tools) => (Object.keys(tools) as EnvelopeSwitch[]).filter((key) => tools[key]),
     async run({ instructions, prompt, signal }) {
       const output = await startProgram({
         program,

@@ -1,13 +1,13 @@
 import { fieldsOf, parseJson, textOf } from '../../base/json.ts';
 import { textUpTo } from '../../base/response-text.ts';
-import { type Envelope, SWITCHES, type Switch } from '../../spec/agency/agency-types.ts';
+import { type AgencyEnvelope, type EnvelopeSwitch, SWITCHES } from '../../spec/agency/agency-types.ts';
 import { type AgentDriver, AgentFailed } from '../agent-driver.ts';
 
 interface HttpAgent {
   readonly url: string;
   readonly token: string | null;
   /** The switches that are off there, according to the operator. */
-  readonly honours: readonly Switch[];
+  readonly honours: readonly EnvelopeSwitch[];
 }
 
 const MOST_BYTES = 4 << 20;
@@ -19,7 +19,7 @@ const MOST_BYTES = 4 << 20;
 export function httpDriver({ url, token, honours }: HttpAgent): AgentDriver {
   return {
     name: 'http',
-    unenforceable: (tools: Envelope) => SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
+    unenforceable: (tools: AgencyEnvelope) => SWITCHES.filter((key) => !tools[key] && !honours.includes(key)),
     async run({ signal, ...task }) {
       let answer: Response;
       let text: string;

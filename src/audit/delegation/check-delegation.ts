@@ -4,10 +4,10 @@ import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { sameJson, showValue } from '../rules/compare-json.ts';
 import { delegatedContext } from '../rules/delegate-problems.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
-import type { Visiting } from '../verify/check-visits.ts';
+import type { VisitContext } from '../verify/check-visits.ts';
 
 /** Compares a delegation with the visit, the spec's rules for it, its context and its approval. */
-export function checkDelegation({ state, report, approvals, at }: Visiting, body: DelegationBody): void {
+export function checkDelegation({ state, report, approvals, at }: VisitContext, body: DelegationBody): void {
   const { from, to, within, context, reason, agency } = body;
   const here = state.visit?.spec;
   const wrong = (constraint: string, message: string) =>

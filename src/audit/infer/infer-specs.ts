@@ -7,7 +7,7 @@ import type { ContextRule, Edge, EntrySource, Exit, GateSpec, PeripheralSpec, Sp
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fitsPattern } from '../rules/commands/audited-branches.ts';
 import { coveringGlobs, pathCover } from './path-cover.ts';
-import { PeripheralUsage, type Usage } from './usage.ts';
+import { PeripheralUsage, type RecordedUsages } from './usage.ts';
 import { needsOperator, wayBack } from './way-back.ts';
 
 /** A grant of a spec that no session used. */
@@ -27,7 +27,7 @@ export interface RecordedUse {
   readonly hosts: readonly string[];
 }
 
-export interface Inferred {
+export interface InferredSpecs {
   /** The tightest spec set, in the terms of the given one, that admits the recorded actions. */
   readonly specs: SpecSet;
   readonly slack: readonly UnusedPermission[];
@@ -39,7 +39,7 @@ export interface Inferred {
  * conditions, gates and fruits stay unchanged. A way out of each peripheral stays ({@link wayBack}), with peripherals
  * that no session used, because without it `check` would report a dead end.
  */
-export function inferSpecs(specs: SpecSet, usage: Usage): Inferred {
+export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs {
   const slack: UnusedPermission[] = [];
   const used = new Set(Object.keys(specs.peripherals).filter((id) => usage.peripherals.has(id)));
   const { edges: back, whole } = wayBack(specs, used);
@@ -210,7 +210,7 @@ const takenFrom = (rule: ContextRule, ids: ReadonlySet<string>): ContextRule =>
  */
 function tightenGate(
   gate: GateSpec,
-  usage: Usage,
+  usage: RecordedUsages,
   { ids, isWhole }: { readonly ids: ReadonlySet<string>; readonly isWhole: boolean },
   slack: UnusedPermission[],
 ): GateSpec {

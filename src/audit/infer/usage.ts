@@ -7,7 +7,7 @@ import { isFileChange } from '../rules/audited-observations.ts';
 import { auditedPath } from '../rules/audited-path.ts';
 import { argumentWords } from '../rules/commands/audited-words.ts';
 import { type Fields, textOf } from '../rules/compare-json.ts';
-import type { Evidence } from '../verify/session-audit.ts';
+import type { EvidenceItem } from '../verify/session-audit.ts';
 
 export class PeripheralUsage {
   visits = 0;
@@ -27,7 +27,7 @@ export class PeripheralUsage {
 }
 
 /** The actions of sessions, whatever their specs allowed. Denied calls do not count. */
-export class Usage {
+export class RecordedUsages {
   readonly peripherals = new Map<string, PeripheralUsage>();
   readonly transitions = new Set<string>();
   readonly effects = new Map<Mode, Set<ToolEffect>>();
@@ -40,9 +40,9 @@ export class Usage {
 
 /** Adds the actions in a session's entries to `usage`. */
 export async function addUsage(
-  usage: Usage,
+  usage: RecordedUsages,
   { specs }: AuditedPin,
-  entries: AsyncIterable<Evidence> | Iterable<Evidence>,
+  entries: AsyncIterable<EvidenceItem> | Iterable<EvidenceItem>,
 ): Promise<void> {
   let root = '/';
   let agent = '';

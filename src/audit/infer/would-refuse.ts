@@ -6,7 +6,7 @@ import type { AuditedPin } from '../rules/audit-state.ts';
 import { isFileChange } from '../rules/audited-observations.ts';
 import { isWritablePath } from '../rules/audited-path.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
-import type { Evidence } from '../verify/session-audit.ts';
+import type { EvidenceItem } from '../verify/session-audit.ts';
 import { pathCover } from './path-cover.ts';
 
 /** The calls of one tool in one peripheral that enforcement would have refused for the same reason. */
@@ -47,7 +47,7 @@ export class WouldRefuseReport {
   observed = 0;
   calls = 0;
 
-  async add({ specs, config }: AuditedPin, sessionId: string, entries: AsyncIterable<Evidence>): Promise<void> {
+  async add({ specs, config }: AuditedPin, sessionId: string, entries: AsyncIterable<EvidenceItem>): Promise<void> {
     if (config.enforce !== false) return;
     this.observed += 1;
     let running: { readonly tool: string; readonly home: string } | null = null;

@@ -6,16 +6,16 @@ import type { Act } from './acts.ts';
 export type CallItem = Extract<TranscriptItem, { kind: 'call' }>;
 export type ResultItem = Extract<TranscriptItem, { kind: 'result' }>;
 
-export interface Call {
+export interface AlignedCall {
   readonly item: CallItem;
   readonly result: ResultItem | null;
 }
 
 /** The calls of a transcript matched with the acts of its evidence. */
 export interface Alignment {
-  readonly pairs: readonly { readonly call: Call; readonly act: Act }[];
+  readonly pairs: readonly { readonly call: AlignedCall; readonly act: Act }[];
   /** Calls without evidence, although they must leave some. */
-  readonly unheard: readonly Call[];
+  readonly unheard: readonly AlignedCall[];
   /** Recorded acts attributed to the agent with no matching call. The initial `start` does not count. */
   readonly uncalled: readonly Act[];
 }
@@ -25,7 +25,7 @@ const ASKING = ['status', 'why'];
 /** Refusals by the store, which go to the operator's log. */
 const UNRECORDED = ['session-closed', 'session-busy', 'lease-expired'];
 
-export function callsOf({ items }: Transcript): readonly Call[] {
+export function callsOf({ items }: Transcript): readonly AlignedCall[] {
   const results = new Map<string, ResultItem>();
   for (const item of items) if (item.kind === 'result' && !results.has(item.callId)) results.set(item.callId, item);
   return items.flatMap((item) => (item.kind === 'call' ? [{ item, result: results.get(item.callId) ?? null }] : []));
@@ -35,10 +35,10 @@ export function callsOf({ items }: Transcript): readonly Call[] {
  * Matches calls with acts: by the entries that a result names, otherwise each call with the next act of its kind. Acts
  * are in the order of their calls, except for calls that ran at the same time.
  */
-export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
+export function alignCalls(calls: readonly AlignedCall[], acts: readonly Act[]): Alignment {
   const own = acts.filter(({ by, kind }) => by === 'agent' && kind !== 'close');
-  const pairs: { call: Call; act: Act }[] = [];
-  const unheard: Call[] = [];
+  const pairs: { call: AlignedCall; act: Act }[] = [];
+  const unheard: AlignedCall[] = [];
   const taken = new Set<Act>();
   /** For each finished call: the item that ended it, and the position after its act. */
   let ended: { readonly item: number; readonly after: number }[] = [];
@@ -64,21 +64,21 @@ export function align(calls: readonly Call[], acts: readonly Act[]): Alignment {
 }
 
 /** The changes of mode that a hop's call made first, by its field `mode`. */
-function modesBefore(acts: readonly Act[], { item, result }: Call): readonly Act[] {
+function modesBefore(acts: readonly Act[], { item, result }: AlignedCall): readonly Act[] {
   if (item.tool !== 'hop' || wordOf(fieldsOf(item.input)['mode']) === '') return [];
   const others = acts.findLastIndex(({ kind, refused }) => kind !== 'mode' || refused);
   return acts.slice(others + 1).filter((act) => isNamed(act, result?.evidence));
 }
 
 /** True for a refusal that did not come from the gate, or that is never recorded. */
-const neverHeard = ({ result }: Call): boolean =>
+const neverHeard = ({ result }: AlignedCall): boolean =>
   result?.status === 'refused' && (result.code === null || UNRECORDED.includes(result.code));
 
 const isNamed = ({ entries }: Act, named: readonly string[] | null | undefined): boolean =>
   !named || entries.some((entry) => named.includes(entry));
 
 /** True if the act matches the request and the outcome of a call. */
-function isFor(act: Act, { item, result }: Call): boolean {
+function isFor(act: Act, { item, result }: AlignedCall): boolean {
   const input = fieldsOf(item.input);
   if (result && result.status !== 'error' && act.refused !== (result.status === 'refused')) return false;
   if (item.tool === 'hop') {

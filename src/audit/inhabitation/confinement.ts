@@ -1,12 +1,12 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /** Always available. `stop`: a sub-agent ends. */
 const CONTROLS = ['hop', 'mode', 'status', 'why', 'stop'];
 
 /** P-3: each call has its entry, each entry its call, and a successful call names a tool of the latest list. */
-export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): Inhabitation {
+export function confinement({ transcript, calls, acts, alignment }: SessionTimeline): CheckResult {
   if (calls.length === 0 && acts.length === 0) return inapplicableCheck('P-3', 'nothing was done');
   const findings: InhabitationFinding[] = [
     ...alignment.unheard.map(({ item }) => ({

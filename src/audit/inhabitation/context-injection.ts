@@ -3,7 +3,7 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
-import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 type EnteredContext = NonNullable<Act['entered']>;
@@ -12,7 +12,7 @@ type EnteredContext = NonNullable<Act['entered']>;
  * P-2: the first delivery on each entry states the agent's place, the context it sees, the tools it has, and its exits.
  * All four must match the spec and the session's state, both as data and in the text that the agent read.
  */
-export function contextInjection(timeline: SessionTimeline): Inhabitation {
+export function contextInjection(timeline: SessionTimeline): CheckResult {
   const entries = timeline.acts.filter(({ entered }) => entered !== null);
   if (entries.length === 0) return inapplicableCheck('P-2', 'the session entered no peripheral');
   return judgedCheck(

@@ -1,11 +1,11 @@
-import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**
  * P-4: leaving is an act: a validated hop or stop, requested by the agent or the operator. No visit ended in another
  * way, and the session was not closed in the middle of one. The last visit of an open session is not judged.
  */
-export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): Inhabitation {
+export function explicitExit({ acts, alignment, stillIn }: SessionTimeline): CheckResult {
   if (!acts.some(({ entered }) => entered !== null))
     return inapplicableCheck('P-4', 'the session entered no peripheral');
   const findings: InhabitationFinding[] = [];

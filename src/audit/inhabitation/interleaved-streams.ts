@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type Inhabitation, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of each kind of item. */
@@ -18,7 +18,7 @@ const SOURCE: { readonly [kind in TranscriptItem['kind']]?: string } = {
  * P-6: inputs and actions of the agent are one stream in the order of arrival. Each item names its source, none is
  * missing, none precedes the item that it follows from, and each result answers one earlier call.
  */
-export function interleavedStreams({ transcript }: SessionTimeline): Inhabitation {
+export function interleavedStreams({ transcript }: SessionTimeline): CheckResult {
   const { items, problems } = transcript;
   if (items.length === 0 && problems.length === 0) return inapplicableCheck('P-6', 'there is no transcript');
   const findings: InhabitationFinding[] = problems.map(({ line, message }) => ({

@@ -5,12 +5,10 @@ import { confinement } from './confinement.ts';
 import { contextInjection } from './context-injection.ts';
 import { explicitExit } from './explicit-exit.ts';
 import { interleavedStreams } from './interleaved-streams.ts';
-import type { Inhabitation } from './phenomenology.ts';
+import type { CheckResult } from './phenomenology.ts';
 import { timelineOf } from './session-timeline.ts';
 import { situatedVoice } from './situated-voice.ts';
 import { worldReplacement } from './world-replacement.ts';
-
-export type { Inhabitation } from './phenomenology.ts';
 
 /**
  * Checks whether the session was inhabited: P-1 to P-6 over the agent's transcript, the session's pinned spec and its
@@ -20,7 +18,7 @@ export function judgeInhabitation(
   transcript: Transcript,
   specs: SpecSet,
   entries: readonly Entry[],
-): readonly Inhabitation[] {
+): readonly CheckResult[] {
   const timeline = timelineOf(transcript, specs, entries);
   return [
     worldReplacement(timeline),

@@ -17,7 +17,7 @@ export interface InhabitationFinding {
   readonly reason: string;
 }
 
-export interface Inhabitation {
+export interface CheckResult {
   readonly id: PhenomenologyId;
   readonly title: string;
   readonly verdict: 'holds' | 'fails' | 'not-applicable';
@@ -30,14 +30,14 @@ export interface Inhabitation {
 const MAX_FINDINGS = 100;
 
 /** The result of a check: it holds if there are no findings. */
-export const judgedCheck = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): Inhabitation => ({
+export const judgedCheck = (id: PhenomenologyId, findings: readonly InhabitationFinding[]): CheckResult => ({
   id,
   title: PHENOMENOLOGY[id],
   verdict: findings.length === 0 ? 'holds' : 'fails',
   findings: findings.slice(0, MAX_FINDINGS),
 });
 
-export const inapplicableCheck = (id: PhenomenologyId, reason: string): Inhabitation => ({
+export const inapplicableCheck = (id: PhenomenologyId, reason: string): CheckResult => ({
   id,
   title: PHENOMENOLOGY[id],
   verdict: 'not-applicable',

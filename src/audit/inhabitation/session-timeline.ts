@@ -2,14 +2,14 @@ import type { Entry } from '../../evidence/entry.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { type Act, actsOf } from './acts.ts';
-import { type Alignment, align, type Call, callsOf } from './align.ts';
+import { type AlignedCall, type Alignment, alignCalls, callsOf } from './align.ts';
 
 /** The inputs of the checks: the agent's transcript and the recorded acts of one session. */
 export interface SessionTimeline {
   readonly sessionId: string;
   readonly specs: SpecSet;
   readonly transcript: Transcript;
-  readonly calls: readonly Call[];
+  readonly calls: readonly AlignedCall[];
   readonly acts: readonly Act[];
   readonly alignment: Alignment;
   /** The peripheral of the visit that is still open at the end of the evidence; null if none is. */
@@ -30,7 +30,7 @@ export function timelineOf(transcript: Transcript, specs: SpecSet, entries: read
     transcript,
     calls,
     acts,
-    alignment: align(calls, acts),
+    alignment: alignCalls(calls, acts),
     stillIn,
   };
 }

@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { mentions } from './context-injection.ts';
-import { type Inhabitation, inapplicableCheck, PHENOMENOLOGY } from './phenomenology.ts';
+import { type CheckResult, inapplicableCheck, PHENOMENOLOGY } from './phenomenology.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The transcript counts as inhabited above this score. */
@@ -14,7 +14,7 @@ const FIRST_PERSON = /\b(?:I|I'm|I'll|I've|I'd|me|my|mine|myself|we|our|let me|l
  * P-5, a heuristic for English. Half of the score: the agent moves by names that only the spec defines. A quarter each:
  * it speaks in the first person; it speaks of this place, its tools, exits and modes.
  */
-export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): Inhabitation {
+export function situatedVoice({ specs, transcript, calls, acts }: SessionTimeline): CheckResult {
   if (acts.length === 0 && calls.length === 0) return inapplicableCheck('P-5', 'nothing was done');
   const moves = calls.filter(({ item }) => item.tool === 'hop' || item.tool === 'mode');
   const reasons = moves.flatMap(({ item }) => {

@@ -1,11 +1,11 @@
-import { type Inhabitation, type InhabitationFinding, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, judgedCheck } from './phenomenology.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /**
  * P-1: the peripheral is the agent's only surface, one at a time. Every call went through the session, nobody else
  * acted in the agent's name, no other session's items are in its stream, and no visit began within another.
  */
-export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: SessionTimeline): Inhabitation {
+export function worldReplacement({ sessionId, transcript, calls, acts, alignment }: SessionTimeline): CheckResult {
   const findings: InhabitationFinding[] = [];
   if (calls.length === 0)
     findings.push({

@@ -206,7 +206,7 @@ export class AbstractSessions {
       to,
     });
     const moves: AbstractMove[] = [];
-    const runs = testers(this.#specs, spec).some((id) => allowed(this.#specs.tools[id]!.effect));
+    const runs = testTools(this.#specs, spec).some((id) => allowed(this.#specs.tools[id]!.effect));
     if (runs) {
       const told = (value: string, passed: boolean) =>
         moves.push(
@@ -249,7 +249,7 @@ export class AbstractSessions {
   }
 }
 
-export const testers = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
+export const testTools = ({ tools }: SpecSet, { tools: granted, scope }: PeripheralSpec): readonly string[] =>
   scope.rule.command === 'test' ? granted.filter((id) => takesCommand(tools[id])) : [];
 
 /** True if a peripheral can change files of the repository. */

@@ -2,10 +2,10 @@ import type { SpecWarning } from '../../spec/check/issues.ts';
 import type { Edge, SpecSet } from '../../spec/types.ts';
 import { needsOperator } from '../infer/way-back.ts';
 import { delegationEdges } from './abstract-session.ts';
-import type { Space } from './space.ts';
+import type { StateSpace } from './state-space.ts';
 
 /** Warnings of exits that never open, modes that no session reaches, and peripherals that need the operator. Pure. */
-export function graphWarnings(specs: SpecSet, space: Space): SpecWarning[] {
+export function graphWarnings(specs: SpecSet, space: StateSpace): SpecWarning[] {
   const places = new Set(space.nodes.map(({ state }) => state.place));
   const blocked = new Map(specs.edges.map((edge) => [edge, space.blockedBy(edge)]));
   const dead = specs.edges.flatMap((edge): SpecWarning[] => {
@@ -30,7 +30,7 @@ export function graphWarnings(specs: SpecSet, space: Space): SpecWarning[] {
   return [...dead, ...useless, ...lostModes(specs, space), ...operatorOnly(specs, space, open)];
 }
 
-function lostModes({ modeGate }: SpecSet, space: Space): SpecWarning[] {
+function lostModes({ modeGate }: SpecSet, space: StateSpace): SpecWarning[] {
   const reached = new Set<string | null>(space.nodes.map(({ state }) => state.mode));
   return Object.keys(modeGate?.effects ?? {})
     .filter((mode) => !reached.has(mode))
@@ -45,7 +45,7 @@ function lostModes({ modeGate }: SpecSet, space: Space): SpecWarning[] {
 }
 
 /** The peripherals that no agent can enter from elsewhere, or leave by a hop, without the operator. */
-function operatorOnly(specs: SpecSet, space: Space, open: readonly Edge[]): SpecWarning[] {
+function operatorOnly(specs: SpecSet, space: StateSpace, open: readonly Edge[]): SpecWarning[] {
   const hops = open.filter(({ from, to }) => from !== to);
   const into = Map.groupBy(hops, ({ to }) => to);
   const out = Map.groupBy(hops, ({ from }) => from);
@@ -68,7 +68,7 @@ function operatorOnly(specs: SpecSet, space: Space, open: readonly Edge[]): Spec
 }
 
 /** The peripherals that a session can start in, or start again in, without the operator. */
-function startedByAgents({ peripherals }: SpecSet, space: Space): ReadonlySet<string | null> {
+function startedByAgents({ peripherals }: SpecSet, space: StateSpace): ReadonlySet<string | null> {
   const starts = space.nodes.flatMap(({ state }) => {
     const kind = state.begun ? 'session-close' : 'default';
     const moves = state.place === null ? space.moves(state) : [];

@@ -3,7 +3,7 @@ import type { Property, PropertyAtom, PropertyPlace, SpecSet } from '../../spec/
 import { reviewsSession } from '../rules/audited-observations.ts';
 import { type AbstractMove, type AbstractState, canChange, canShip } from './abstract-session.ts';
 import { graphWarnings } from './graph-warnings.ts';
-import { keyOf, type Node, pathTo, type Space, type SpaceFor, spacesOf } from './space.ts';
+import { keyOf, pathTo, type SpaceFor, type SpaceNode, type StateSpace, spacesOf } from './state-space.ts';
 
 /** The result for one property. `path`: a shortest sequence of moves that breaks it; null if no sequence does. */
 export interface Proof {
@@ -45,7 +45,7 @@ export function examineSpecs(specs: SpecSet): {
   return { proofs, notes: graphWarnings(specs, space) };
 }
 
-function proveReachable(specs: SpecSet, space: Space): Proof[] {
+function proveReachable(specs: SpecSet, space: StateSpace): Proof[] {
   const places = new Set(
     space.nodes.flatMap(({ state }) => [state.place, ...space.delegations(state).map(({ to }) => to.place)]),
   );
@@ -60,7 +60,7 @@ function proveReachable(specs: SpecSet, space: Space): Proof[] {
 const SHOWN = 3;
 
 /** Describes the edges to these places that can never be taken, with reasons; empty if there are none. */
-function blockedEdges({ edges }: SpecSet, space: Space, places: readonly string[]): string {
+function blockedEdges({ edges }: SpecSet, space: StateSpace, places: readonly string[]): string {
   const blocked = edges.flatMap((edge) => {
     const why = places.includes(edge.to) ? space.blockedBy(edge) : null;
     return why === null ? [] : [`${edge.from} ─${edge.exit}→ ${edge.to} is shut (${why})`];
@@ -73,7 +73,7 @@ function blockedEdges({ edges }: SpecSet, space: Space, places: readonly string[
  * Proves that a reflecting peripheral stays reachable from everywhere; without one, that every place can be left. It
  * holds for a single peripheral, because there is no other to hop to.
  */
-function proveWayBack(specs: SpecSet, space: Space): Proof[] {
+function proveWayBack(specs: SpecSet, space: StateSpace): Proof[] {
   const peripherals = Object.values(specs.peripherals);
   if (peripherals.length === 1) return [succeeded('way-back')];
   const reflecting = peripherals.filter(reviewsSession);
@@ -91,7 +91,7 @@ function proveWayBack(specs: SpecSet, space: Space): Proof[] {
 }
 
 /** True if a hop to another place can be taken from here, after any steps and changes of mode. */
-function canLeave(space: Space, from: AbstractState): boolean {
+function canLeave(space: StateSpace, from: AbstractState): boolean {
   const states = [from];
   const seen = new Set([keyOf(from)]);
   for (const state of states) {
@@ -106,7 +106,7 @@ function canLeave(space: Space, from: AbstractState): boolean {
   return false;
 }
 
-const cannotReach = (property: string, stuck: Node, to: readonly string[], blocked: string): Proof =>
+const cannotReach = (property: string, stuck: SpaceNode, to: readonly string[], blocked: string): Proof =>
   failed(
     property,
     `from ${stuck.state.place} no hops lead to ${to.join(' or ')}${blocked === '' ? '' : `: ${blocked}`}`,
@@ -247,7 +247,7 @@ function atomName(atom: PropertyAtom): string {
 
 function proveExclusive(
   specs: SpecSet,
-  space: Space,
+  space: StateSpace,
   { of, names, text }: Extract<Property, { kind: 'exclusive' }>,
 ): Proof {
   if (of === 'tools') {

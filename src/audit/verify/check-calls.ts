@@ -9,11 +9,11 @@ import { fieldsOf } from '../rules/compare-json.ts';
 import { NEEDS_HISTORY } from '../rules/rule-problem.ts';
 import { wrongCommands } from '../rules/test-runs.ts';
 import { checkEffects, checkReport, unconfirmedRelease } from './check-effects.ts';
-import type { Visiting } from './check-visits.ts';
+import type { VisitContext } from './check-visits.ts';
 import { isObserveOnlySession, openState } from './observe-only-session.ts';
 
 /** Judges a tool call: acting tools, and no others, have an intent. */
-export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
+export function checkCall(at: VisitContext, body: StepBody | IntentBody): void {
   const { state, report } = at;
   const { event, tool: id } = body;
   const tool = getOwn(state.pinned.specs.tools, id);
@@ -28,7 +28,7 @@ export function checkCall(at: Visiting, body: StepBody | IntentBody): void {
  * Compares an approval with what it had to show: a call's arguments; for an install, its command, hosts and scripts,
  * but not its files.
  */
-export function checkCallApproval({ state, approvals, at }: Visiting, { tool, args, approval }: IntentBody): void {
+export function checkCallApproval({ state, approvals, at }: VisitContext, { tool, args, approval }: IntentBody): void {
   if (approval === undefined) {
     approvals.drop();
     return;
@@ -58,7 +58,7 @@ export function checkCallApproval({ state, approvals, at }: Visiting, { tool, ar
 }
 
 /** Judges an outcome: it belongs to the intent before it. */
-export function checkOutcome(at: Visiting, body: OutcomeBody): void {
+export function checkOutcome(at: VisitContext, body: OutcomeBody): void {
   const { state, report } = at;
   const { pending } = state;
   const { tool } = body;
@@ -72,7 +72,7 @@ export function checkOutcome(at: Visiting, body: OutcomeBody): void {
   checkResult(at, body);
 }
 
-function checkResult({ state, report, shipping }: Visiting, body: StepBody | OutcomeBody): void {
+function checkResult({ state, report, shipping }: VisitContext, body: StepBody | OutcomeBody): void {
   const { tool: id, outcome } = body;
   const effects = body.effects === 'unobserved' ? [] : body.effects;
   const { tools } = state.pinned.specs;

@@ -2,10 +2,10 @@ import type { ModeBody } from '../../evidence/bodies.ts';
 import { APPROVAL_VIEW } from '../../spec/policy/closed-lists.ts';
 import { judgedNow } from '../rules/judged-state.ts';
 import { checkFacts } from './check-facts.ts';
-import type { Visiting } from './check-visits.ts';
+import type { VisitContext } from './check-visits.ts';
 
 /** Compares a change of mode with the mode before it, the gate's time limit, its approval and its facts. */
-export function checkMode({ state, report, approvals, at }: Visiting, body: ModeBody): void {
+export function checkMode({ state, report, approvals, at }: VisitContext, body: ModeBody): void {
   const { from, to, how, by, summary } = body;
   const wrong = (constraint: string, message: string) => report.violation('mode', constraint, message);
   const { modeGate: gate } = state.pinned.specs;

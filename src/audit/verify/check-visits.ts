@@ -13,7 +13,7 @@ import type { AuditReport } from './audit-report.ts';
 import { checkFacts } from './check-facts.ts';
 import { approvedTree, type Shipping } from './shipping.ts';
 
-export interface Visiting {
+export interface VisitContext {
   readonly state: AuditState;
   readonly report: AuditReport;
   readonly approvals: Approvals;
@@ -23,7 +23,7 @@ export interface Visiting {
 }
 
 /** Compares a start with its hop, the limits, the sources of the context and the facts. */
-export function checkStart({ state, report, approvals, shipping, at }: Visiting, body: StartBody): void {
+export function checkStart({ state, report, approvals, shipping, at }: VisitContext, body: StartBody): void {
   const { arriving, sessionId, fruits } = state;
   const { peripheral, by, deadline, context } = body;
   const target = getOwn(state.pinned.specs.peripherals, peripheral);
@@ -56,7 +56,7 @@ export function checkStart({ state, report, approvals, shipping, at }: Visiting,
 }
 
 /** Checks that a recorded fruit holds every observed field with its type. Values are judged as in a request. */
-export function checkStop({ state, report, approvals }: Visiting, body: StopBody): void {
+export function checkStop({ state, report, approvals }: VisitContext, body: StopBody): void {
   const { peripheral, fruit, exit, ended = [] } = body;
   const { visit } = state;
   if (!visit || exit === null) approvals.drop();
@@ -83,7 +83,7 @@ export function checkStop({ state, report, approvals }: Visiting, body: StopBody
  *
  * @param shownBy the last entry of the visit's own line
  */
-export function checkHop({ state, report, approvals, at }: Visiting, body: HopBody, shownBy: string | null): void {
+export function checkHop({ state, report, approvals, at }: VisitContext, body: HopBody, shownBy: string | null): void {
   const { leaving } = state;
   const { from, exit: name, to, reason, by } = body;
   approvals.ofHop = null;

@@ -314,9 +314,9 @@ export class SessionAudit {
 const EVENTS = Object.keys(CLAIM_OF);
 
 /** An entry, maybe with its stored bytes; only these distinguish an erased body from an empty one. */
-export type Evidence = Entry | StoredEntry;
+export type EvidenceItem = Entry | StoredEntry;
 
-export const addEvidence = (audit: SessionAudit, item: Evidence): void => {
+export const addEvidence = (audit: SessionAudit, item: EvidenceItem): void => {
   if ('entry' in item) audit.add(item.entry, item.body === null);
   else audit.add(item);
 };

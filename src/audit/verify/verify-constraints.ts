@@ -1,6 +1,6 @@
 import type { AuditedPin } from '../rules/audit-state.ts';
 import type { AuditVerdict } from './audit-verdict.ts';
-import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
+import { addEvidence, type EvidenceItem, SessionAudit } from './session-audit.ts';
 
 /**
  * The round trip (the ← operator): compares a session's evidence and its observed effects with the spec it is pinned
@@ -13,7 +13,7 @@ import { addEvidence, type Evidence, SessionAudit } from './session-audit.ts';
  */
 export async function verifyConstraints(
   pinned: AuditedPin,
-  entries: AsyncIterable<Evidence> | Iterable<Evidence>,
+  entries: AsyncIterable<EvidenceItem> | Iterable<EvidenceItem>,
 ): Promise<AuditVerdict> {
   const audit = new SessionAudit(pinned);
   for await (const item of entries) addEvidence(audit, item);

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { callGates } from '../../spec/call-gates.ts';
-import { nearest } from '../../spec/names.ts';
+import { nearestName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { usageError } from '../io.ts';
 
@@ -39,7 +39,7 @@ export function checkApproved(names: readonly string[], { peripherals, modeGate:
   const all = [...destinations, ...modes, ...calls, 'all'];
   const unknown = names.find((name) => !all.includes(name));
   if (unknown === undefined) return;
-  const near = nearest(unknown, all);
+  const near = nearestName(unknown, all);
   throw usageError(
     `--approve: there is no destination, mode or tool "${unknown}" to approve`,
     `${near === null ? '' : `Did you mean ${near}? `}Destinations: ${destinations.join(', ')}; modes: ${modes.join(', ') || 'none'}; ${calls.length === 0 ? '' : `tools: ${calls.join(', ')}; `}or all.`,

@@ -4,7 +4,7 @@ import { isThere } from '../../base/files.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { type PendingItem, pendingItems } from '../../operator/pending-items.ts';
 import { stateDir } from '../../project/state-dir.ts';
-import { nearest } from '../../spec/names.ts';
+import { nearestName } from '../../spec/names.ts';
 import { CliError, type Io } from '../io.ts';
 import { rootOf } from '../shared-options.ts';
 
@@ -38,7 +38,7 @@ export function findPending(io: Io, id: string, root: string | undefined): Pendi
       `"${id}" waits in ${found.map(({ pending }) => pending.root).join(' and ')}`,
       'Name the repository with --root DIR.',
     );
-  const near = nearest(
+  const near = nearestName(
     wanted,
     items.map(({ pending }) => pending.id),
   );

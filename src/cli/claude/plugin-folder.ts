@@ -10,10 +10,10 @@ import { serverName } from '../../daemon/mcp-server-name.ts';
 import { ownProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 
-export type Files = { readonly [path: string]: string };
+export type PluginFiles = { readonly [path: string]: string };
 
 /** The plugin's files for this installation of hopgate. */
-export function ownPluginFiles(env: Io['env']): Files {
+export function ownPluginFiles(env: Io['env']): PluginFiles {
   const [command, ...own] = ownProgram();
   return pluginFiles({
     version: manifest.version,
@@ -35,18 +35,18 @@ export function ensurePlugin(env: Io['env']): string {
   return folder;
 }
 
-const contentHash = (files: Files): string =>
+const contentHash = (files: PluginFiles): string =>
   createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
 
 /** True if every file exists with this content. */
-export const hasFiles = (folder: string, files: Files): boolean =>
+export const hasFiles = (folder: string, files: PluginFiles): boolean =>
   Object.entries(files).every(([path, text]) => {
     const file = join(folder, path);
     return existsSync(file) && readFileSync(file, 'utf8') === text;
   });
 
 /** Writes a folder of files, and moves it into place by a rename. */
-export function writeFolder(folder: string, files: Files): void {
+export function writeFolder(folder: string, files: PluginFiles): void {
   const made = `${folder}.${process.pid}`;
   rmSync(made, { recursive: true, force: true });
   for (const [path, text] of Object.entries(files)) {

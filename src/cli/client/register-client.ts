@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import { examples } from '../shared-options.ts';
+import { helpExamples } from '../shared-options.ts';
 
 export interface ClientCommandTexts {
   readonly name: 'claude' | 'codex';
@@ -44,7 +44,7 @@ export function registerClient(
   command
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText(...examples(...texts.examples))
+    .addHelpText(...helpExamples(...texts.examples))
     .action(async () => {
       const words = (command.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
       const at = words.indexOf(name);

@@ -9,7 +9,7 @@ import type { Diagnosis } from '../doctor/diagnosis.ts';
 import { examine } from '../doctor/examine.ts';
 import { heading, type Io, paint, print, printJson, type Style } from '../io.ts';
 import { watchWork } from '../run/watch-call.ts';
-import { examples, rootOf, rootOption } from '../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
 import { formatTable } from '../table.ts';
 
 interface Options {
@@ -30,7 +30,7 @@ export function register(command: Command, io: Io): void {
       'also run each test command outside and in the sandbox, and compare verdicts and numbers of tests',
     )
     .addHelpText(
-      ...examples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json'),
+      ...helpExamples('hopgate doctor', 'hopgate doctor --probe', 'hopgate doctor --tests', 'hopgate doctor --json'),
     )
     .action((options: Options) => doctor(io, options));
 }

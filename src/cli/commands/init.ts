@@ -24,7 +24,7 @@ import { CliError, type Io, paintDiff, print, printJson, printResult } from '../
 import { lineDiff } from '../line-diff.ts';
 import { watchWork } from '../run/watch-call.ts';
 import { askGit, runProgram } from '../run-program.ts';
-import { examples, rootOption } from '../shared-options.ts';
+import { helpExamples, rootOption } from '../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -49,7 +49,7 @@ export function register(command: Command, io: Io): void {
     .option('--manifests', 'let an agent change manifests and lock files, such as package.json; asks if not given')
     .option('--no-manifests', 'do not let an agent change them')
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText(...examples('hopgate init', 'hopgate init --dry-run --root ../shop'))
+    .addHelpText(...helpExamples('hopgate init', 'hopgate init --dry-run --root ../shop'))
     .action((options: Options) => init(io, options));
 }
 

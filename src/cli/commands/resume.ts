@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { plural, shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
-import { examples, rootOf, rootOption } from '../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
 
 interface Options {
@@ -15,7 +15,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
+    .addHelpText(...helpExamples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
     .action((id: string, options: Options) => resume(io, id, options));
 }
 

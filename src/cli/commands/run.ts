@@ -29,7 +29,7 @@ import {
 } from '../run/show-result.ts';
 import { fruitsOf, showScenarioEnd } from '../run/show-scenario-end.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
-import { examples, rootOf } from '../shared-options.ts';
+import { helpExamples, rootOf } from '../shared-options.ts';
 
 interface Options extends SessionOptions {
   readonly root?: string;
@@ -47,7 +47,7 @@ export function register(command: Command, io: Io): void {
       .option('--specs <dir>', 'the spec set'),
   )
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate run specs/scenarios/fix-a-bug.yaml',
         'hopgate run my.yaml --root . --approve execute deploy',
         'hopgate run my.yaml --root . --yes --json',

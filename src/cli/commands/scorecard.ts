@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
-import { examples, wholeUpTo } from '../shared-options.ts';
+import { helpExamples, wholeUpTo } from '../shared-options.ts';
 import type { ScorecardOptions } from '../world/play-scorecard.ts';
 
 export function register(command: Command, io: Io): void {
@@ -10,7 +10,9 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(new Option('--seed <n>', 'the seed of the house').default(1).argParser(wholeUpTo(2 ** 31)))
     .option('--save <dir>', 'write the transcripts, one file for each life')
-    .addHelpText(...examples('hopgate scorecard', 'hopgate scorecard --save transcripts', 'hopgate scorecard --json'))
+    .addHelpText(
+      ...helpExamples('hopgate scorecard', 'hopgate scorecard --save transcripts', 'hopgate scorecard --json'),
+    )
     .action(async (options: ScorecardOptions) => {
       const { playScorecard } = await import('../world/play-scorecard.ts');
       await playScorecard(io, options);

@@ -9,13 +9,13 @@ import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { findOpenedSession } from '../choose-sessions.ts';
 import { showTitle } from '../client/terminal-title.ts';
-import { type Watch, watchIfAsked } from '../inspect/watch-machines.ts';
+import { type MachineWatch, watchIfAsked } from '../inspect/watch-machines.ts';
 import { heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
 import { operatorApprover } from '../run/operator-approver.ts';
 import { type SessionOptions, withSessionOptions } from '../run/session-options.ts';
 import type { WatchedCall } from '../run/watch-call.ts';
-import { examples, rootOf, rootOption } from '../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
 import { completeLine } from '../shell/complete-line.ts';
 import { runLine } from '../shell/run-line.ts';
 
@@ -36,7 +36,7 @@ export function register(command: Command, io: Io): void {
       .option('--session <id>', 'continue this session'),
   )
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate shell',
         'hopgate shell --root ../other --yes',
         "printf 'mode diagnose\\nstart explore\\nglob **/*.md\\n' | hopgate shell --json",
@@ -50,7 +50,7 @@ export async function openShellSession(
   io: Io,
   options: Options,
   confirm?: (question: string) => Promise<boolean>,
-  watch?: Watch | null,
+  watch?: MachineWatch | null,
 ): Promise<Session> {
   const root = rootOf(io, options);
   const project = await openProject(root, io.env);

@@ -5,12 +5,12 @@ import type { Command } from 'commander';
 import { readRegularFile } from '../../base/read-file.ts';
 import { escapeInvisible } from '../../base/text.ts';
 import { CONFIG_FILE } from '../../project/repository-root.ts';
-import { trustable } from '../../project/trust.ts';
+import { currentTrustRecord } from '../../project/trust.ts';
 import { readTrustOf, revokeTrust, writeTrust } from '../../project/trust-record.ts';
 import { readProjectFile } from '../../spec/load/load-project-config.ts';
 import { MAX_AUTHORED_BYTES } from '../../spec/policy/limits.ts';
 import { CliError, heading, type Io, paint, print, printResult } from '../io.ts';
-import { examples, rootOf, rootOption } from '../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('-y, --yes', 'accept without asking')
     .option('--revoke', 'withdraw the trust')
-    .addHelpText(...examples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
+    .addHelpText(...helpExamples('hopgate trust', 'hopgate trust --yes --root ../shop', 'hopgate trust --revoke'))
     .action((options: Options) => trust(io, options));
 }
 
@@ -49,7 +49,7 @@ async function trust(io: Io, options: Options): Promise<void> {
     return;
   }
 
-  const next = await trustable(root);
+  const next = await currentTrustRecord(root);
   const last = readTrustOf(root, next.config, io.env);
   if (last?.config === next.config && last.specs?.hash === next.specs?.hash) {
     const where = last.root === root ? '' : `, in ${last.root}`;

@@ -7,7 +7,7 @@ import type { SandboxAvailability } from '../../tools/sandbox/sandbox.ts';
 import { pageScript } from '../../view/page-script.ts';
 import { type Io, print, printJsonLine, printRemark } from '../io.ts';
 import { withoutShellSteps } from '../run/without-shell-steps.ts';
-import { examples } from '../shared-options.ts';
+import { helpExamples } from '../shared-options.ts';
 import { SERVED_PORT, serveHttp } from './clients/serve.ts';
 import { writeRecording } from './evidence/record.ts';
 import { playScenario, scenarioPlace } from './run.ts';
@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
       'Plays a demo on a small repository in a temporary folder: a scripted agent finds a bug, is refused on the way, fixes the bug, tests it and pushes it. It needs git, no account and no network. It writes a page that replays the session; --open shows the live view instead. Without bubblewrap it plays the steps that need no shell.',
     )
     .option('--open', 'open the live view in the browser, and serve it until Ctrl-C')
-    .addHelpText(...examples('hopgate try', 'hopgate try --open'))
+    .addHelpText(...helpExamples('hopgate try', 'hopgate try --open'))
     .action((options: { readonly open?: boolean }) => tryDemo(io, options));
 }
 

@@ -4,7 +4,7 @@ import { TASK_TYPES, type TaskType, type Wording } from '../../world/house.ts';
 import type { HouseChoice } from '../../world/household-environment.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
-import { examples, wholeUpTo } from '../shared-options.ts';
+import { helpExamples, wholeUpTo } from '../shared-options.ts';
 
 const WORLD_PORT = 3456;
 
@@ -49,7 +49,7 @@ export function register(command: Command, io: Io): void {
     .option('--story', 'let a scripted agent get stuck in a house, ask a person, come back and win; and end')
     .option('--root <dir>', 'with --story: the repository of the session; by default a temporary folder')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate world',
         'hopgate world --port 3456 --seed 7 --task pick_cool_then_place_in_recep',
         'hopgate world --asks',

@@ -1,4 +1,4 @@
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 import { editScope, type GitFolders } from './edit-scope.ts';
 import type { FoundDeploy, FoundTest } from './found-commands.ts';
 import { makeDeploys, makeTest } from './makefile.ts';
@@ -18,7 +18,7 @@ export interface DetectedProject {
  * Reads files and asks git; runs none of the repository's programs. A Makefile counts for tests only if nothing else is
  * found, and a script only after that, because they would run the same tests again.
  */
-export async function detectProject(tree: Tree, git: AskGit): Promise<DetectedProject> {
+export async function detectProject(tree: DiskTree, git: AskGit): Promise<DetectedProject> {
   const script = packageTest(tree);
   const others = [cargoTest(tree), ...goTests(tree), pytest(tree), unittest(tree), ...otherTests(tree)].filter(
     (found) => found !== null,
@@ -45,7 +45,7 @@ const isRunBy = (script: string, run: readonly string[]): boolean =>
   );
 
 /** Asks git about the folders at the root. */
-async function gitFolders(tree: Tree, git: AskGit): Promise<GitFolders> {
+async function gitFolders(tree: DiskTree, git: AskGit): Promise<GitFolders> {
   const folders = tree.list('').filter((name) => name.endsWith('/'));
   const lines = async (args: readonly string[]) => ((await git(args)) ?? '').split('\n').filter((line) => line !== '');
   const ignored = folders.length === 0 ? [] : await lines(['check-ignore', '--', ...folders.slice(0, MOST_ASKED)]);
@@ -73,7 +73,7 @@ export async function detectGit(git: AskGit): Promise<{ readonly remote: string;
 const SCRIPTS = ['deploy.sh', 'bin/deploy', 'scripts/deploy.sh', 'script/deploy'];
 
 /** Every deploy command found. Of equal names, package.json comes before the Makefile, that before a script. */
-export function detectDeploys(tree: Tree): readonly FoundDeploy[] {
+export function detectDeploys(tree: DiskTree): readonly FoundDeploy[] {
   const scripts = SCRIPTS.filter((path) => tree.read(path) !== null).map((path) => ({
     name: 'deploy',
     run: [`./${path}`],

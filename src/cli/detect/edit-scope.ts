@@ -1,7 +1,7 @@
 import { compileGlob } from '../../base/glob.ts';
 import { WritePaths } from '../../spec/schema/path-schema.ts';
 import { isTestFile, TEST_PATTERNS } from '../../spec/test-files.ts';
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 import { makeDeploys } from './makefile.ts';
 
 /** A kind of project, by a name at its root. */
@@ -92,7 +92,10 @@ export interface GitFolders {
  * creates, and globs for the files at the root (`*.go`, `*.md`). If it is at the root itself: `.`. Hidden, generated
  * and configuring files are excluded, because they decide what is installed and run.
  */
-export function editScope(tree: Tree, git: GitFolders = { ignored: new Set(), tracked: new Set() }): readonly string[] {
+export function editScope(
+  tree: DiskTree,
+  git: GitFolders = { ignored: new Set(), tracked: new Set() },
+): readonly string[] {
   const names = tree.list('').filter((name) => !name.startsWith('.') || NOTES.test(name));
   const kinds = KINDS.filter(({ sign }) => names.some((name) => sign.test(name)));
   const folders = names.filter((name) => name.endsWith('/') && isWritten(name, git));
@@ -130,17 +133,17 @@ export const withoutTests = (scope: readonly string[]): readonly string[] => [
 
 const isC = (names: readonly string[]): boolean => names.some((name) => C_SIGN.test(name));
 
-const manifestPatterns = (tree: Tree): readonly string[] =>
+const manifestPatterns = (tree: DiskTree): readonly string[] =>
   isC(tree.list('')) && makeDeploys(tree).length === 0 ? [...MANIFESTS, ...BUILD_FILES] : MANIFESTS;
 
 /** The manifests, lock files and, of a C program, build files at the root. */
-export function manifestsIn(tree: Tree): readonly string[] {
+export function manifestsIn(tree: DiskTree): readonly string[] {
   const patterns = manifestPatterns(tree);
   return tree.list('').filter((name) => patterns.some((pattern) => matches(pattern, name)));
 }
 
 /** Adds the manifests and lock files of the repository to a scope. */
-export function withManifests(scope: readonly string[], tree: Tree): readonly string[] {
+export function withManifests(scope: readonly string[], tree: DiskTree): readonly string[] {
   const patterns = manifestPatterns(tree);
   return [
     ...(scope[0] === '.' ? [] : manifestsIn(tree).map(asGrant).filter(isValid)),
@@ -180,7 +183,7 @@ interface Listing {
 }
 
 /** The exclusions for names at the root and in the upper two levels of the folders. */
-function existing(tree: Tree, names: readonly string[], folders: readonly string[]): readonly string[] {
+function existing(tree: DiskTree, names: readonly string[], folders: readonly string[]): readonly string[] {
   const listing = (at: string): Listing => ({ at, names: tree.list(at) });
   const first = folders.slice(0, MOST_LISTED).map(listing);
   const below = first.flatMap(({ at, names: inner }) =>
@@ -197,7 +200,7 @@ function existing(tree: Tree, names: readonly string[], folders: readonly string
 }
 
 /** The settings and deploy files in a folder, as paths; for `packages/a/`, those of all packages. */
-function placedIn(tree: Tree, { at, names }: Listing): readonly string[] {
+function placedIn(tree: DiskTree, { at, names }: Listing): readonly string[] {
   const isPackage = at === '' || names.includes('package.json');
   const patterns = [
     ...(isPackage && names.some((name) => matches(SETTINGS, name)) ? [SETTINGS] : []),
@@ -211,7 +214,7 @@ const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
 /** Code and documents, which are never a deploy file. */
 const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
 
-const ships = (tree: Tree, at: string, name: string): boolean =>
+const ships = (tree: DiskTree, at: string, name: string): boolean =>
   name.endsWith('/')
     ? at === '' || !holds(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
     : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
@@ -219,7 +222,7 @@ const ships = (tree: Tree, at: string, name: string): boolean =>
 const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
 
 /** True if a file or folder at any depth of a folder has such a name; generated folders are not opened. */
-function holds(tree: Tree, folder: string, isSuch: (name: string) => boolean): boolean {
+function holds(tree: DiskTree, folder: string, isSuch: (name: string) => boolean): boolean {
   const open = [folder];
   for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
     const at = open.shift()!;

@@ -1,7 +1,7 @@
 import { maskMatcher } from '../../gate/scope/masks.ts';
 import { DEFAULT_MASKS } from '../../spec/policy/default-masks.ts';
 import { isTestFile } from '../../spec/test-files.ts';
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 
 /** A harmless line of an .npmrc: it contains no account, password or key, and a token only as a variable. */
 const NPM_LINE =
@@ -16,7 +16,7 @@ const MOST_EXCEPTIONS = 20;
  *
  * @param tracked the root-relative paths that git tracks
  */
-export function maskExceptions(tree: Tree, tracked: readonly string[]): readonly string[] {
+export function maskExceptions(tree: DiskTree, tracked: readonly string[]): readonly string[] {
   const harmless = tracked.filter(maskMatcher(DEFAULT_MASKS)).filter((path) => isHarmless(path, tree));
   return harmless.slice(0, MOST_EXCEPTIONS).filter(isPlain);
 }
@@ -24,7 +24,7 @@ export function maskExceptions(tree: Tree, tracked: readonly string[]): readonly
 /** In a pattern, other characters are wildcards. */
 const isPlain = (path: string): boolean => /^[\w./@+ -]+$/.test(path);
 
-function isHarmless(path: string, tree: Tree): boolean {
+function isHarmless(path: string, tree: DiskTree): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (/^\.env(?:\.\w+)?$/.test(name))
     return isTestFile(path) || /(?:^|\/)(?:__)?(?:fixtures|testdata)(?:__)?\//.test(path);

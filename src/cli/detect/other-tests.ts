@@ -1,10 +1,10 @@
 import { parse } from 'smol-toml';
 import { valueOr } from '../../base/value-or.ts';
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 import { type FoundTest, JUNIT_FILE } from './found-commands.ts';
 
 /** Cargo.toml → `cargo test`, with all packages of a workspace, because cargo would only test the root's. */
-export function cargoTest(tree: Tree): FoundTest | null {
+export function cargoTest(tree: DiskTree): FoundTest | null {
   const text = tree.read('Cargo.toml');
   if (text === null) return null;
   const isRoot = /^\[workspace\]/m.test(text) && /^\[package\]/m.test(text) && !/^default-members\b/m.test(text);
@@ -15,7 +15,7 @@ export function cargoTest(tree: Tree): FoundTest | null {
 const MOST_MODULES = 8;
 
 /** go.mod → `go test ./...`, and the same for each module below the root, because `./...` does not include them. */
-export function goTests(tree: Tree): readonly FoundTest[] {
+export function goTests(tree: DiskTree): readonly FoundTest[] {
   const folders = tree.list('').filter(isGoFolder);
   const below = [
     ...folders,
@@ -53,7 +53,7 @@ const RAKE_TASKS = [
  * look for newer packages. The last three build in a temporary folder: CMake and Meson keep the path of the folder, and
  * autotools write generated files next to the sources.
  */
-export function otherTests(tree: Tree): readonly FoundTest[] {
+export function otherTests(tree: DiskTree): readonly FoundTest[] {
   const names = new Set(tree.list(''));
   const has = (...all: string[]): string | undefined => all.find((name) => names.has(name));
   const found = (because: string | undefined, run: readonly string[], report: FoundTest['report'] = 'none') =>
@@ -100,7 +100,7 @@ export function otherTests(tree: Tree): readonly FoundTest[] {
 }
 
 /** The first of the usual test scripts that is written for a shell. */
-export function scriptTest(tree: Tree): FoundTest | null {
+export function scriptTest(tree: DiskTree): FoundTest | null {
   const names = ['test.sh', 'tests.sh', 'run_tests.sh', 'run-tests.sh', 'test_runner'];
   for (const path of [...names, 'test/run.sh', 'tests/run.sh']) {
     const shell = /^#!.*?\b(bash|dash|ksh|zsh|sh)\b/.exec(tree.read(path) ?? '')?.[1];
@@ -110,7 +110,7 @@ export function scriptTest(tree: Tree): FoundTest | null {
 }
 
 /** pytest, if a file mentions it; run by the environment manager whose lock file exists. */
-export function pytest(tree: Tree): FoundTest | null {
+export function pytest(tree: DiskTree): FoundTest | null {
   const because = pytestSign(tree);
   if (because === null) return null;
   const files = new Set(tree.list(''));
@@ -119,7 +119,7 @@ export function pytest(tree: Tree): FoundTest | null {
 }
 
 /** Python's own runner, if there are test files and nothing mentions pytest. */
-export function unittest(tree: Tree): FoundTest | null {
+export function unittest(tree: DiskTree): FoundTest | null {
   if (pytestSign(tree) !== null) return null;
   for (const folder of ['tests', 'test', '']) {
     const file = tree.list(folder).find((name) => /^test.*\.py$/.test(name));
@@ -133,7 +133,7 @@ export function unittest(tree: Tree): FoundTest | null {
   return null;
 }
 
-function pytestSign(tree: Tree): string | null {
+function pytestSign(tree: DiskTree): string | null {
   for (const file of ['pytest.ini', '.pytest.ini', 'conftest.py', 'tests/conftest.py'])
     if (tree.read(file) !== null) return file;
   if (/^\[pytest\]/m.test(tree.read('tox.ini') ?? '')) return 'tox.ini: [pytest]';

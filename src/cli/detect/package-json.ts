@@ -1,5 +1,5 @@
 import { fieldsOf, isObject, parseJson } from '../../base/json.ts';
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 import { type FoundDeploy, type FoundTest, JUNIT_FILE } from './found-commands.ts';
 
 interface Manifest {
@@ -22,7 +22,7 @@ const strings = (value: unknown): { [key: string]: string } =>
     Object.entries(fieldsOf(value)).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   );
 
-function manifestOf(tree: Tree): Manifest | null {
+function manifestOf(tree: DiskTree): Manifest | null {
   const json: unknown = parseJson(tree.read('package.json') ?? '');
   if (!isObject(json)) return null;
   const { scripts, dependencies, devDependencies, packageManager } = json;
@@ -34,7 +34,7 @@ function manifestOf(tree: Tree): Manifest | null {
 }
 
 /** The package manager that package.json names, or whose lock file exists here. */
-export function managerNameOf(tree: Tree): keyof typeof MANAGERS {
+export function managerNameOf(tree: DiskTree): keyof typeof MANAGERS {
   const files = new Set(tree.list(''));
   const names = Object.keys(MANAGERS) as (keyof typeof MANAGERS)[];
   const stated = names.find((name) => manifestOf(tree)?.packageManager.startsWith(`${name}@`));
@@ -42,7 +42,7 @@ export function managerNameOf(tree: Tree): keyof typeof MANAGERS {
   return stated ?? locked ?? 'npm';
 }
 
-const managerOf = (tree: Tree): Manager => MANAGERS[managerNameOf(tree)];
+const managerOf = (tree: DiskTree): Manager => MANAGERS[managerNameOf(tree)];
 
 /** Prefers `npm test`, which means `npm run test`. `bun test` is not the same as `bun run test`. */
 const runScript = (manager: Manager, script: string, args: readonly string[] = []): readonly string[] => {
@@ -51,7 +51,7 @@ const runScript = (manager: Manager, script: string, args: readonly string[] = [
 };
 
 /** The test script of package.json, with a report if one is possible without guessing. */
-export function packageTest(tree: Tree): FoundTest | null {
+export function packageTest(tree: DiskTree): FoundTest | null {
   const manifest = manifestOf(tree);
   const script = manifest?.scripts['test'];
   if (manifest === null || script === undefined || script.trim() === '' || script.includes('no test specified'))
@@ -117,7 +117,7 @@ function reporter(words: readonly string[], { packages }: Manifest): Reporter | 
 }
 
 /** The scripts `deploy` and `deploy:<name>` of package.json. */
-export function packageDeploys(tree: Tree): readonly FoundDeploy[] {
+export function packageDeploys(tree: DiskTree): readonly FoundDeploy[] {
   const manifest = manifestOf(tree);
   if (manifest === null) return [];
   const manager = managerOf(tree);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 
 const MOST_WORDS = 2000;
 
@@ -47,7 +47,7 @@ export interface ProposedPrograms {
  * Finds the programs that a repository needs, that are on the operator's PATH and that the sandbox does not show yet.
  * It only compares words: the result is a proposal for the operator to read, and grants nothing.
  */
-export function proposedPrograms(tree: Tree, path: string | undefined, shown: readonly string[]): ProposedPrograms {
+export function proposedPrograms(tree: DiskTree, path: string | undefined, shown: readonly string[]): ProposedPrograms {
   const isHidden = (name: string): boolean => {
     const file = findProgram(name, path);
     return file !== null && !['/usr', '/bin', '/sbin', ...shown].some((folder) => isWithin(folder, file));
@@ -96,7 +96,7 @@ const EXTERNAL: readonly {
  * The caches that make tests run without a network: downloaded modules of the operator that exist, and the build cache
  * of Go, without which each run compiles the standard library.
  */
-export function proposedCaches(tree: Tree, home: string | undefined): readonly ProposedCache[] {
+export function proposedCaches(tree: DiskTree, home: string | undefined): readonly ProposedCache[] {
   const build: readonly ProposedCache[] = tree.read('go.mod') === null ? [] : ['~/.cache/go-build'];
   const has = ([file, text]: readonly [string, RegExp]) => text.test(tree.read(file) ?? '');
   const modules = EXTERNAL.filter(({ sign, unless }) => has(sign) && !(unless && has(unless)))

@@ -2,7 +2,7 @@ import { parse } from 'yaml';
 import { compileGlob, globProblem } from '../../base/glob.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 import { valueOr } from '../../base/value-or.ts';
-import type { Tree } from './disk-tree.ts';
+import type { DiskTree } from './disk-tree.ts';
 import type { FoundTest } from './found-commands.ts';
 import { managerNameOf } from './package-json.ts';
 
@@ -12,7 +12,7 @@ const DEPTH = 4;
 const MOST = 20;
 
 /** The tests of the packages of a workspace whose root has no test script. */
-export function workspaceTests(tree: Tree): readonly FoundTest[] {
+export function workspaceTests(tree: DiskTree): readonly FoundTest[] {
   const tested = packagesOf(tree).flatMap((folder) => {
     const { name, scripts } = fieldsOf(parseJson(tree.read(`${folder}/package.json`) ?? ''));
     const script = fieldsOf(scripts)['test'];
@@ -45,7 +45,7 @@ export function workspaceTests(tree: Tree): readonly FoundTest[] {
 }
 
 /** The folders of the packages that a workspace lists. */
-function packagesOf(tree: Tree): readonly string[] {
+function packagesOf(tree: DiskTree): readonly string[] {
   const patterns = patternsOf(tree).map((pattern) => pattern.replace(/^(!?)\.\//, '$1').replace(/\/$/, ''));
   const [excluded, included] = [true, false].map((is) => {
     const globs = patterns.filter((pattern) => pattern.startsWith('!') === is).map((each) => each.replace(/^!/, ''));
@@ -65,7 +65,7 @@ function packagesOf(tree: Tree): readonly string[] {
   return found;
 }
 
-function patternsOf(tree: Tree): readonly string[] {
+function patternsOf(tree: DiskTree): readonly string[] {
   const strings = (value: unknown): readonly string[] =>
     Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
   const workspace = tree.read('pnpm-workspace.yaml');

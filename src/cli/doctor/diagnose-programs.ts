@@ -6,7 +6,7 @@ import { isWithin } from '../../base/paths.ts';
 import { findProgram } from '../../base/process.ts';
 import { excerpt, shorten } from '../../base/text.ts';
 import type { ProjectConfig } from '../../spec/types.ts';
-import type { Programs } from '../../tools/programs/program-finder.ts';
+import type { FoundPrograms } from '../../tools/programs/program-finder.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../tools/sandbox/layout-error.ts';
 import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
@@ -111,7 +111,7 @@ function missing(name: string): Diagnosis {
 }
 
 /** The program that runs under a name outside of the sandbox; null if there is none. */
-function outsideOf(name: string, root: string, programs: Programs, { env }: Io): string | null {
+function outsideOf(name: string, root: string, programs: FoundPrograms, { env }: Io): string | null {
   // If a version manager chose a program, that one comes first.
   if (!name.includes('/')) return findProgram(name, [...programs.path, env['PATH'] ?? ''].join(delimiter));
   const path = resolve(root, name);
@@ -124,7 +124,7 @@ interface World {
   readonly io: Io;
   readonly run: RunProgram;
   readonly sandbox: Sandbox;
-  readonly programs: Programs;
+  readonly programs: FoundPrograms;
   readonly empty: string;
   readonly packageManager: string | null;
 }

@@ -8,7 +8,7 @@ import { connectTo } from './socket-client.ts';
 import { statelyInspector } from './stately-inspector.ts';
 
 /** A session's machines and the place where they are shown. */
-export interface Watch {
+export interface MachineWatch {
   readonly inspector: Inspector;
   /** The address to open in a browser; null if the messages go to a remote receiver. */
   readonly address: string | null;
@@ -26,7 +26,7 @@ export interface WatchOptions {
 }
 
 /** Starts sending to a receiver at `url`, or else starts a bridge on the loopback interface. */
-export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<Watch> {
+export async function startWatch(io: Io, { port, url }: WatchOptions): Promise<MachineWatch> {
   if (url !== undefined) {
     const receiver = await connectTo(url, (why) => printRemark(io, `the inspector at ${url} disconnected: ${why}`));
     return { inspector: statelyInspector(receiver.send), address: null, socket: url, close: receiver.close };
@@ -53,7 +53,7 @@ export const inspectOption = (): Option =>
   );
 
 /** Starts what `--inspect` asks for; null if the option was not given. */
-export async function watchIfAsked(io: Io, inspect: string | true | undefined): Promise<Watch | null> {
+export async function watchIfAsked(io: Io, inspect: string | true | undefined): Promise<MachineWatch | null> {
   if (inspect === undefined) return null;
   const watch = await startWatch(
     io,
@@ -67,7 +67,7 @@ export async function watchIfAsked(io: Io, inspect: string | true | undefined): 
 }
 
 /** Keeps the bridge open after the session until Ctrl-C, so that watchers can go on reading. */
-export async function untilInterrupted(io: Io, { address }: Watch): Promise<void> {
+export async function untilInterrupted(io: Io, { address }: MachineWatch): Promise<void> {
   if (address === null) return;
   printRemark(io, `still shown at ${address}; Ctrl-C ends it`);
   await new Promise<void>(onSignal);

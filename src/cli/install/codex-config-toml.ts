@@ -8,7 +8,7 @@ import { CliError } from '../io.ts';
 
 type Table = { readonly [key: string]: unknown };
 
-export interface Additions {
+export interface ConfigAdditions {
   /** The name of our block: a file may have one for the server, and one for each trusted repository. */
   readonly block: string;
   readonly tables: readonly {
@@ -30,7 +30,7 @@ const MARK = '# hopgate';
  * @throws CliError `malformed` if the file cannot be parsed; `taken` if it has one of our tables that we did not write,
  *   or offers no way to add one
  */
-export function withAdditions(path: string, text: string | null, additions: Additions): string {
+export function withAdditions(path: string, text: string | null, additions: ConfigAdditions): string {
   const { block, tables, features } = additions;
   const plain = withoutAdditions(path, text ?? '', block, features) ?? '';
   const before = read(path, plain);
@@ -119,7 +119,7 @@ function withFeatures(
   );
 }
 
-function saysTheSame(before: Table, after: Table, { tables }: Additions, features: readonly string[]): boolean {
+function saysTheSame(before: Table, after: Table, { tables }: ConfigAdditions, features: readonly string[]): boolean {
   const left = plainTables(after) as { [key: string]: unknown };
   for (const { path } of tables) remove(left, path);
   for (const name of features) remove(left, ['features', name]);

@@ -10,7 +10,7 @@ import { serverName } from '../../daemon/mcp-server-name.ts';
 import { clientProgram, ownProgram } from '../client/client-program.ts';
 import { hookHashes } from '../codex/codex-arguments.ts';
 import { changeOf, readText } from './apply-install.ts';
-import { type Additions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
+import { type ConfigAdditions, withAdditions, withoutAdditions } from './codex-config-toml.ts';
 import { withOurHooks, withoutOurHooks } from './codex-hooks-json.ts';
 import type { FileChange, Installer, InstallPlan, InstallTarget } from './installer.ts';
 import { originalCopies, restoredCopies, withCopies } from './original-copies.ts';
@@ -41,7 +41,7 @@ async function planInstall(target: InstallTarget): Promise<InstallPlan> {
   const hooks = withOurHooks(hooksFile, readText(hooksFile), ours);
   const notes = ['Codex reads its hooks when it starts: restart it. "hopgate doctor" shows if they run.'];
   const trust = await trustOf(target, hooksFile, hooks.places, notes);
-  const configs = new Map<string, Additions[]>([[join(folder, 'config.toml'), [server(target)]]]);
+  const configs = new Map<string, ConfigAdditions[]>([[join(folder, 'config.toml'), [server(target)]]]);
   if (trust) configs.set(join(home, 'config.toml'), [...(configs.get(join(home, 'config.toml')) ?? []), trust]);
   const changes = [changeOf(hooksFile, hooks.text)];
   for (const [path, additions] of configs) {
@@ -98,7 +98,7 @@ function keptFolder(target: InstallTarget): string {
   return target.scope === 'user' && target.io.env['CODEX_HOME'] ? folder : dirname(folder);
 }
 
-function server({ io }: InstallTarget): Additions {
+function server({ io }: InstallTarget): ConfigAdditions {
   const [command, ...own] = ownProgram();
   return {
     block: SERVER_BLOCK,
@@ -127,7 +127,7 @@ async function trustOf(
   hooksFile: string,
   places: { readonly [event: string]: number },
   notes: string[],
-): Promise<Additions | null> {
+): Promise<ConfigAdditions | null> {
   const ours = codexHooks(hookCommand('codex', io.env));
   let answer: CodexAnswer;
   let hashes: { readonly [key: string]: string };

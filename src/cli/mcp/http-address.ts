@@ -1,12 +1,12 @@
 import { usageError } from '../io.ts';
 
-export interface Address {
+export interface HttpAddress {
   readonly address: string;
   readonly port: number;
 }
 
 /** Parses the value of `--http`: nothing, a port, an address, or both (`[::1]:8123`). */
-export function addressOf(text: string | true): Address {
+export function addressOf(text: string | true): HttpAddress {
   if (text === true) return { address: '127.0.0.1', port: 0 };
   const parts =
     /^(?:(\[[0-9a-f:.]+\]|[^\s:[\]]+):)?(\d{1,5})$/i.exec(text) ?? /^(\[[0-9a-f:.]+\]|[^\s:[\]]+)$/i.exec(text);

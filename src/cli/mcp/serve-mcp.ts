@@ -22,7 +22,7 @@ import { fail } from '../fail.ts';
 import { type Io, printRemark, usageError } from '../io.ts';
 import { onSignal } from '../on-signal.ts';
 import { rootOf, telemetryOf } from '../shared-options.ts';
-import { type Address, addressOf, isLoopback } from './http-address.ts';
+import { addressOf, type HttpAddress, isLoopback } from './http-address.ts';
 import { type McpCommand, TOKEN_VARIABLE } from './mcp-command.ts';
 import type { AgentOptions } from './open-agent.ts';
 import { sessionReading } from './session-reading.ts';
@@ -111,7 +111,7 @@ async function overHttp(
   host: McpHost,
   session: AgentSession,
   root: string,
-  { at, allowHosts }: { readonly at: Address; readonly allowHosts: readonly string[] },
+  { at, allowHosts }: { readonly at: HttpAddress; readonly allowHosts: readonly string[] },
 ): Promise<void> {
   const stated = statedToken(io);
   const stopped = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ const answeredAhead =
       ({ pending, answer }) => pending.request.hash === hash && answer !== null,
     );
 
-function placeToServe(http: string | true, allowHosts: readonly string[]): Address {
+function placeToServe(http: string | true, allowHosts: readonly string[]): HttpAddress {
   const at = addressOf(http);
   if (isLoopback(at.address) || allowHosts.length > 0) return at;
   throw usageError(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Option } from 'commander';
-import { checkPost, type Posted, type PostRefusal } from '../../messages/send-message.ts';
+import { checkPost, type PostedMessage, type PostRefusal } from '../../messages/send-message.ts';
 import { ownToken } from '../../operator/operator-token.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { MessageDraft, MessageStore } from '../../ports/message-store.ts';
@@ -60,7 +60,7 @@ export async function checkedDraft(
   store: EvidenceStore,
   messages: MessageStore,
   options: PersonOptions,
-  post: Omit<Posted, 'id' | 'from'>,
+  post: Omit<PostedMessage, 'id' | 'from'>,
 ): Promise<MessageDraft> {
   const checked = await checkPost(store, messages, { ...post, id: `m-${randomUUID()}`, from: `person:${options.as}` });
   if (!checked.ok) throw invalidMessage(checked);

@@ -10,7 +10,7 @@ import type { Io } from '../io.ts';
 const GRACE_MS = 60_000;
 
 /** The result of an erasure: bodies erased, and unused blobs removed. */
-export interface Erased {
+export interface ErasedSession {
   readonly sessionId: string;
   readonly erased: number;
   readonly blobs: number;
@@ -20,7 +20,12 @@ export interface Erased {
  * Erases the bodies of a session and its files outside of the evidence: its transcript, and its pending requests. The
  * operator log records the erasure.
  */
-export async function eraseSession(io: Io, root: string, store: EvidenceStore, sessionId: string): Promise<Erased> {
+export async function eraseSession(
+  io: Io,
+  root: string,
+  store: EvidenceStore,
+  sessionId: string,
+): Promise<ErasedSession> {
   const now = Date.now();
   const { erased } = await store.erase({ sessionId });
   const { collected } = await store.collectBlobs({ olderThan: new Date(now - GRACE_MS).toISOString() });

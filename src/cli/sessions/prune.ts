@@ -6,7 +6,7 @@ import { withSessions } from '../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../io.ts';
 import { findSession } from '../open-store.ts';
 import { rootOf } from '../shared-options.ts';
-import { type Erased, eraseSession } from './erase-session.ts';
+import { type ErasedSession, eraseSession } from './erase-session.ts';
 import { sessionTable } from './session-table.ts';
 
 export interface PruneOptions {
@@ -36,7 +36,7 @@ export async function prune(io: Io, ids: readonly string[], options: PruneOption
       for (const { sessionId } of busy)
         printRemark(io, `session ${escapeInvisible(sessionId)} is in use, so it is left out`);
       if (going.length > 0) await confirmErasing(io, going, options.yes === true);
-      const erased: Erased[] = [];
+      const erased: ErasedSession[] = [];
       for (const { sessionId } of going) {
         erased.push(await eraseSession(io, root, store, sessionId));
         await store.label(sessionId, { archived: true });

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { entriesIn } from '../../base/files.ts';
 import type { Session } from '../../session/session.ts';
 
-export const VERBS = [
+export const SHELL_VERBS = [
   'hop',
   'mode',
   'start',
@@ -25,7 +25,7 @@ export function completeLine(session: Session, line: string, root: string): [str
     return [unique.filter((candidate) => candidate.startsWith(last)), last];
   };
   const here = session.available();
-  if (words.length <= 1) return matching([...here.tools, ...VERBS]);
+  if (words.length <= 1) return matching([...here.tools, ...SHELL_VERBS]);
   const before = words.at(-2);
   switch (words[0]) {
     case 'hop':

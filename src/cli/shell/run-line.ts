@@ -4,13 +4,13 @@ import { escapeInvisible, excerpt, plural, shorten, visibleOutput } from '../../
 import { describeLeg } from '../../gate/describe-denial.ts';
 import { renderMessages } from '../../messages/render-messages.ts';
 import type { Session } from '../../session/session.ts';
-import { nearest } from '../../spec/names.ts';
+import { nearestName } from '../../spec/names.ts';
 import type { Json, Mode, Principal } from '../../spec/types.ts';
 import { summariseInOneLine } from '../../view/entry-summary.ts';
 import { type Io, paint, print, printJsonLine } from '../io.ts';
 import { describeOutcome, describeResultRefusal, describeWouldRefuse, resultVerdict } from '../run/show-result.ts';
 import { type WatchedCall, watchCall } from '../run/watch-call.ts';
-import { VERBS } from './complete-line.ts';
+import { SHELL_VERBS } from './complete-line.ts';
 import { parseArguments, parseLine, type ShellLine } from './parse-line.ts';
 
 type Result = Awaited<
@@ -46,7 +46,7 @@ export async function runLine(
   else if (line.verb === 'why') why(io, session, line);
   else if (line.verb === 'inbox') await inbox(io, session);
   else {
-    const call = (VERBS as readonly string[]).includes(line.verb) ? null : watchCall(io, text.trim());
+    const call = (SHELL_VERBS as readonly string[]).includes(line.verb) ? null : watchCall(io, text.trim());
     onCall(call);
     const result = await act(session, line, call);
     onCall(null);
@@ -81,8 +81,8 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
   if (allowed !== undefined && named !== undefined)
     return `${verb} takes options, not name=value: ${allowed.includes(named) || !takesFruit(verb) ? `--${named}` : `--fruit.${named}`} "…"`;
   if (allowed === undefined) {
-    const isKnown = (VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
-    const near = isKnown ? null : nearest(verb, [...session.available().tools, ...VERBS]);
+    const isKnown = (SHELL_VERBS as readonly string[]).includes(verb) || session.tool(verb) !== undefined;
+    const near = isKnown ? null : nearestName(verb, [...session.available().tools, ...SHELL_VERBS]);
     return near === null || session.tool(near) !== undefined
       ? null
       : `"${escapeInvisible(verb)}"; did you mean ${near}?`;
@@ -91,7 +91,7 @@ function mistakeIn(session: Session, { verb, words, options, problem }: ShellLin
     (name) => !allowed.includes(name) && !(takesFruit(verb) && /^fruit\../.test(name)),
   );
   if (unknown === undefined) return null;
-  const near = nearest(unknown, allowed);
+  const near = nearestName(unknown, allowed);
   return `${verb} has no option --${escapeInvisible(unknown)}; ${near === null ? `it has ${optionsOf(verb).join(', ')}` : `did you mean --${near}?`}`;
 }
 
@@ -280,7 +280,7 @@ function help(io: Io, session: Session): void {
       '  mode <mode> [--summary …] [--reset]       change the mode',
       '  why <tool> [args…]                        would the call be allowed?',
       '  status · log [n] · inbox · stop [reason] · close [reason] · exit',
-      `  (${VERBS.length} verbs; --by operator speaks as the operator)`,
+      `  (${SHELL_VERBS.length} verbs; --by operator speaks as the operator)`,
     ].join('\n'),
   );
 }

@@ -2,7 +2,7 @@ import { escapeInvisible } from '../../base/text.ts';
 import type { OutcomeMark } from '../../view/entry-summary.ts';
 import { formatDuration, formatOffset } from '../../view/format-time.ts';
 import type { ThreadVisit } from '../../view/outline.ts';
-import type { Row } from '../../view/thread-rows.ts';
+import type { ThreadRow } from '../../view/thread-rows.ts';
 import { type Io, paint, type Style } from '../io.ts';
 import { textWidth, wrapText } from '../table.ts';
 
@@ -16,11 +16,11 @@ const DEEPEST = 12;
 const NARROWEST = 60;
 
 /** Renders a thread for a terminal with this many columns: visits as blocks, lines wrapped at words, nothing cut. */
-export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], columns: number): string {
+export function renderText(io: Io, items: readonly (ThreadRow | ThreadVisit)[], columns: number): string {
   const wide = Math.max(NARROWEST, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
   const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : formatOffset(row.after).length)));
-  const lines = (row: Row, indent: string, further: string, style?: Style): string[] =>
+  const lines = (row: ThreadRow, indent: string, further: string, style?: Style): string[] =>
     rowLines(io, row, { wide, margin, indent, further, ...(style === undefined ? {} : { style }) });
   return items
     .flatMap((item) => {
@@ -37,7 +37,7 @@ export function renderText(io: Io, items: readonly (Row | ThreadVisit)[], column
     .join('\n');
 }
 
-export const isVisit = (item: Row | ThreadVisit): item is ThreadVisit => 'start' in item;
+export const isVisit = (item: ThreadRow | ThreadVisit): item is ThreadVisit => 'start' in item;
 
 interface Frame {
   readonly wide: number;
@@ -48,7 +48,7 @@ interface Frame {
   readonly style?: Style;
 }
 
-function rowLines(io: Io, row: Row, { wide, margin, indent, further, style }: Frame): string[] {
+function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, further, style }: Frame): string[] {
   const { mark, depth } = row;
   const [sign, color] = mark === null ? ['', 'dim' as Style] : MARKS[mark];
   const deep = '  '.repeat(Math.min(depth, DEEPEST));

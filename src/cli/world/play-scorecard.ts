@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
-import { type Inhabitation, PHENOMENOLOGY, type PhenomenologyId } from '../../audit/inhabitation/phenomenology.ts';
+import { type CheckResult, PHENOMENOLOGY, type PhenomenologyId } from '../../audit/inhabitation/phenomenology.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { heading, type Io, paint, print, printJson } from '../io.ts';
@@ -31,7 +31,7 @@ interface FaultyLife {
   /** The connection whose transcript was changed. */
   readonly over: string;
   readonly what: string;
-  readonly verdict: Inhabitation['verdict'];
+  readonly verdict: CheckResult['verdict'];
   readonly reason: string;
 }
 
@@ -51,7 +51,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     writeFileSync(join(folder, `${name.replaceAll(/\W+/g, '-')}.jsonl`), lines.join(''));
   };
   try {
-    const lives: { name: string; won: boolean; judged: readonly Inhabitation[] }[] = [];
+    const lives: { name: string; won: boolean; judged: readonly CheckResult[] }[] = [];
     const faults: FaultyLife[] = [];
     for (const { name, ...wires } of WIRES) {
       const life = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
@@ -77,7 +77,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
 
 function printScorecard(
   io: Io,
-  lives: readonly { readonly name: string; readonly judged: readonly Inhabitation[] }[],
+  lives: readonly { readonly name: string; readonly judged: readonly CheckResult[] }[],
   faults: readonly FaultyLife[],
 ): void {
   const ids = Object.keys(PHENOMENOLOGY) as PhenomenologyId[];

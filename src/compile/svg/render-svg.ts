@@ -5,7 +5,7 @@ import { drawNode, nodeSize } from './draw-node.ts';
 import { type GraphLayout, layOut } from './graph-layout.ts';
 import { type Picture, pictureOf } from './picture.ts';
 import { readingOrder } from './reading-order.ts';
-import { STYLE } from './svg-style.ts';
+import { SVG_STYLE } from './svg-style.ts';
 import { escapeXml } from './svg-text.ts';
 
 const MARGIN = 24;
@@ -64,7 +64,7 @@ function draw(picture: Picture, layout: GraphLayout, current: string | null | un
   return `<svg xmlns="http://www.w3.org/2000/svg" class="hop-graph" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="hop-graph-title hop-graph-desc">
 <title id="hop-graph-title">The hop graph</title>
 <desc id="hop-graph-desc">${escapeXml(inWords(picture, current))}</desc>
-<style>${STYLE}</style>
+<style>${SVG_STYLE}</style>
 <rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="12"/>
 <g transform="translate(${MARGIN + Math.round((width - 2 * MARGIN - layout.width) / 2)} ${MARGIN})">
 ${[...edges.map(({ arrow }) => arrow), ...nodes, ...edges.map(({ label }) => label)].join('\n')}

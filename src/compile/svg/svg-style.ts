@@ -101,7 +101,7 @@ const SHAPES: readonly (readonly [selectors: string, rule: string])[] = [
   ['.you-text', 'font-weight:650'],
 ];
 
-export const STYLE = `.hop-graph{font-family:${SANS};color-scheme:light dark}
+export const SVG_STYLE = `.hop-graph{font-family:${SANS};color-scheme:light dark}
 ${scoped(SHAPES)}
 ${scoped(colours(LIGHT))}
 @media(prefers-color-scheme:dark){

@@ -9,7 +9,7 @@ import { ConversationFiles, type SessionOwner } from '../conversation-files.ts';
 import { daemonApprover } from '../daemon-approver.ts';
 import { withFileLock } from '../file-lock.ts';
 import { environmentOf, isRunning, type ProcessMark, sameProcess, thisProcess } from '../hook/client-process.ts';
-import { type Opening, type OpenSessions, SessionBusy } from '../open-sessions.ts';
+import { type OpeningOptions, type OpenSessions, SessionBusy } from '../open-sessions.ts';
 import type { Caller, HostOptions } from './session-host-options.ts';
 
 /** How long a hook waits for a session, in milliseconds: shorter than its own deadline. */
@@ -88,7 +88,7 @@ export class OwnedSessions {
 
   async #open(
     files: ConversationFiles,
-    opening: Omit<Opening, 'env'>,
+    opening: Omit<OpeningOptions, 'env'>,
     client: ProcessMark | null,
     begin: (session: Session) => Promise<void>,
     limits: Pick<SessionOwner, 'within'> = {},

@@ -5,4 +5,4 @@ import { stateHome } from '../../base/user-folders.ts';
 
 // A compile cache in a folder that only this user can write; set before any large module is loaded.
 enableCompileCache(join(stateHome(process.env), 'compile-cache'));
-void import('./hook-process.ts').then(({ main }) => main(process.argv.slice(2), process.env));
+void import('./hook-process.ts').then(({ runHookProcess }) => runHookProcess(process.argv.slice(2), process.env));

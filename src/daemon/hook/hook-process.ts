@@ -18,7 +18,7 @@ const CHECKPOINT_PAGES = 128;
  * - `line FOLDER`: prints a status line, likewise.
  * - `daemon`: becomes this user's daemon.
  */
-export async function main(argv: readonly string[], env: Env): Promise<void> {
+export async function runHookProcess(argv: readonly string[], env: Env): Promise<void> {
   const alone = argv[0] === 'alone';
   const [kind, name = ''] = alone ? argv.slice(1) : argv;
   if (kind === 'daemon') return becomeDaemon(env);

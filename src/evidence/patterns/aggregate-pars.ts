@@ -2,7 +2,7 @@ import type { Par } from './par.ts';
 import { OUTCOME_HOLDS, PATTERN_OUTCOMES, type PatternOutcome } from './pur.ts';
 
 /** A text that reviews have in common. */
-export interface Recurring {
+export interface RecurringItem {
   readonly text: string;
   /** How often the text occurs in all reviews; an item `3 × text` counts as three. */
   readonly times: number;
@@ -24,12 +24,12 @@ export interface PatternRecord {
   readonly errorsWithout: number | null;
 }
 
-export interface Aggregate {
+export interface ParAggregate {
   readonly reviews: number;
   /** Recurring problems; the most frequent first. */
-  readonly wrong: readonly Recurring[];
-  readonly well: readonly Recurring[];
-  readonly suggestions: readonly Recurring[];
+  readonly wrong: readonly RecurringItem[];
+  readonly well: readonly RecurringItem[];
+  readonly suggestions: readonly RecurringItem[];
   /** Patterns; those that held most often first. */
   readonly patterns: readonly PatternRecord[];
 }
@@ -39,7 +39,7 @@ export interface Aggregate {
  *
  * @example aggregatePars(entries.flatMap(({ body }) => readPar(body) ?? [])).wrong[0]
  */
-export function aggregatePars(pars: readonly Par[]): Aggregate {
+export function aggregatePars(pars: readonly Par[]): ParAggregate {
   return {
     reviews: pars.length,
     wrong: recurringItems(pars.map((par) => par.what_could_improve)),
@@ -49,7 +49,7 @@ export function aggregatePars(pars: readonly Par[]): Aggregate {
   };
 }
 
-function recurringItems(lists: readonly (readonly string[])[]): Recurring[] {
+function recurringItems(lists: readonly (readonly string[])[]): RecurringItem[] {
   const found = new Map<string, { times: number; reviews: number }>();
   for (const list of lists) {
     const here = new Set<string>();

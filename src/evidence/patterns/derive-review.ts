@@ -4,7 +4,7 @@ import { type Body, bodyOf } from '../bodies.ts';
 import { normalisedFields, textField, textList } from '../dialects/fields.ts';
 import type { Entry } from '../entry.ts';
 import { inferPatterns, type RecordedEntry } from './infer-patterns.ts';
-import { type Cycle, learningCycles } from './learning-cycles.ts';
+import { type LearningCycle, learningCycles } from './learning-cycles.ts';
 import { errorsOf, type Par, type PatternUse, type PredictionError } from './par.ts';
 
 /**
@@ -79,7 +79,7 @@ function countItems(items: readonly string[]): string[] {
   return [...counts].sort(([, a], [, b]) => b - a).map(([item, times]) => `${times} × ${item}`);
 }
 
-function recordedUses(cycles: readonly Cycle[]): PatternUse[] {
+function recordedUses(cycles: readonly LearningCycle[]): PatternUse[] {
   const uses = new Map<string, PatternUse>();
   for (const { pattern, pur } of cycles) {
     const before = uses.get(pattern);
@@ -89,7 +89,7 @@ function recordedUses(cycles: readonly Cycle[]): PatternUse[] {
   return [...uses.values()];
 }
 
-function wentWell(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
+function wentWell(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): string[] {
   const fruits = entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) => {
     const said: string[] = [];
     const { result, pushed, deployed } = fruit;
@@ -102,7 +102,7 @@ function wentWell(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): s
   return countItems([...fruits, ...held]);
 }
 
-function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): string[] {
+function couldImprove(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): string[] {
   return countItems([
     ...entriesOf(recent, 'denial').map(({ body }) => {
       const { tool } = body.about;
@@ -127,7 +127,7 @@ function couldImprove(recent: readonly RecordedEntry[], cycles: readonly Cycle[]
 }
 
 /** Compares expected with actual exits, and the expectation of each pattern with its outcome. */
-function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly Cycle[]): PredictionError[] {
+function predictionErrors(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): PredictionError[] {
   const patterns = cycles.flatMap(({ pattern, pur }) =>
     pur && (pur.predictionError ?? 0) > 0
       ? [

@@ -5,7 +5,7 @@ import { type Psr, readPsr } from './psr.ts';
 import { type Pur, readPur } from './pur.ts';
 
 /** One learning cycle: the selection of a pattern and its outcome. */
-export interface Cycle {
+export interface LearningCycle {
   readonly pattern: string;
   /** Id of the entry that selected it. */
   readonly psrEntry: string;
@@ -23,8 +23,8 @@ export interface Cycle {
  */
 export function learningCycles(
   entries: Iterable<Pick<EntryDraft, 'id' | 'type' | 'patternId' | 'body'>>,
-): readonly Cycle[] {
-  const cycles: Cycle[] = [];
+): readonly LearningCycle[] {
+  const cycles: LearningCycle[] = [];
   for (const entry of entries) {
     const record = recordOf(entry);
     if (record?.psr) {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { escapeInvisible, visibleLines } from '../../base/text.ts';
-import { clock, timeSpan } from '../side-panel.tsx';
+import { pageClock, timeSpan } from '../side-panel.tsx';
 import type { CardData, ChosenLimits, Source, Waiting } from '../source.ts';
 import { GrantForm } from './grants.tsx';
 
@@ -24,7 +24,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
       <p>
         {reason === '' ? 'no reason given' : `“${escapeInvisible(reason)}”`}{' '}
         <small>
-          asked {timeSpan(clock.value - askedAt)} ago, waits {timeSpan(expiresAt - clock.value)} more
+          asked {timeSpan(pageClock.value - askedAt)} ago, waits {timeSpan(expiresAt - pageClock.value)} more
         </small>
       </p>
       <dl class="brief">
@@ -45,7 +45,7 @@ export function RequestCard({ request, source }: { readonly request: Waiting; re
         {card.tests !== null && (
           <dd>
             <strong class={card.tests.verdict === 'pass' ? 'good' : 'alarm'}>{card.tests.verdict}</strong>{' '}
-            {timeSpan(clock.value - card.tests.at)} ago: {escapeInvisible(card.tests.command)}
+            {timeSpan(pageClock.value - card.tests.at)} ago: {escapeInvisible(card.tests.command)}
           </dd>
         )}
       </dl>

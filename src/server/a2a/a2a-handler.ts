@@ -5,7 +5,7 @@ import { fieldsOf, isObject } from '../../base/json.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
 import { sqliteStore } from '../../stores/sqlite.ts';
-import type { Who } from '../access/tokens.ts';
+import type { Requester } from '../access/tokens.ts';
 import { agentCard } from './agent-card.ts';
 import { RunExecutor, type WorkingTasks } from './run-executor.ts';
 import { loadA2aSdk, ROUTE_AGENT } from './sdk.ts';
@@ -18,7 +18,7 @@ export interface A2aHandler {
   /** Answers one JSON-RPC call, with one document or with a stream of events. */
   call(asked: {
     readonly body: Record<string, unknown>;
-    readonly who: Who;
+    readonly who: Requester;
     readonly agent: string | null;
     /** The value of the header `A2A-Version`. */
     readonly version: string | undefined;

@@ -16,11 +16,11 @@ export const AUDITORS = ['operator', 'auditor'] as const;
  * The sender of a request. `agent`: a program that may open sessions and run agents. `session`: the agent of one
  * session, which reaches that session, and agents without tools. `node`: another node of the agency.
  */
-export type Who =
+export type Requester =
   | { readonly role: FileRole }
   | { readonly role: 'session'; readonly session: string }
   | { readonly role: 'node'; readonly node: string };
-export type Role = Who['role'];
+export type Role = Requester['role'];
 
 const DERIVED_TOKEN = /^hopgate-(session|node)-([A-Za-z0-9_-]{1,400})\.([0-9a-f]{64})$/;
 
@@ -50,7 +50,7 @@ export class Tokens {
   }
 
   /** The holder of a token; null if it is not a token of this server. */
-  holder(token: string): Who | null {
+  holder(token: string): Requester | null {
     const [, kind, encoded = '', mac = ''] = DERIVED_TOKEN.exec(token) ?? [];
     if (kind === 'session' || kind === 'node') {
       const name = Buffer.from(encoded, 'base64url').toString();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../ports/message-store.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
-import { QUIET_MS, type Sent } from '../stream/follow.ts';
+import { QUIET_MS, type SentEvent } from '../stream/follow.ts';
 import { cursorOfPositions, type StreamPositions } from '../stream/follow-all.ts';
 import { inboxesOf } from './person-messages.ts';
 
@@ -24,11 +24,14 @@ interface FollowedInbox {
  * The messages of an address as events, in the order of each inbox: from the positions on, then live. An empty batch is
  * a keep-alive. `places` names the last `seq` of each repository that the reader has.
  */
-export async function* followInbox(followed: FollowedInbox, places: StreamPositions): AsyncGenerator<readonly Sent[]> {
+export async function* followInbox(
+  followed: FollowedInbox,
+  places: StreamPositions,
+): AsyncGenerator<readonly SentEvent[]> {
   const { address, repositories, unread, signal, cursor = cursorOfPositions } = followed;
   let quietSince = Date.now();
   while (!signal.aborted) {
-    const sent: Sent[] = [];
+    const sent: SentEvent[] = [];
     for (const repository of repositories()) {
       const { key } = repository;
       const fresh = await inboxesOf(repository).inbox(address, { after: places.get(key) ?? 0, unread, limit: PAGE });
@@ -44,7 +47,7 @@ export async function* followInbox(followed: FollowedInbox, places: StreamPositi
   }
 }
 
-const messageEvent = (message: Message): Sent['event'] => ({
+const messageEvent = (message: Message): SentEvent['event'] => ({
   specversion: '1.0',
   id: message.id,
   source: encodeURIComponent(message.to),

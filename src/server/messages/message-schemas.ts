@@ -57,7 +57,7 @@ export const AnswerBody = z.strictObject({ as: PersonName, text: Words });
 
 export const MessagePath = z.object({ message: NameSchema.describe('The id of the message.') });
 
-export const Unread = z.enum(['true', 'false']).default('false').describe('Only messages that were not read.');
+export const UnreadOnly = z.enum(['true', 'false']).default('false').describe('Only messages that were not read.');
 export const PageLimit = Limit.default(100);
 
 export const SessionSent = z.union([
@@ -82,4 +82,6 @@ export const WhistleAnswered = z.object({
 });
 
 /** The header with the idempotency key of a message: a repeated request with the same key sends no second message. */
-export const ONCE = { 'Idempotency-Key': 'Names the message: a request with the same key never sends it again.' };
+export const IDEMPOTENCY_HEADER = {
+  'Idempotency-Key': 'Names the message: a request with the same key never sends it again.',
+};

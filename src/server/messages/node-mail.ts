@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
 import { checkPost, describeCircle, sendBell } from '../../messages/send-message.ts';
-import type { MailPosition, Message, MessageDraft, MessageStore, Wait } from '../../ports/message-store.ts';
+import type { BlockedSender, MailPosition, Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { MOST_CIRCLE, MOST_MESSAGES, MOST_MS, type NodeMailBody, type Undelivered } from './mail-schema.ts';
 import {
@@ -177,7 +177,7 @@ async function sentTo(boxes: readonly NodeInbox[], node: string, id: string): Re
   return sent?.message.to.endsWith(`@${node}`) ? sent : null;
 }
 
-function mailMessageOf(message: Message, node: string, rows: readonly Wait[], now: number): MailMessage {
+function mailMessageOf(message: Message, node: string, rows: readonly BlockedSender[], now: number): MailMessage {
   const { id, kind, act, from, author, to, text, ref } = message;
   const until = rows.find((wait) => wait.id === id)?.until;
   return {
@@ -188,7 +188,7 @@ function mailMessageOf(message: Message, node: string, rows: readonly Wait[], no
 }
 
 /** The open waits in all repositories. */
-async function waitsOf(boxes: readonly NodeInbox[], now: number): Promise<readonly Wait[]> {
+async function waitsOf(boxes: readonly NodeInbox[], now: number): Promise<readonly BlockedSender[]> {
   const all = (await Promise.all(boxes.map(({ messages }) => messages.waits(now)))).flat();
   return [...new Map(all.map((wait) => [wait.id, wait])).values()];
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Wait } from '../../ports/message-store.ts';
+import type { BlockedSender } from '../../ports/message-store.ts';
 import { MOST_MS, MOST_WAITS, type NodeMailBody } from './mail-schema.ts';
 
 /*
@@ -19,12 +19,12 @@ export function nameForNode(name: string, node: string): string {
 /** The name under which this node stores a name from the mail of `node`: one that ends with `@` is of that node. */
 export const nameFromNode = (name: string, node: string): string => (name.endsWith('@') ? `${name}${node}` : name);
 
-const isOwn = ({ id }: Pick<Wait, 'id'>): boolean => !id.includes('@');
+const isOwn = ({ id }: Pick<BlockedSender, 'id'>): boolean => !id.includes('@');
 
 const TOKEN = /^(wait-[0-9a-f]{32})\.\d+@/;
 
 /** The token of a wait: computed for a row of this machine, received for a row of another machine. */
-const tokenOf = (row: Wait): string | null => {
+const tokenOf = (row: BlockedSender): string | null => {
   if (!isOwn(row)) return TOKEN.exec(row.id)?.[1] ?? null;
   const { id, waiter, target, until } = row;
   return `wait-${hash('sha256', JSON.stringify([id, waiter, target, until])).slice(0, 32)}`;
@@ -33,7 +33,7 @@ const tokenOf = (row: Wait): string | null => {
 type WireWaits = Required<Pick<NodeMailBody, 'waits' | 'behind'>>;
 
 /** The waits that a node must know: those for somebody on it, and the tokens of all waits behind them. */
-export function waitsForNode(rows: readonly Wait[], node: string, now: number): WireWaits {
+export function waitsForNode(rows: readonly BlockedSender[], node: string, now: number): WireWaits {
   const open = rows.filter(({ until }) => until > now);
   const there = open.filter((row) => isOwn(row) && row.target.endsWith(`@${node}`)).slice(0, MOST_WAITS);
   const left = (until: number): number => Math.min(until - now, MOST_MS);
@@ -58,7 +58,7 @@ export function waitsForNode(rows: readonly Wait[], node: string, now: number): 
 }
 
 /** The tokens of the waits that end at an address, each with the time at which the last path of it ends. */
-function tokensBehind(open: readonly Wait[], address: string): Map<string, number> {
+function tokensBehind(open: readonly BlockedSender[], address: string): Map<string, number> {
   const ourWaits = new Set(open.filter(isOwn).map(tokenOf));
   const tokens = new Map<string, number>();
   const reached = new Map<string, number>();
@@ -90,10 +90,10 @@ function tokensBehind(open: readonly Wait[], address: string): Map<string, numbe
 export function waitRows(
   { waits, behind }: WireWaits,
   node: string,
-  ourWaits: readonly Wait[],
+  ourWaits: readonly BlockedSender[],
   targets: ReadonlyMap<string, string>,
   now: number,
-): readonly Wait[] {
+): readonly BlockedSender[] {
   const targetOf = new Map(ourWaits.filter(isOwn).map((row) => [tokenOf(row), row.target]));
   const direct = waits.flatMap(({ id: wireId, waiter, leftMs }) => {
     const id = nameFromNode(wireId, node);

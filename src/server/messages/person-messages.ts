@@ -1,4 +1,4 @@
-import { checkPost, type Posted, type PostRefusal } from '../../messages/send-message.ts';
+import { checkPost, type PostedMessage, type PostRefusal } from '../../messages/send-message.ts';
 import type { Message, MessageDraft, MessageStore } from '../../ports/message-store.ts';
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { ApiError } from '../api-error.ts';
@@ -45,7 +45,7 @@ export async function withReceipts(messages: MessageStore, message: Message) {
  */
 export async function draftIn(
   repositories: readonly RepositoryEvidence[],
-  post: Omit<Posted, 'to'> & { readonly to?: unknown },
+  post: Omit<PostedMessage, 'to'> & { readonly to?: unknown },
 ): Promise<{ readonly messages: MessageStore; readonly draft: MessageDraft }> {
   const found: { messages: MessageStore; draft: MessageDraft }[] = [];
   let refusal: PostRefusal | null = null;

@@ -5,7 +5,7 @@ import { RUN_STATUS, type RunCode } from '../../agency/run-reply.ts';
 import { RunRequest } from '../../agency/run-request.ts';
 import { RUN_HEADERS } from '../../agency/send-run.ts';
 import { parseJson } from '../../base/json.ts';
-import type { Who } from '../access/tokens.ts';
+import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MAIL_LOOK_MS, MAIL_WAIT_MS, MailAnswer } from '../messages/exchange-mail.ts';
@@ -118,7 +118,7 @@ const connect = defineRoute('GET /agency/connect', {
 });
 
 /** The name of a node in addresses. @throws ApiError */
-function nodeOf(who: Who): string {
+function nodeOf(who: Requester): string {
   const name = NodeName.safeParse(who.role === 'node' ? who.node : '');
   if (name.success) return name.data;
   throw new ApiError(

@@ -4,7 +4,7 @@ import { AUDITORS, READERS } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
 import { SessionPath } from '../schemas.ts';
-import { follow } from '../stream/follow.ts';
+import { followSession } from '../stream/follow.ts';
 import { followAll, parseCursor } from '../stream/follow-all.ts';
 import { countStream, type OpenedStream, SSE, sseAnswer } from '../stream/sse-answer.ts';
 
@@ -41,7 +41,7 @@ async function openSession(asked: SessionAsked): Promise<OpenedStream> {
   const { end, ended } = countStream(asked);
   return {
     end,
-    batches: follow({
+    batches: followSession({
       store,
       feed: services.feed,
       sessionId: session,

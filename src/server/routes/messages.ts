@@ -9,13 +9,13 @@ import { followInbox } from '../messages/follow-inbox.ts';
 import {
   AnswerBody,
   BellBody,
+  IDEMPOTENCY_HEADER,
   MessagePath,
   MessageSchema,
-  ONCE,
   PageLimit,
   PersonName,
   StoredMessage,
-  Unread,
+  UnreadOnly,
   WhistleAnswered,
   WhistleBody,
 } from '../messages/message-schemas.ts';
@@ -50,7 +50,7 @@ const inbox = defineRoute('GET /v1/inbox', {
   id: 'inbox',
   summary: "A person's messages from every repository, each inbox in its own order, in pages.",
   for: READERS,
-  query: z.strictObject({ as: PersonName, root: Root, unread: Unread, after: After, limit: PageLimit }),
+  query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After, limit: PageLimit }),
   answer: z.object({
     messages: z.array(MessageSchema.extend({ root: z.string().nullable().describe('The repository.') })),
     cursor: z.string().describe('The place after the last message of this page; the stream goes on from here.'),
@@ -103,7 +103,7 @@ const inboxEvents = defineRoute('GET /v1/inbox/events', {
   id: 'inboxEvents',
   summary: "A person's messages as events (dev.hopgate.message.v1): from a place on, then live.",
   for: READERS,
-  query: z.strictObject({ as: PersonName, root: Root, unread: Unread, after: After }),
+  query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After }),
   answer: SSE,
   run: async (asked) => {
     const { query, services, header } = asked;
@@ -130,7 +130,7 @@ const bell = defineRoute('POST /v1/bell', {
   summary: 'Sends a message as a person, and does not wait.',
   for: PEOPLE,
   body: BellBody.extend(Sender),
-  headers: ONCE,
+  headers: IDEMPOTENCY_HEADER,
   status: 201,
   answer: MessageSchema,
   run: async ({ body, services: { allEvidence }, header }) => {
@@ -149,7 +149,7 @@ const whistled = defineRoute('POST /v1/whistle', {
     'Sends a message as a person, and waits for its answer. The deadline ends the wait, not the work: the answer is then 504 with `job`, the id of the message.',
   for: PEOPLE,
   body: WhistleBody.extend(Sender),
-  headers: ONCE,
+  headers: IDEMPOTENCY_HEADER,
   answer: WhistleAnswered,
   run: async ({ body, services: { allEvidence }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
@@ -182,7 +182,7 @@ const answer = defineRoute('POST /v1/messages/{message}/answer', {
   for: PEOPLE,
   path: MessagePath,
   body: AnswerBody,
-  headers: ONCE,
+  headers: IDEMPOTENCY_HEADER,
   status: 201,
   answer: MessageSchema,
   run: async ({ path, body: { as, text }, services: { allEvidence }, header }) => {

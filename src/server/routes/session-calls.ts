@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { writeNote } from '../../daemon/write-note.ts';
 import { isReflective } from '../../session/state/drafts.ts';
-import type { Who } from '../access/tokens.ts';
+import type { Requester } from '../access/tokens.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import {
@@ -26,7 +26,7 @@ import { useSession } from './use-session.ts';
 const WRITERS = ['operator', 'session'] as const;
 
 /** The principal of a request. @throws ApiError `forbidden` if an agent names the operator */
-function principal(who: Who, asked: z.output<typeof By> | undefined): 'agent' | 'operator' {
+function principal(who: Requester, asked: z.output<typeof By> | undefined): 'agent' | 'operator' {
   if (who.role === 'operator') return asked ?? 'operator';
   if (asked === 'operator')
     throw new ApiError('forbidden', 'an agent cannot act as the operator', 'Leave out "by".', 'body.by');

@@ -13,7 +13,7 @@ import {
   SessionAnswered,
   SessionSent,
   StoredMessage,
-  Unread,
+  UnreadOnly,
   WhistleBody,
 } from '../messages/message-schemas.ts';
 import { inboxesOf, noAnswerYet, senderOf, unknownMessage, withReceipts } from '../messages/person-messages.ts';
@@ -32,7 +32,7 @@ const inbox = defineRoute('GET /v1/sessions/{session}/inbox', {
   for: READERS,
   path: SessionPath,
   query: z.strictObject({
-    unread: Unread,
+    unread: UnreadOnly,
     after: Seq.default(0).describe('The last `seq` that you have.'),
     limit: PageLimit,
   }),
@@ -49,7 +49,7 @@ const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   summary: 'The messages of a session as events (dev.hopgate.message.v1): from a `seq` on, then live.',
   for: READERS,
   path: SessionPath,
-  query: z.strictObject({ unread: Unread, after: Seq.default(0).describe('The last `seq` that you have.') }),
+  query: z.strictObject({ unread: UnreadOnly, after: Seq.default(0).describe('The last `seq` that you have.') }),
   answer: SSE,
   run: async (asked) => {
     const { path, query, services, header } = asked;

@@ -4,7 +4,7 @@ import { withSession } from '../../open-session.ts';
 import { realRoot } from '../../project/repository-root.ts';
 import { socialOutcome } from '../../social/message-evidence.ts';
 import { sendSocial } from '../../social/pipeline.ts';
-import type { Connection, IncomingMessage, SocialServices } from '../../social/pipeline-types.ts';
+import type { IncomingMessage, SenderConnection, SocialServices } from '../../social/pipeline-types.ts';
 import type { RepositoryEvidence } from '../all-evidence.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { MessagePath, PersonName } from '../messages/message-schemas.ts';
@@ -57,7 +57,7 @@ async function sendThrough(
   { counters }: Services,
   { store }: RepositoryEvidence,
   messages: ReturnType<typeof inboxesOf>,
-  connection: Connection,
+  connection: SenderConnection,
   incoming: IncomingMessage,
   more: Pick<SocialServices, 'opener' | 'ringAs'>,
 ) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { READERS } from '../access/tokens.ts';
-import { NEWEST } from '../frame-cache.ts';
+import { NEWEST_ROWS } from '../frame-cache.ts';
 import { defineRoute, type HttpRoute } from '../http-route.ts';
 import { FieldsSchema, Millis, ModeSchema, Seq, SessionPath } from '../schemas.ts';
 
@@ -87,7 +87,7 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
         before: ViewState.describe('The state before the first of the frames.'),
         frames: z.array(Frame),
       })
-      .describe(`The last ${NEWEST} frames.`),
+      .describe(`The last ${NEWEST_ROWS} frames.`),
     graph: z.looseObject({
       width: z.number(),
       height: z.number(),
@@ -100,7 +100,7 @@ const snapshot = defineRoute('GET /v1/sessions/{session}/snapshot', {
   run: async ({ path: { session }, services }) => {
     const [{ graph, specs }, kept] = await Promise.all([services.frames.graph(session), services.frames.of(session)]);
     const { seq, state } = kept;
-    const { frames, ...newest } = kept.newest(NEWEST);
+    const { frames, ...newest } = kept.newest(NEWEST_ROWS);
     return { seq, state, specHash: specs.hash, graph, newest: { ...newest, frames: [...frames] } };
   },
 });

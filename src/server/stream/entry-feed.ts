@@ -11,7 +11,7 @@ interface Waiter {
 }
 
 /** Reports new entries of any process. It reads the stores only while somebody waits. */
-export class Feed {
+export class EntryFeed {
   readonly #allEvidence: AllEvidence;
   readonly #waiters = new Set<Waiter>();
   readonly #last = new Map<string, number>();

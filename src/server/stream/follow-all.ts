@@ -1,7 +1,7 @@
 import type { AllEvidence, RepositoryEvidence } from '../all-evidence.ts';
 import { cloudEventOf, resyncEvent } from './cloud-event.ts';
-import type { Feed } from './entry-feed.ts';
-import { LARGEST_LAG, QUIET_MS, type Sent } from './follow.ts';
+import type { EntryFeed } from './entry-feed.ts';
+import { LARGEST_LAG, QUIET_MS, type SentEvent } from './follow.ts';
 
 /** Maximum number of entries of one repository per read. */
 const PAGE = 128;
@@ -35,10 +35,10 @@ export async function* followAll({
   signal,
 }: {
   readonly allEvidence: AllEvidence;
-  readonly feed: Feed;
+  readonly feed: EntryFeed;
   readonly after: ReadonlyMap<string, number> | null;
   readonly signal: AbortSignal;
-}): AsyncGenerator<readonly Sent[]> {
+}): AsyncGenerator<readonly SentEvent[]> {
   const places: StreamPositions = new Map(
     after ?? allEvidence.repositories().map(({ key, arrivals }) => [key, arrivals.last()]),
   );
@@ -61,14 +61,17 @@ export async function* followAll({
 const isUnchanged = (allEvidence: AllEvidence, places: StreamPositions): boolean =>
   allEvidence.repositories().every(({ key, arrivals }) => arrivals.last() <= (places.get(key) ?? 0));
 
-async function readOn({ key, store, arrivals }: RepositoryEvidence, places: StreamPositions): Promise<readonly Sent[]> {
+async function readOn(
+  { key, store, arrivals }: RepositoryEvidence,
+  places: StreamPositions,
+): Promise<readonly SentEvent[]> {
   const from = places.get(key) ?? 0;
   const last = arrivals.last();
   if (last - from >= LARGEST_LAG) {
     places.set(key, last);
     return [{ event: resyncEvent('', last), cursor: cursorOfPositions(places) }];
   }
-  const sent: Sent[] = [];
+  const sent: SentEvent[] = [];
   for (const { nth, id } of arrivals.after(from, PAGE)) {
     places.set(key, nth);
     const found = await store.get(id);

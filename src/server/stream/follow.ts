@@ -1,7 +1,7 @@
 import type { StoredEntry } from '../../evidence/entry.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import { type CloudEvent, cloudEventOf, resyncEvent } from './cloud-event.ts';
-import type { Feed } from './entry-feed.ts';
+import type { EntryFeed } from './entry-feed.ts';
 
 /** Maximum number of entries per read. */
 const PAGE = 256;
@@ -13,14 +13,14 @@ export const LARGEST_LAG = 10_000;
 export const QUIET_MS = 15_000;
 
 /** One event, and the cursor from which a stream continues after it. */
-export interface Sent {
+export interface SentEvent {
   readonly event: CloudEvent;
   readonly cursor: string;
 }
 
 export interface FollowOptions {
   readonly store: EvidenceStore;
-  readonly feed: Feed;
+  readonly feed: EntryFeed;
   readonly sessionId: string;
   /** The last `seq` that the reader has; -1 for none. */
   readonly after: number;
@@ -32,7 +32,7 @@ export interface FollowOptions {
  * A session's entries as events, in batches: from a position on, then live. An empty batch is a keep-alive. Entries are
  * read from the store when the reader is ready for them, so that a slow reader costs one batch of memory.
  */
-export async function* follow(options: FollowOptions): AsyncGenerator<readonly Sent[]> {
+export async function* followSession(options: FollowOptions): AsyncGenerator<readonly SentEvent[]> {
   const { store, feed, sessionId, signal, form } = options;
   let next = options.after + 1;
   let isLive = false;
@@ -54,7 +54,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<readonly S
       continue;
     }
     next = page.at(-1)!.entry.seq + 1;
-    const sent: Sent[] = [];
+    const sent: SentEvent[] = [];
     for (const stored of page)
       sent.push({ event: cloudEventOf(stored, await form(stored)), cursor: String(stored.entry.seq) });
     yield sent;

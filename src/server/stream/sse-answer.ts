@@ -1,11 +1,11 @@
 import type { RouteRequest } from '../http-route.ts';
 import { openStream } from '../services.ts';
-import type { Sent } from './follow.ts';
+import type { SentEvent } from './follow.ts';
 import { sseBody } from './send-events.ts';
 
 /** An open stream: its batches, and the function that ends it. */
 export interface OpenedStream {
-  readonly batches: AsyncGenerator<readonly Sent[]>;
+  readonly batches: AsyncGenerator<readonly SentEvent[]>;
   readonly end: () => void;
 }
 

@@ -7,7 +7,7 @@ import { approveUnderGrant, askApproval, type GivenApproval } from './ask-approv
 import type { SessionCalls } from './session-calls.ts';
 import { treeForRequest } from './working-tree.ts';
 
-export interface Approvable<Plan> {
+export interface ApprovableRequest<Plan> {
   readonly by: Principal;
   /** The gate's context, computed at each call. */
   readonly context: () => GateContext;
@@ -19,7 +19,7 @@ export interface Approvable<Plan> {
 /** Decides; if only an approval is missing, uses a grant or asks the approver, and decides again. */
 export async function decideWithApproval<Plan>(
   calls: SessionCalls,
-  { by, context, decide, again = async () => {} }: Approvable<Plan>,
+  { by, context, decide, again = async () => {} }: ApprovableRequest<Plan>,
   approver: Approver | null = calls.parts.approver,
 ): Promise<{ decision: Decision<Plan>; approval: GivenApproval | null }> {
   const { parts, writer } = calls;

@@ -2,8 +2,8 @@ import type { Json } from '../types.ts';
 
 /** The switches of an agency peripheral: files, commands, and the network. A switch that is left out is off. */
 export const SWITCHES = ['fs', 'shell', 'http'] as const;
-export type Switch = (typeof SWITCHES)[number];
-export type Envelope = { readonly [key in Switch]: boolean };
+export type EnvelopeSwitch = (typeof SWITCHES)[number];
+export type AgencyEnvelope = { readonly [key in EnvelopeSwitch]: boolean };
 
 /** The blocks of context that a run may ask for. */
 export const CONTEXT_BLOCKS = ['last-turns', 'files', 'evidence'] as const;
@@ -26,7 +26,7 @@ export interface AgencyPeripheral {
   /** The names of the inputs, all required: `par/title`. */
   readonly inputs: readonly string[];
   readonly promptTemplate: string;
-  readonly tools: Envelope;
+  readonly tools: AgencyEnvelope;
   readonly response: ResponseSpec;
   readonly context: readonly ContextBlock[];
   /** Time limit of the agent's work in milliseconds; null for the node's default. */
@@ -66,7 +66,7 @@ export interface LocalAgent {
   readonly url: string | null;
   readonly tokenFile: string | null;
   /** The switches that the operator knows to be off at an agent over HTTP. */
-  readonly honours: readonly Switch[];
+  readonly honours: readonly EnvelopeSwitch[];
   /** The answers of a scripted agent, in order; the last is repeated. */
   readonly replies: readonly string[];
 }

@@ -4,7 +4,7 @@ import type { IssueReport, SpecIssue } from '../check/issues.ts';
 import { SpecError } from '../check/issues.ts';
 import { type EdnForm, ednForms } from '../edn/edn-peripherals.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { reporter, type SourceDocument } from '../load/source-document.ts';
+import { issueReporter, type SourceDocument } from '../load/source-document.ts';
 import { suggest } from '../names.ts';
 import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import type { Json } from '../types.ts';
@@ -52,7 +52,7 @@ function formsOf(folder: string, name: 'peripherals' | 'agents', issues: SpecIss
   const form = ({ id, document }: EdnForm): Form => ({
     id,
     document,
-    report: reporter(document, [name, id ?? idIn(document.value) ?? '?'], issues),
+    report: issueReporter(document, [name, id ?? idIn(document.value) ?? '?'], issues),
   });
   if (existsSync(edn)) {
     const read = ednForms({ file: edn, text: readFileSync(edn, 'utf8') }, name);

@@ -37,10 +37,10 @@ export interface SpecWarning {
   readonly suggestion: string | null;
 }
 
-export type Path = readonly (string | number)[];
+export type IssuePath = readonly (string | number)[];
 
 /** Reports a problem at a place inside one document. */
-export type IssueReport = (path: Path, message: string, suggestion?: string | null) => void;
+export type IssueReport = (path: IssuePath, message: string, suggestion?: string | null) => void;
 
 /** The issues as a text for people, one paragraph a file. */
 export function formatIssues(issues: readonly SpecIssue[]): string {

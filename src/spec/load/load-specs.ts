@@ -6,7 +6,7 @@ import { readRegularFile } from '../../base/read-file.ts';
 import { explainSystemError } from '../../base/system-error.ts';
 import { plural } from '../../base/text.ts';
 import { SpecError, type SpecIssue } from '../check/issues.ts';
-import { nearest, suggest } from '../names.ts';
+import { nearestName, suggest } from '../names.ts';
 import { MAX_AUTHORED_BYTES, MAX_SPEC_FILES } from '../policy/limits.ts';
 import { parseSpecSet } from '../resolve/parse-spec-set.ts';
 import type { SpecSet } from '../types.ts';
@@ -100,7 +100,7 @@ const FOLDERS = ['peripherals', 'scenarios', 'schemas', 'patterns'];
  * read.
  */
 function strayFolder(file: string, name: string): SpecIssue[] {
-  const meant = FOLDERS.includes(name) ? null : nearest(name, FOLDERS);
+  const meant = FOLDERS.includes(name) ? null : nearestName(name, FOLDERS);
   if (meant === null) return [];
   const message = 'is not a folder of a spec set, so nothing in it is read';
   return [{ file, path: '', message, suggestion: `did you mean "${meant}"?` }];

@@ -10,7 +10,7 @@ import { PropertiesFile } from '../schema/properties-file.ts';
 import { ScopesFile } from '../schema/scopes-file.ts';
 import { ToolsFile } from '../schema/tools-file.ts';
 import { readYaml } from './read-yaml.ts';
-import { reporter, type SourceDocument, type SpecSource } from './source-document.ts';
+import { issueReporter, type SourceDocument, type SpecSource } from './source-document.ts';
 
 type SpecFileKind = 'gate' | 'tools' | 'scopes' | 'conditions' | 'properties' | 'peripheral' | 'edn';
 
@@ -85,7 +85,7 @@ export function readSources(sources: readonly SpecSource[], issues: SpecIssue[])
     else if (kind === 'properties') drafts.properties = draft(PropertiesFile, document, [], found.length > 0, issues);
     else if (found.length > 0) {
       const id = stemOf(source.file);
-      const report = reporter(document, ['peripherals', id], issues);
+      const report = issueReporter(document, ['peripherals', id], issues);
       drafts.peripherals.push({ id, alias: id, file: undefined, raw: {}, report });
     } else drafts.peripherals.push(peripheralDraft(document, stemOf(source.file), issues));
   }
@@ -99,7 +99,7 @@ function draft<S extends z.ZodType>(
   unreadable: boolean,
   issues: SpecIssue[],
 ): Draft<z.output<S>> {
-  const report = reporter(document, prefix, issues);
+  const report = issueReporter(document, prefix, issues);
   const file = unreadable ? undefined : parsePartial(schema, document.value, report);
   return { file, raw: mapping(document.value), report };
 }

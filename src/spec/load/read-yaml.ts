@@ -1,5 +1,5 @@
 import { isNode, LineCounter, parseDocument, type YAMLError } from 'yaml';
-import type { Path, SpecIssue } from '../check/issues.ts';
+import type { IssuePath, SpecIssue } from '../check/issues.ts';
 import { MAX_NESTING } from '../policy/limits.ts';
 import type { SourceDocument, SpecSource } from './source-document.ts';
 
@@ -17,7 +17,7 @@ export function readYaml({ file, text }: SpecSource): { document: SourceDocument
         : inWords(problem.message),
     suggestion: problem.code === 'DUPLICATE_KEY' ? 'keep one of them' : null,
   }));
-  const lineOf = (path: Path): number | undefined => {
+  const lineOf = (path: IssuePath): number | undefined => {
     for (let length = path.length; length >= 0; length--) {
       const node = length === 0 ? parsed.contents : parsed.getIn(path.slice(0, length), true);
       if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;

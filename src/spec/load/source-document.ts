@@ -1,4 +1,4 @@
-import type { IssueReport, Path, SpecIssue } from '../check/issues.ts';
+import type { IssuePath, IssueReport, SpecIssue } from '../check/issues.ts';
 
 export interface SpecSource {
   /** The name for messages; its last segments decide the kind of the file. */
@@ -11,11 +11,11 @@ export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
   /** The line of the nearest place that exists in the text. */
-  readonly lineOf: (path: Path) => number | undefined;
+  readonly lineOf: (path: IssuePath) => number | undefined;
 }
 
 /** Makes the {@link IssueReport} of one document; `prefix` is the document's place in the spec set. */
-export function reporter(document: SourceDocument, prefix: Path, into: SpecIssue[]): IssueReport {
+export function issueReporter(document: SourceDocument, prefix: IssuePath, into: SpecIssue[]): IssueReport {
   return (path, message, suggestion = null) => {
     const line = document.lineOf(path);
     const full = [...prefix, ...path].join('.');

@@ -3,12 +3,19 @@ import { checkGit } from '../check/check-git.ts';
 import { checkUpstream } from '../check/check-upstream.ts';
 import type { SpecIssue } from '../check/issues.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { reporter } from '../load/source-document.ts';
+import { issueReporter } from '../load/source-document.ts';
 import { DEFAULT_MASKS } from '../policy/default-masks.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { ProjectFile } from '../schema/project-file.ts';
-import type { CommandEnv, GitCredential, InstallCommand, ProjectConfig, Reach, UpstreamServer } from '../types.ts';
-import type { Parsed } from './parse-spec-set.ts';
+import type {
+  CommandEnv,
+  CommandReach,
+  GitCredential,
+  InstallCommand,
+  ProjectConfig,
+  UpstreamServer,
+} from '../types.ts';
+import type { ParsedSpecs } from './parse-spec-set.ts';
 
 /** The defaults for the keys that `hopgate.yaml` omits. */
 export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
@@ -23,11 +30,11 @@ export const DEFAULT_PROJECT_CONFIG: ProjectConfig = {
 };
 
 /** Reads the text of a `hopgate.yaml`. Pure. All problems are reported at once. */
-export function parseProjectConfig(text: string, file = 'hopgate.yaml'): Parsed<'config', ProjectConfig> {
+export function parseProjectConfig(text: string, file = 'hopgate.yaml'): ParsedSpecs<'config', ProjectConfig> {
   const { document, issues: found } = readYaml({ file, text });
   const issues: SpecIssue[] = found;
   if (issues.length > 0) return { ok: false, issues };
-  const report = reporter(document, [], issues);
+  const report = issueReporter(document, [], issues);
   const authored = parsePartial(ProjectFile, document.value ?? {}, report);
   // An invalid key was already reported, so it must not be reported as missing.
   if (!issues.some(({ path }) => path.startsWith('git.'))) checkGit(authored?.git ?? {}, report);
@@ -98,7 +105,7 @@ function resolveInstall(authored: NonNullable<ProjectFile['install']>): readonly
   }));
 }
 
-function resolveReach({ env, hosts, secrets, ssh }: AuthoredReach): Reach {
+function resolveReach({ env, hosts, secrets, ssh }: AuthoredReach): CommandReach {
   const login = ssh && { ssh: { key: ssh.key, knownHosts: ssh['known-hosts'] ?? KNOWN_HOSTS } };
   return { ...resolveEnv(env), ...(hosts ? { hosts } : {}), ...(secrets ? { secrets } : {}), ...login };
 }

@@ -1,16 +1,16 @@
 import type { SpecIssue } from '../check/issues.ts';
 import { readYaml } from '../load/read-yaml.ts';
-import { reporter, type SpecSource } from '../load/source-document.ts';
+import { issueReporter, type SpecSource } from '../load/source-document.ts';
 import { parsePartial } from '../schema/parse-partial.ts';
 import { SCENARIO_VERBS, type Scenario, type ScenarioAction, ScenarioFile } from '../schema/scenario-file.ts';
-import type { Parsed } from './parse-spec-set.ts';
+import type { ParsedSpecs } from './parse-spec-set.ts';
 
 /** Reads a scenario. Pure. All problems are reported at once. */
-export function parseScenario(source: SpecSource): Parsed<'scenario', Scenario> {
+export function parseScenario(source: SpecSource): ParsedSpecs<'scenario', Scenario> {
   const { document, issues: found } = readYaml(source);
   const issues: SpecIssue[] = found;
   if (issues.length > 0) return { ok: false, issues };
-  const report = reporter(document, [], issues);
+  const report = issueReporter(document, [], issues);
   const { value } = document;
   const wrong = verbProblems(value);
   for (const { index, verbs } of wrong) {

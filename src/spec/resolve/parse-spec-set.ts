@@ -16,7 +16,7 @@ import { isSourceName } from './resolve-entry.ts';
 import { resolvePeripheral } from './resolve-peripheral.ts';
 
 /** The result of reading authored files: a trusted value, or all their problems. */
-export type Parsed<Name extends string, Value> =
+export type ParsedSpecs<Name extends string, Value> =
   | ({ readonly ok: true } & { readonly [key in Name]: Value })
   | { readonly ok: false; readonly issues: readonly SpecIssue[] };
 
@@ -33,7 +33,7 @@ export type Parsed<Name extends string, Value> =
 export function parseSpecSet(
   sources: readonly SpecSource[],
   catalogue: readonly SpecSource[] = [],
-): Parsed<'specs', SpecSet> {
+): ParsedSpecs<'specs', SpecSet> {
   const issues: SpecIssue[] = [];
   const fallback = readSources(catalogue, issues);
   const drafts = readSources(sources, issues);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { IssueReport, Path } from '../check/issues.ts';
+import type { IssuePath, IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
 import { getOwn, suggest } from '../names.ts';
 import { RESERVED_STATE } from '../policy/closed-lists.ts';
@@ -45,7 +45,7 @@ export function resolveTools(
   const tools: { [id: string]: ToolSpec } = {};
   for (const [id, tool] of Object.entries(file?.tools ?? {})) {
     if (tool === undefined) continue;
-    const at: Path = ['tools', id];
+    const at: IssuePath = ['tools', id];
     const parameters = (tool.parameters ?? []).map((parameter, index): ToolParameter => {
       const schema = (parameter.schema ?? { type: 'string' }) as { [keyword: string]: Json };
       const problem = schemaProblem(schema);
@@ -87,14 +87,14 @@ export function resolveTools(
 
 type Fields = { readonly [field: string]: FruitType | readonly (string | undefined)[] | undefined };
 
-function observedBy(fields: Fields, at: Path, report: IssueReport): { [field: string]: FruitType } {
+function observedBy(fields: Fields, at: IssuePath, report: IssueReport): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
     if ((OBSERVATIONS as readonly string[]).includes(field))
       report([...at, field], `"${field}" is an observation of hopgate's own`, 'choose another name');
   return fields as { [field: string]: FruitType };
 }
 
-function stateOf(fields: Fields, at: Path, report: IssueReport): { [field: string]: FruitType } {
+function stateOf(fields: Fields, at: IssuePath, report: IssueReport): { [field: string]: FruitType } {
   for (const field of Object.keys(fields))
     if (RESERVED_STATE.includes(field))
       report([...at, field], `"${field}" is a field of hopgate's own`, 'choose another name');
@@ -105,7 +105,7 @@ function stateOf(fields: Fields, at: Path, report: IssueReport): { [field: strin
 export function resolveCallGates(
   gates: readonly (PartialParse<CallGates[number]> | undefined)[],
   tool: Pick<ToolSpec, 'effect' | 'parameters'> | undefined,
-  at: Path,
+  at: IssuePath,
   report: IssueReport,
 ): ToolGate[] {
   return gates.flatMap((gate, index): ToolGate[] => {
@@ -125,7 +125,7 @@ const upstreamOf = (authored: PartialParse<UpstreamPart>): UpstreamTool => ({
   folders: authored.folders ?? 'contents',
 });
 
-function checkOrder(parameters: readonly ToolParameter[], at: Path, report: IssueReport): void {
+function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report: IssueReport): void {
   const names = parameters.map(({ name }) => name);
   let optional: string | null = null;
   parameters.forEach(({ name, required }, index) => {
@@ -139,7 +139,7 @@ function checkOrder(parameters: readonly ToolParameter[], at: Path, report: Issu
 }
 
 /** Two parameters cannot set the same argument of the upstream. */
-function checkTheirNames(parameters: readonly ToolParameter[], at: Path, report: IssueReport): void {
+function checkTheirNames(parameters: readonly ToolParameter[], at: IssuePath, report: IssueReport): void {
   const theirs = parameters.map(({ name, as }) => as ?? name);
   theirs.forEach((name, index) => {
     if (theirs.indexOf(name) === index || parameters[index]!.as === undefined) return;
@@ -180,7 +180,7 @@ export function resolveGate(
 ): GateSpec {
   const modes = Object.keys(file.modes ?? {});
   if (file.modes !== undefined && modes.length === 0) report(['modes'], 'names no modes', 'add the initial mode');
-  const known = (path: Path, mode: string | undefined) => {
+  const known = (path: IssuePath, mode: string | undefined) => {
     if (mode !== undefined && file.modes !== undefined && modes.length > 0 && !modes.includes(mode))
       report(path, `unknown mode "${mode}"`, suggest(mode, modes));
   };

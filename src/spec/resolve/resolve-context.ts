@@ -1,6 +1,6 @@
 import type { IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
-import { getOwn, nearest, suggest } from '../names.ts';
+import { getOwn, nearestName, suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
 import type { PeripheralFile } from '../schema/peripheral-file.ts';
 import type { ContextRule } from '../types.ts';
@@ -34,7 +34,7 @@ function contextRule(
   if (take === 'resumable') return { source: { kind: 'inherit' }, optional: true };
   if (take === 'fetch-from-musn') return { source: { kind: 'session-log' }, optional: true };
   const words = ['inherit', 'resumable', 'fetch-from-musn', ...[...known.peripherals].map((id) => `from-${id}`)];
-  if (!take.startsWith('from-') || nearest(take, words.slice(0, 3)) !== null) {
+  if (!take.startsWith('from-') || nearestName(take, words.slice(0, 3)) !== null) {
     report(`unknown context source "${take}"`, suggest(take, words));
     return null;
   }

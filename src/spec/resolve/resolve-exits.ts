@@ -1,4 +1,4 @@
-import type { IssueReport, Path } from '../check/issues.ts';
+import type { IssuePath, IssueReport } from '../check/issues.ts';
 import type { KnownNames } from '../check/known-names.ts';
 import { suggest } from '../names.ts';
 import type { PartialParse } from '../schema/parse-partial.ts';
@@ -56,7 +56,7 @@ function opensOf(
   const opens: { to: string; when: string | null }[] = [];
   const list = Array.isArray(destinations) ? destinations : [destinations];
   list.forEach((destination: string | { to?: string; when?: string } | undefined, index) => {
-    const path: Path = Array.isArray(destinations) ? ['exit', name, index] : ['exit', name];
+    const path: IssuePath = Array.isArray(destinations) ? ['exit', name, index] : ['exit', name];
     const to = typeof destination === 'string' ? destination : destination?.to;
     if (to === undefined) return;
     const at = typeof destination === 'string' ? path : [...path, 'to'];
@@ -75,7 +75,7 @@ function opensOf(
 function impliedValue(
   name: string,
   fruit: { readonly [field: string]: FruitField },
-  path: Path,
+  path: IssuePath,
   report: IssueReport,
 ): Exit['implies'] {
   const fields = Object.entries(fruit)

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import type { IssueReport, Path } from '../check/issues.ts';
-import { nearest, suggest } from '../names.ts';
+import type { IssuePath, IssueReport } from '../check/issues.ts';
+import { nearestName, suggest } from '../names.ts';
 
 /** A value without its invalid parts. */
 export type PartialParse<T> = T extends readonly (infer Item)[]
@@ -22,7 +22,7 @@ export function parsePartial<S extends z.ZodType>(
   return parseParts(schema, value, [], report) as PartialParse<z.output<S>> | undefined;
 }
 
-function parseParts(schema: z.ZodType, value: unknown, path: Path, report: IssueReport): unknown {
+function parseParts(schema: z.ZodType, value: unknown, path: IssuePath, report: IssueReport): unknown {
   const { def } = schema as z.ZodType & { def: Definition };
   switch (def.type) {
     case 'optional':
@@ -71,12 +71,12 @@ function isMapping(value: unknown): value is Mapping {
   return isObject(value);
 }
 
-function inObject(def: Definition, value: Mapping, path: Path, report: IssueReport): Mapping {
+function inObject(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
   const shape = def.shape!;
   const kept: { [key: string]: unknown } = {};
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
   for (const key of unknown) report([...path, key], `unknown key "${key}"`, suggest(key, Object.keys(shape)));
-  const misspelt = new Set(unknown.map((key) => nearest(key, Object.keys(shape))));
+  const misspelt = new Set(unknown.map((key) => nearestName(key, Object.keys(shape))));
   for (const [key, schema] of Object.entries(shape)) {
     if (!Object.hasOwn(value, key) && isRequired(schema)) {
       if (!misspelt.has(key)) report(path, `"${key}" is missing`, schema.description ?? null);
@@ -88,7 +88,7 @@ function inObject(def: Definition, value: Mapping, path: Path, report: IssueRepo
   return kept;
 }
 
-function inRecord(def: Definition, value: Mapping, path: Path, report: IssueReport): Mapping {
+function inRecord(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
   const kept: { [key: string]: unknown } = {};
   for (const [key, item] of Object.entries(value)) {
     const named = def.keyType!.safeParse(key);
@@ -99,7 +99,7 @@ function inRecord(def: Definition, value: Mapping, path: Path, report: IssueRepo
   return kept;
 }
 
-function leaf(schema: z.ZodType, value: unknown, path: Path, report: IssueReport): unknown {
+function leaf(schema: z.ZodType, value: unknown, path: IssuePath, report: IssueReport): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues) {
@@ -119,7 +119,7 @@ function leaf(schema: z.ZodType, value: unknown, path: Path, report: IssueReport
   return undefined;
 }
 
-function refuse(expected: string, value: unknown, path: Path, report: IssueReport): undefined {
+function refuse(expected: string, value: unknown, path: IssuePath, report: IssueReport): undefined {
   report(path, `expected ${expected}, got ${show(value)}`);
 }
 

@@ -1,6 +1,6 @@
 import { isGone, processHolder } from '../../base/process-holder.ts';
 import { circleOfWaits } from '../../messages/circle-of-waits.ts';
-import type { MailPosition, Message, MessageStore, Receipt, Wait } from '../../ports/message-store.ts';
+import type { BlockedSender, MailPosition, Message, MessageStore, Receipt } from '../../ports/message-store.ts';
 import { RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { DataVersion } from '../data-version.ts';
 import type { Database } from '../node-sqlite.ts';
@@ -125,8 +125,10 @@ export function sqliteMessages(
   const row = (found: unknown): Message | null => (found ? ({ ...(found as Message) } as Message) : null);
   const rows = (found: readonly unknown[]) => found.map((each) => row(each)!);
   /** The waits that have not ended; the wait of a process that has ended does not count. */
-  const openWaits = (now: number): readonly Wait[] =>
-    sql.waits.all(now).flatMap(({ holder, ...wait }) => (isGone(String(holder)) ? [] : [wait as unknown as Wait]));
+  const openWaits = (now: number): readonly BlockedSender[] =>
+    sql.waits
+      .all(now)
+      .flatMap(({ holder, ...wait }) => (isGone(String(holder)) ? [] : [wait as unknown as BlockedSender]));
   return {
     send: (draft) =>
       write((now) => {

@@ -5,7 +5,7 @@ import type { SessionStatus } from '../../session/session-status.ts';
 import type { Json } from '../../spec/types.ts';
 
 /** The answer that the spec requires, and the session's answer, which differs. */
-export interface Difference {
+export interface StateDifference {
   readonly expected: string;
   readonly actual: string;
 }
@@ -27,7 +27,7 @@ function isEqual(expected: Json | undefined, actual: Json | undefined): boolean 
 type Facts = { readonly [name: string]: Json };
 
 /** Describes the difference between a session's status and its evidence; null if there is none. */
-export function compareState({ specs }: AuditedPin, state: AuditState, status: SessionStatus): Difference | null {
+export function compareState({ specs }: AuditedPin, state: AuditState, status: SessionStatus): StateDifference | null {
   const { visit, backpack } = state;
   const spec = visit && specs.peripherals[visit.peripheral];
   const expected: Facts = {

@@ -10,7 +10,7 @@ import type { Session } from '../../session/session.ts';
 import { availableProblem } from '../plan/check-available.ts';
 import type { Move } from '../plan/moves.ts';
 import { dryRun } from '../plan/send-request.ts';
-import type { Difference } from './compare-state.ts';
+import type { StateDifference } from './compare-state.ts';
 
 /** The refusal with which a session must answer a move; null if it must allow the move. */
 export type ExpectedRefusal = { readonly code: string; readonly constraint: string } | null;
@@ -48,7 +48,7 @@ export class Expectations {
   }
 
   /** Null if a dry run gives the same answer as the move itself, including events since the last entry. */
-  async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<Difference | null> {
+  async dryRunProblem(session: Session, { asked, wait }: Move, state: AuditState): Promise<StateDifference | null> {
     if (asked.kind === 'step') {
       const expected = firstProblem(state, { ...asked, approves: false }, this.#now())?.code ?? 'it would be allowed';
       const actual = session.why(asked);
@@ -75,7 +75,7 @@ export class Expectations {
     denial: Denial | null,
     state: AuditState,
     last: Entry | null,
-  ): Difference | null {
+  ): StateDifference | null {
     if (!refusal) {
       if (!denial || this.mayRefuse(move, denial)) return null;
       return { expected: 'it is allowed', actual: `it was refused: ${denial.code}: ${denial.message}` };

@@ -3,7 +3,7 @@ import { type EventObject, fromTransition } from 'xstate';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 
 /** A route through a model: its moves, in order, and the states they lead to. */
-export interface Route<State, Move> {
+export interface ModelRoute<State, Move> {
   readonly moves: readonly Move[];
   /** The state before each move, then the last. */
   readonly states: readonly State[];
@@ -24,7 +24,7 @@ export interface Model<State, Move> {
  */
 export function shortestRoutes<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,
-): readonly Route<State, Move>[] {
+): readonly ModelRoute<State, Move>[] {
   type Event = EventObject & { readonly move: Move };
   const logic = fromTransition(({ state }: { state: State }, { move }: Event) => ({ state: model.next(state, move) }), {
     state: model.initial,

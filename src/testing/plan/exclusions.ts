@@ -1,4 +1,4 @@
-import { nearest } from '../../spec/names.ts';
+import { nearestName } from '../../spec/names.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { itemsOf, type PlannedCase } from './planned-case.ts';
 
@@ -28,7 +28,7 @@ export class Exclusions {
   failIfUnused(): void {
     for (const item of this.#reasons.keys()) {
       if (this.#used.has(item)) continue;
-      const near = nearest(item, [...this.#known]);
+      const near = nearestName(item, [...this.#known]);
       throw new Error(`exclude: "${item}" excludes no test${near ? `; did you mean "${near}"?` : '; remove it'}`);
     }
   }

@@ -1,6 +1,6 @@
 import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import { firstProblem } from '../../audit/rules/problems.ts';
-import type { Route } from '../model/shortest-routes.ts';
+import type { ModelRoute } from '../model/shortest-routes.ts';
 import { type Move, movesFrom } from './moves.ts';
 import { describeMove, type PlannedCase, placeName } from './planned-case.ts';
 
@@ -8,7 +8,7 @@ import { describeMove, type PlannedCase, placeName } from './planned-case.ts';
 export function refusalCases(
   pinned: AuditedPin,
   prefix: readonly Move[],
-  states: readonly Route<AuditState, Move>[],
+  states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {
   const found = new Map<string, PlannedCase>();
   const swept = new Set<string>();

@@ -3,7 +3,7 @@ import type { AuditedPin, AuditState } from '../../audit/rules/audit-state.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { PeripheralSpec } from '../../spec/types.ts';
-import type { Model, Route } from '../model/shortest-routes.ts';
+import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { type PlannedCase, placeName } from './planned-case.ts';
 
@@ -31,7 +31,7 @@ export function visitCases(
   pinned: AuditedPin,
   model: Model<AuditState, Move>,
   prefix: readonly Move[],
-  states: readonly Route<AuditState, Move>[],
+  states: readonly ModelRoute<AuditState, Move>[],
 ): PlannedCase[] {
   return Object.values(pinned.specs.peripherals).flatMap((spec) => {
     const route = states.find(({ states: way }) => placeName(way.at(-1)!) === spec.id);
@@ -62,7 +62,7 @@ function stopCases(stop: Move): VisitCase[] {
 }
 
 /** Repeats a route after a stop, with context that names another session and author. */
-function identityCases({ moves }: Route<AuditState, Move>): VisitCase[] {
+function identityCases({ moves }: ModelRoute<AuditState, Move>): VisitCase[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];
   const context = { ...start.context, 'session-id': 'session-of-another', author: 'somebody-else' };

@@ -1,7 +1,7 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import { getOrInsert } from '../../base/get-or-insert.ts';
 import { plural } from '../../base/text.ts';
-import type { Model, Route } from '../model/shortest-routes.ts';
+import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 import { coveredBy, type PlannedCase, placeName } from './planned-case.ts';
 import { isLawful } from './predict.ts';
@@ -46,7 +46,7 @@ export function walkCases(
   // The moves of the present walk up to its first new edge. A walk ends after four times as many, so that at most about
   // a quarter of all moves repeat a way: on a long chain their number grows with the chain, not with its square.
   let approach = 0;
-  const take = (route: Route<AuditState, Move>) => {
+  const take = (route: ModelRoute<AuditState, Move>) => {
     route.moves.forEach((move, index) => {
       for (const item of coveredBy(route.states[index]!, move)) covered.add(item);
     });
@@ -124,8 +124,8 @@ function graphOf(model: Model<AuditState, Move>): Model<AuditState, Move> {
 function followRoute(
   model: Model<AuditState, Move>,
   from: AuditState,
-  route: Route<AuditState, Move> | null,
-): Route<AuditState, Move> | null {
+  route: ModelRoute<AuditState, Move> | null,
+): ModelRoute<AuditState, Move> | null {
   if (!route) return null;
   const states = [from];
   for (const move of route.moves) {

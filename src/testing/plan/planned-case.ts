@@ -1,6 +1,6 @@
 import type { AuditState } from '../../audit/rules/audit-state.ts';
 import type { SpecSet } from '../../spec/types.ts';
-import type { Route } from '../model/shortest-routes.ts';
+import type { ModelRoute } from '../model/shortest-routes.ts';
 import type { Move } from './moves.ts';
 
 /** A route to execute, and the moves to make at its end. */
@@ -65,7 +65,7 @@ export function itemsOf({ modeGate }: SpecSet, moves: readonly Move[]): readonly
 }
 
 /** Describes a route in a sentence: starts, exits and targets, and the required steps between them. */
-export const describeMove = ({ moves, states }: Route<AuditState, Move>): string =>
+export const describeMove = ({ moves, states }: ModelRoute<AuditState, Move>): string =>
   moves
     .flatMap(({ asked, name }, index) => {
       if (asked.kind === 'hop') return [`─${asked.exit}→ ${asked.to}`];

@@ -1,4 +1,4 @@
-import type { Model, Route } from '../model/shortest-routes.ts';
+import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 
 /**
  * The shortest route from a state to the first move that `wanted` accepts (the move is its last), breadth first; null
@@ -13,7 +13,7 @@ export function searchRoute<State, Move extends { readonly name: string }>(
   wanted: (state: State, move: Move) => boolean,
   limit = 20_000,
   spent = new Set<string>(),
-): Route<State, Move> | null {
+): ModelRoute<State, Move> | null {
   interface Node {
     readonly state: State;
     readonly before: Node | null;
@@ -50,7 +50,7 @@ export function searchRoute<State, Move extends { readonly name: string }>(
   if (!cut) for (const key of seen) spent.add(key);
   return null;
 
-  function unwind(end: Node): Route<State, Move> {
+  function unwind(end: Node): ModelRoute<State, Move> {
     const states: State[] = [];
     const moves: Move[] = [];
     for (let node: Node | null = end; node; node = node.before) {
@@ -65,8 +65,8 @@ export function searchRoute<State, Move extends { readonly name: string }>(
 export function allStates<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,
   limit: number,
-): readonly Route<State, Move>[] | null {
-  const routes = new Map<string, Route<State, Move>>([
+): readonly ModelRoute<State, Move>[] | null {
+  const routes = new Map<string, ModelRoute<State, Move>>([
     [model.key(model.initial), { states: [model.initial], moves: [] }],
   ]);
   for (const { states, moves } of routes.values()) {

@@ -10,7 +10,7 @@ const PATTERNS_FOLDER = 'patterns';
 const MAX_PATTERNS = 500;
 const MAX_BYTES = 64 * 1024;
 
-export interface Library {
+export interface PatternLibrary {
   /** `patterns`, the repository's own folder, or `shipped`. */
   readonly from: typeof PATTERNS_FOLDER | 'shipped';
   readonly patterns: readonly Pattern[];
@@ -24,12 +24,12 @@ export interface Library {
  * Returns the selectable patterns: those in the repository's `patterns/` if it has any, else the shipped ones. Reads
  * the repository through the file tools, so that masks and the call's scope apply and no link leads out.
  */
-export async function libraryOf(call: ToolCall, files: ToolBackend): Promise<Library> {
+export async function libraryOf(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const own = call.envelope.scope.read === 'root' ? await ownPatterns(call, files) : null;
   return own && own.patterns.length + own.faulty.length > 0 ? own : shippedLibrary();
 }
 
-async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<Library> {
+async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<PatternLibrary> {
   const use = async (id: string, args: { readonly [name: string]: Json }) => {
     const tool = { ...call.tool, id, limits: { seconds: call.tool.limits.seconds, outputBytes: MAX_BYTES } };
     const { outcome } = await files.run({ ...call, tool, args });
@@ -49,15 +49,15 @@ async function ownPatterns(call: ToolCall, files: ToolBackend): Promise<Library>
   );
 }
 
-let shipped: Promise<Library> | null = null;
+let shipped: Promise<PatternLibrary> | null = null;
 
 /** The patterns that come with this package. */
-function shippedLibrary(): Promise<Library> {
+function shippedLibrary(): Promise<PatternLibrary> {
   shipped ??= readShipped();
   return shipped;
 }
 
-async function readShipped(): Promise<Library> {
+async function readShipped(): Promise<PatternLibrary> {
   const folder = join(defaultSpecsFolder(), PATTERNS_FOLDER);
   const names = (await readdir(folder)).filter((name) => PATTERN_ENDINGS.some((ending) => name.endsWith(ending)));
   const sources = names.sort().map(async (name) => ({ file: name, text: await readFile(join(folder, name), 'utf8') }));
@@ -69,7 +69,11 @@ interface Source {
   readonly text: string;
 }
 
-function libraryFrom(from: Library['from'], sources: readonly Source[], read: readonly string[]): Library {
+function libraryFrom(
+  from: PatternLibrary['from'],
+  sources: readonly Source[],
+  read: readonly string[],
+): PatternLibrary {
   const patterns = new Map<string, Pattern>();
   const faulty: { file: string; problem: string }[] = [];
   for (const { file, text } of sources) {

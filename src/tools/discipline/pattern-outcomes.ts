@@ -1,5 +1,5 @@
 import type { Entry } from '../../evidence/entry.ts';
-import type { Cycle } from '../../evidence/patterns/learning-cycles.ts';
+import type { LearningCycle } from '../../evidence/patterns/learning-cycles.ts';
 import type { ToolCall, ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { libraryOf } from './pattern-library.ts';
@@ -8,7 +8,7 @@ export interface PatternContext {
   readonly call: ToolCall;
   /** This session's evidence so far. */
   readonly entries: readonly Entry[];
-  readonly cycles: readonly Cycle[];
+  readonly cycles: readonly LearningCycle[];
   library(): ReturnType<typeof libraryOf>;
 }
 
@@ -33,7 +33,10 @@ export const textsOf = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
 /** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */
-export function openSelection({ call, cycles }: PatternContext): Cycle | Extract<ToolOutcome, { status: 'refused' }> {
+export function openSelection({
+  call,
+  cycles,
+}: PatternContext): LearningCycle | Extract<ToolOutcome, { status: 'refused' }> {
   const pattern = trimmedText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);

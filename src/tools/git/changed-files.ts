@@ -1,4 +1,4 @@
-import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import type { GitSession } from './git-session.ts';
 
 /** A file whose content in the work tree differs from what is staged. */
@@ -12,7 +12,9 @@ export interface ChangedFile {
 }
 
 /** Lists the files that could be staged, without looking into submodules. */
-export async function changedFiles(session: GitSession): Promise<{ readonly files: readonly ChangedFile[] } | Stop> {
+export async function changedFiles(
+  session: GitSession,
+): Promise<{ readonly files: readonly ChangedFile[] } | ToolStop> {
   const words = [
     'status',
     '--porcelain=v2',

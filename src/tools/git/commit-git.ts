@@ -4,9 +4,9 @@ import { mayShipBranch } from '../../gate/scope/branch-patterns.ts';
 import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { hasOperationUnderWay, indexInfo, type TreeChange } from '../tree/git-tree.ts';
-import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { trailerFor, withTrailer } from './commit-trailer.ts';
-import { type Persons, personsOf, personVariables, readPerson } from './git-persons.ts';
+import { type CommitPersons, personsOf, personVariables, readPerson } from './git-persons.ts';
 import { APPROVE_AGAIN, gitReport, refEffects, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { replacedField, stageFiles } from './stage-files.ts';
@@ -48,7 +48,7 @@ export async function commitGit(
   call: ToolCall,
   parsed: ParsedGit,
   operator: NodeJS.ProcessEnv,
-): Promise<ToolReport | Stop> {
+): Promise<ToolReport | ToolStop> {
   const { isOwnChange = () => true, tree: approved = null, message: due = null } = call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
   const stated = due ?? messageOf(parsed) ?? '';
@@ -150,7 +150,7 @@ function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
 }
 
 /** The commit of HEAD, and the branch that moves with it (`HEAD` itself if it is detached). */
-async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | Stop> {
+async function headOf(session: GitSession): Promise<{ readonly sha: string | null; readonly ref: string } | ToolStop> {
   const sha = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (isStop(sha)) return sha;
   const ref = await session.ask(['symbolic-ref', '--quiet', 'HEAD']);
@@ -163,7 +163,7 @@ async function committedPaths(
   session: GitSession,
   before: string | null,
   after: string,
-): Promise<{ readonly paths: readonly string[] } | Stop> {
+): Promise<{ readonly paths: readonly string[] } | ToolStop> {
   const commits = before === null ? ['--root', after] : [before, after];
   const listed = await session.ask(['diff-tree', '--no-commit-id', '--name-only', '-r', '-z', ...commits]);
   return isStop(listed) ? listed : { paths: (listed.stdout ?? '').split('\0').filter((path) => path !== '') };
@@ -173,7 +173,11 @@ const NO_AUTHOR =
   'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
 
 /** The author and the committer: the approved author, the configured one, or the person that git names. */
-function committers({ repository }: GitSession, { envelope }: ToolCall, operator: NodeJS.ProcessEnv): Persons | null {
+function committers(
+  { repository }: GitSession,
+  { envelope }: ToolCall,
+  operator: NodeJS.ProcessEnv,
+): CommitPersons | null {
   const configured = envelope.config.commits?.author;
   const shown = envelope.shipping?.tree?.ships?.author ?? configured ?? null;
   const author = shown === null ? null : readPerson(shown);

@@ -5,7 +5,7 @@ import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend
 import { reportIfAborted } from '../aborted-before.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { isStop, refusalStop, type Stop, tooLongStop } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
 import { moveToBranch } from './branches/move-to-branch.ts';
 import { commitGit } from './commit-git.ts';
 import { type GitSession, openGitSession } from './git-session.ts';
@@ -32,13 +32,13 @@ export function gitBackend(sandbox: Sandbox, env = () => process.env): ToolBacke
   };
 }
 
-function refuseLength(error: unknown): Stop {
+function refuseLength(error: unknown): ToolStop {
   const stop = tooLongStop(error, 'args', 'Name fewer paths, or a folder.');
   if (stop === null) throw error;
   return stop;
 }
 
-async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | Stop> {
+async function runGit(sandbox: Sandbox, call: ToolCall, env: NodeJS.ProcessEnv): Promise<ToolReport | ToolStop> {
   const { root, scope, config, shipping } = call.envelope;
   const read = gitWords(call.args['sub'], call.args['args']);
   if (isBadArgument(read)) return refusalStop(read);
@@ -62,7 +62,7 @@ async function runSub(
   call: ToolCall,
   parsed: ParsedGit,
   env: NodeJS.ProcessEnv,
-): Promise<ToolReport | Stop> {
+): Promise<ToolReport | ToolStop> {
   switch (parsed.sub) {
     case 'add':
       return addGit(session, call, parsed);

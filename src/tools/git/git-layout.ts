@@ -4,7 +4,7 @@ import { readIfAny } from '../../base/files.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { formatOnly } from '../sandbox/mounts/git-format.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
-import type { Login } from './credentials/login.ts';
+import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
@@ -13,7 +13,7 @@ export type GitAccess =
   | { readonly kind: 'read' }
   | { readonly kind: 'commit' }
   | { readonly kind: 'configure' }
-  | { readonly kind: 'push'; readonly target: PushTarget; readonly login?: Login | null };
+  | { readonly kind: 'push'; readonly target: PushTarget; readonly login?: GitLogin | null };
 
 const EMPTY_BYTES = 1 << 20;
 

@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { findProgram } from '../../base/process.ts';
 import type { Repository } from './repository.ts';
 
-export interface Person {
+export interface CommitPerson {
   readonly name: string;
   readonly email: string;
 }
 
-export interface Persons {
-  readonly author: Person;
-  readonly committer: Person;
+export interface CommitPersons {
+  readonly author: CommitPerson;
+  readonly committer: CommitPerson;
 }
 
 const SECONDS = 5;
@@ -24,8 +24,8 @@ const SELECTS = /^GIT_(?!AUTHOR_|COMMITTER_|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COU
  * @returns null if git knows no name or no address; git's own guess from user and host is not used, because such an
  *   address is invalid
  */
-export function personsOf(repository: Repository, operator: NodeJS.ProcessEnv): Persons | null {
-  const ident = (which: 'AUTHOR' | 'COMMITTER'): Person | null => {
+export function personsOf(repository: Repository, operator: NodeJS.ProcessEnv): CommitPersons | null {
+  const ident = (which: 'AUTHOR' | 'COMMITTER'): CommitPerson | null => {
     const printed = runGit(['-c', 'user.useConfigOnly=true', 'var', `GIT_${which}_IDENT`], repository, operator);
     const [, name = '', email = ''] = /^(.*) <(.*)> \d+ [+-]\d{4}$/m.exec(printed) ?? [];
     return name === '' || email === '' ? null : { name, email };
@@ -52,7 +52,7 @@ function runGit(args: string[], { root, gitDir, commonDir }: Repository, operato
   return status === 0 ? stdout : '';
 }
 
-export const personVariables = ({ author, committer }: Persons): { readonly [name: string]: string } => ({
+export const personVariables = ({ author, committer }: CommitPersons): { readonly [name: string]: string } => ({
   GIT_AUTHOR_NAME: author.name,
   GIT_AUTHOR_EMAIL: author.email,
   GIT_COMMITTER_NAME: committer.name,
@@ -60,12 +60,12 @@ export const personVariables = ({ author, committer }: Persons): { readonly [nam
 });
 
 /** Splits `Name <address>`; null for another form. */
-export function readPerson(text: string): Person | null {
+export function readPerson(text: string): CommitPerson | null {
   const [, name = '', email = ''] = /^([^<>\n]*[^<>\s]) <([^<>\s]+)>$/.exec(text) ?? [];
   return name === '' ? null : { name, email };
 }
 
-export const showPerson = ({ name, email }: Person): string => `${name} <${email}>`;
+export const showPerson = ({ name, email }: CommitPerson): string => `${name} <${email}>`;
 
 /**
  * A configuration with only the operator's name, mounted as the system's configuration in a sandbox, so that programs

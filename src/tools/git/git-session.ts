@@ -6,7 +6,7 @@ import { detectGitPaths } from '../git-paths.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
-import { failed, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './git-config-keys.ts';
 import { type GitAccess, gitLayout } from './git-layout.ts';
 import { gitEnvironment, hardenedArgv, PUSH_PROTOCOLS, pushSettings, withPassword } from './hardened-git.ts';
@@ -26,7 +26,7 @@ export interface GitSession {
   /** Runs git with the agent's output limit. */
   run(args: readonly string[], options?: GitRunOptions): Promise<CommandResult>;
   /** Runs a query for hopgate; null if git exits non-zero. A too long or too late answer stops the call. */
-  ask(args: readonly string[], options?: GitRunOptions): Promise<GitAnswer | Stop>;
+  ask(args: readonly string[], options?: GitRunOptions): Promise<GitAnswer | ToolStop>;
 }
 
 interface GitAnswer {
@@ -48,7 +48,7 @@ interface GitRunOptions {
 }
 
 /** Finds the repository, chooses how to run git, and checks the configuration. */
-export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<GitSession | Stop> {
+export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<GitSession | ToolStop> {
   const { envelope, tool, signal } = call;
   const repository = findRepository(envelope.root);
   if (isStop(repository)) return repository;
@@ -142,7 +142,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 }
 
 /** The refusal for a command that did not end by itself; null if it did. */
-function stopped(result: CommandResult): Stop | null {
+function stopped(result: CommandResult): ToolStop | null {
   if (result.aborted) return failed('aborted', 'The call was aborted.');
   if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;

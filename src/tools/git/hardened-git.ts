@@ -1,4 +1,4 @@
-import type { Login } from './credentials/login.ts';
+import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
 
@@ -88,7 +88,7 @@ export function withPassword(
  * Settings for one address: git follows no redirect, uses only the proxy of the login's environment, and asks only
  * hopgate's helper, only for this host.
  */
-export function pushSettings(target: PushTarget, login: Login | null): string[] {
+export function pushSettings(target: PushTarget, login: GitLogin | null): string[] {
   if (target.kind === 'local') return [];
   const settings = ['http.followRedirects=false', ...(login?.env['https_proxy'] ? [] : ['http.proxy='])];
   if (!login?.password) return settings;

@@ -4,7 +4,7 @@ import { valueOr } from '../../base/value-or.ts';
 import { isRef } from '../../gate/commands/git-command.ts';
 import { isGitInternal } from '../../gate/scope/masks.ts';
 import { parsePath } from '../workspace/path-argument.ts';
-import { invalid, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { invalid, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** A ref or a range of two, peeled to commits so that no blob can be named; null if it is neither. */
 export function peelRevision(word: string): string | null {
@@ -21,7 +21,7 @@ export interface PathRules {
 }
 
 /** A path as a root-relative one (`''` is the root), refused if it leaves the root, is masked or is git's own. */
-export function readPath(rules: PathRules, word: string): { readonly path: string } | Stop {
+export function readPath(rules: PathRules, word: string): { readonly path: string } | ToolStop {
   const parsed = parsePath(rules.root, 'args', word);
   if (isStop(parsed)) return parsed;
   const path = parsed.segments.join('/');
@@ -36,7 +36,7 @@ export function sortOperands(
   rules: PathRules,
   operands: readonly string[],
   afterDashes: readonly string[],
-): { readonly revisions: readonly string[]; readonly paths: readonly string[] } | Stop {
+): { readonly revisions: readonly string[]; readonly paths: readonly string[] } | ToolStop {
   const revisions: string[] = [];
   const paths: string[] = [];
   for (const word of [...operands, ...afterDashes.map((path) => ({ path }))]) {

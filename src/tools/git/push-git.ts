@@ -6,11 +6,11 @@ import { listPaths, type TreeToShip } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, outOfScope, refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { currentBranch } from './branches/current-branch.ts';
 import { withTrailer } from './commit-trailer.ts';
 import { loginFor } from './credentials/credential.ts';
-import type { Login } from './credentials/login.ts';
+import type { GitLogin } from './credentials/login.ts';
 import { pushTarget } from './credentials/push-target.ts';
 import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
 import { configValues, networkKeys } from './git-config-keys.ts';
@@ -21,7 +21,7 @@ import type { GitSession } from './git-session.ts';
  * `git push`: one of the configured branches to the same branch of the configured remote, fast-forward only. Without a
  * name, or with `HEAD`, the checked-out branch goes if several are configured.
  */
-export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function pushGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const configured = call.envelope.config.git;
   if (configured === null) throw new Error('[tools/git] the gate allowed a push without a configured remote');
   const { remote } = configured;
@@ -74,7 +74,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const explained = (stderr: string) =>
     target.kind === 'network' ? remoteFailure(redact(stderr, login), target, login?.shown ?? null, via) : null;
   // If hopgate is root, commands run as the repository's owner, who may have no access to the operator's files.
-  const before = await remoteTip().catch((error: unknown): Stop => {
+  const before = await remoteTip().catch((error: unknown): ToolStop => {
     if (!(error instanceof SandboxError) || !login?.mounts.length) throw error;
     const { message } = error;
     return failed(
@@ -148,7 +148,7 @@ interface Tip {
   readonly message: string;
 }
 
-async function describeTip(session: GitSession, sha: string): Promise<Tip | Stop> {
+async function describeTip(session: GitSession, sha: string): Promise<Tip | ToolStop> {
   const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%B', sha]);
   if (isStop(shown)) return shown;
   const [tree = '', parents = '', ...message] = (shown.stdout ?? '').split('\n');
@@ -175,7 +175,7 @@ async function sendsMore(
   session: GitSession,
   { ships }: TreeToShip,
   remote: { readonly sha: string | null; readonly base: string | null },
-): Promise<{ readonly why: string } | Stop | null> {
+): Promise<{ readonly why: string } | ToolStop | null> {
   const base = ships?.base ?? null;
   // The remote may have the unlisted commits in another branch than the pushed one.
   if (base === null || base === remote.sha || base === remote.base) return null;
@@ -221,7 +221,7 @@ async function setUpstream(session: GitSession, remote: string, branch: string):
 const HIDDEN = '[hidden]';
 
 /** Removes a password from a remote's output, in all encodings that programs use. */
-function redact(text: string, login: Login | null): string {
+function redact(text: string, login: GitLogin | null): string {
   if (login?.password == null) return text;
   const { username, password } = login.password;
   const forms = [

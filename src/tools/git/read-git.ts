@@ -1,7 +1,7 @@
 import { splitWords } from '../../base/text.ts';
 import { optionWords, type ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
-import { failed, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 import { gitReport } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
 import { excludedPathspec, pathspec, sortOperands } from './operands.ts';
@@ -10,7 +10,7 @@ import { excludedPathspec, pathspec, sortOperands } from './operands.ts';
 const PLAIN_DIFF = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--submodule=short'];
 
 /** Runs a sub-command that only reads: status, diff, log, show, branch, rev-parse. */
-export async function readGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function readGit(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const argv = await readArgv(session, parsed);
   if (isStop(argv)) return argv;
   const result = await session.run(argv.words);
@@ -25,7 +25,7 @@ interface ReadArgv {
   readonly masked?: readonly string[];
 }
 
-async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArgv | Stop> {
+async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArgv | ToolStop> {
   const { sub, operands, paths } = parsed;
   const options = optionWords(parsed.options);
   switch (sub) {
@@ -91,7 +91,7 @@ async function maskedPaths(
   { sub, options }: ParsedGit,
   revisions: readonly string[],
   wanted: readonly string[],
-): Promise<{ readonly paths: readonly string[] } | Stop> {
+): Promise<{ readonly paths: readonly string[] } | ToolStop> {
   if (
     sub === 'log' &&
     !options.some(({ option }) => SHOWS_FILES.has(option.long ?? '') || SEARCHES.has(option.short ?? ''))

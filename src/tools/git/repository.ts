@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readIfAny, realpathIfAny } from '../../base/files.ts';
 import { isWithin } from '../../base/paths.ts';
-import { failed, type Stop } from '../workspace/tool-stop.ts';
+import { failed, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The folders of a work tree's repository. All paths are absolute and real. */
 export interface Repository {
@@ -17,7 +17,7 @@ export interface Repository {
  * Finds the repository whose work tree is exactly `root`, without git and without a search in parent folders. A file in
  * the root alone cannot refer to a repository outside of it: that repository must also name this root.
  */
-export function findRepository(root: string): Repository | Stop {
+export function findRepository(root: string): Repository | ToolStop {
   const dotGit = join(root, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat === undefined) {
@@ -43,7 +43,7 @@ export function findRepository(root: string): Repository | Stop {
 export const isBareRepository = (folder: string): boolean =>
   ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 
-const none = (message: string): Stop => failed('not-a-repository', message);
+const none = (message: string): ToolStop => failed('not-a-repository', message);
 
 /** The folder that a `.git` file names; null if there is none. */
 export function gitFileTarget(path: string): string | null {

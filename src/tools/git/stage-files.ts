@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ParsedGit } from '../../gate/commands/parse-git.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { shippablePaths } from '../tree/git-tree.ts';
-import { failed, invalid, isStop, outOfScope, type Stop } from '../workspace/tool-stop.ts';
+import { failed, invalid, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 import { type ChangedFile, changedFiles } from './changed-files.ts';
 import { gitReport, resultWithoutRun } from './git-report.ts';
 import type { GitSession } from './git-session.ts';
@@ -24,7 +24,7 @@ export interface StagedFiles {
 }
 
 /** `git add`: stages exactly those changed files that the agent asked for and may change. */
-export async function addGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function addGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const chosen = new Set(parsed.options.map(({ option }) => option.long));
   const words = [...parsed.operands, ...parsed.paths];
   const staged = await stageFiles(session, call, words, chosen.has('update'));
@@ -45,7 +45,7 @@ export async function stageFiles(
   call: ToolCall,
   words: readonly string[],
   trackedOnly: boolean,
-): Promise<StagedFiles | Stop> {
+): Promise<StagedFiles | ToolStop> {
   const asked: string[] = [];
   for (const word of words) {
     const read = readPath(session.rules, word);
@@ -127,7 +127,11 @@ export const replacedField = ({ replaced }: StagedFiles): { readonly replaced?: 
   Object.keys(replaced).length === 0 ? {} : { replaced };
 
 /** `git restore --staged`: unstages files; the work tree is not changed. */
-export async function unstageGit(session: GitSession, call: ToolCall, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function unstageGit(
+  session: GitSession,
+  call: ToolCall,
+  parsed: ParsedGit,
+): Promise<ToolReport | ToolStop> {
   const words = [...parsed.operands, ...parsed.paths];
   if (!parsed.options.some(({ option }) => option.long === 'staged'))
     return invalid(
@@ -172,7 +176,7 @@ const isNameable = ({ rules }: GitSession, { path }: ChangedFile): boolean =>
 async function withMarkers(
   session: GitSession,
   unmerged: readonly ChangedFile[],
-): Promise<{ readonly paths: readonly string[] } | Stop> {
+): Promise<{ readonly paths: readonly string[] } | ToolStop> {
   const paths: string[] = [];
   for (const { path } of unmerged) {
     const found = await session.ask(['diff', '--no-ext-diff', '--check', '--ours', '--', `:(top,literal)${path}`]);
@@ -187,7 +191,7 @@ const LEFT_OVER = 'leftover conflict marker';
 async function filteredPaths(
   session: GitSession,
   stdin: string,
-): Promise<{ readonly paths: readonly string[] } | Stop> {
+): Promise<{ readonly paths: readonly string[] } | ToolStop> {
   const answer = await session.ask(['check-attr', '-z', '--stdin', 'filter'], { stdin });
   if (isStop(answer)) return answer;
   const fields = (answer.stdout ?? '').split('\0');

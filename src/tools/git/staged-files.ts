@@ -1,11 +1,11 @@
 import { readChanges, type TreeChange } from '../tree/git-tree.ts';
-import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import type { GitSession } from './git-session.ts';
 
 /** The index's entries that differ from the commit of HEAD (null without one), regardless of who staged them. */
 export async function stagedFiles(
   session: GitSession,
-): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | Stop> {
+): Promise<{ readonly head: string | null; readonly files: readonly TreeChange[] } | ToolStop> {
   const found = await session.ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (isStop(found)) return found;
   const head = found.stdout?.trim() ?? null;

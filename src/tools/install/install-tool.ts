@@ -13,7 +13,7 @@ import { isCover } from '../shell/git/report-git.ts';
 import { type DroppedChange, judgeChanges, mayHoldWritePath } from '../shell/judge-change.ts';
 import { overlayChanges } from '../shell/overlay-changes.ts';
 import { type CallTree, callTree, overlayRefusal, type ShellContext } from '../shell/shell-context.ts';
-import { isStop, refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { ignoredPaths } from './ignored-paths.ts';
 import { keepFolders } from './keep-folders.ts';
 import { readLocks } from './lock-files.ts';
@@ -37,7 +37,7 @@ const NO_SCRIPTS = {
  * only network. If it succeeds, the paths that git ignores and the changes within the scope stay; the rest is listed as
  * `dropped`. If it fails, nothing stays.
  */
-export async function installTool(context: ShellContext): Promise<ToolReport | Stop> {
+export async function installTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseInstall(call.envelope.config.install ?? [], call.args['command']);
   if (isBadArgument(chosen)) return refusalStop(chosen);

@@ -3,11 +3,11 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { realpathIfAny } from '../../base/files.ts';
 import type { Env } from '../../base/user-folders.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { ProgramFinder, type Programs, type ProgramsRequest } from './program-finder.ts';
+import { type FoundPrograms, ProgramFinder, type ProgramsRequest } from './program-finder.ts';
 import { choicesFor } from './shim.ts';
 import { type VirtualEnv, virtualEnvOf } from './virtual-env.ts';
 
-const NOWHERE: Programs = { path: [], mounts: [], env: {}, hidden: [] };
+const NOWHERE: FoundPrograms = { path: [], mounts: [], env: {}, hidden: [] };
 
 /**
  * Finds the operator's programs on the operator's own PATH and shows them in the sandbox, read-only, each with its
@@ -15,7 +15,7 @@ const NOWHERE: Programs = { path: [], mounts: [], env: {}, hidden: [] };
  * would otherwise resolve to a different one, so that a name means the same program inside and outside. The repository
  * can only add the Python that a `.venv` was made with.
  */
-export function operatorPrograms(request: ProgramsRequest): Programs {
+export function operatorPrograms(request: ProgramsRequest): FoundPrograms {
   const { env, root } = request;
   const path = [
     ...new Set(
@@ -46,7 +46,7 @@ export function operatorPrograms(request: ProgramsRequest): Programs {
 }
 
 /** The last answer to each request, and the state of the folders then. */
-const latest = new Map<string, { readonly stamp: string; readonly programs: Programs }>();
+const latest = new Map<string, { readonly stamp: string; readonly programs: FoundPrograms }>();
 
 /** Empty if the program does not exist, or is in an unreadable folder. */
 const stampOf = (path: string): string => valueOr(() => `${realpathIfAny(path)} ${statSync(path).mtimeMs}`, '');

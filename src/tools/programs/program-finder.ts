@@ -13,7 +13,7 @@ import { headOf, type ShimTarget, shimTarget } from './shim.ts';
 import type { VirtualEnv } from './virtual-env.ts';
 
 /** The operator's programs in the form in which the sandbox shows them. */
-export interface Programs {
+export interface FoundPrograms {
   /** Folders of PATH, in the operator's order. */
   readonly path: readonly string[];
   readonly mounts: readonly Mount[];
@@ -86,7 +86,7 @@ export class ProgramFinder {
     ]);
   }
 
-  found(): Programs {
+  found(): FoundPrograms {
     const { root, names } = this.#request;
     for (const name of names) this.#need(name);
     this.#python(join(root, '.venv', 'bin', 'python'));

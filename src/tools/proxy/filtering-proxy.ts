@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type HostAndPort, hostAndPortText, parseHostAndPort } from '../../gate/scope/host-names.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
 import { lookupOnly } from '../web/public-address.ts';
-import { PinnedNames, type Resolve } from './pinned-names.ts';
+import { PinnedNames, type ResolveName } from './pinned-names.ts';
 import { ServerNameCheck } from './server-name-check.ts';
 import { openTunnel, protocolOf, toProxy, type UpstreamProxy, upstreamProxy } from './upstream-proxy.ts';
 
@@ -51,7 +51,7 @@ export function makeProxy(
     resolve,
     env = {},
     onInsistence,
-  }: { readonly resolve?: Resolve; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
+  }: { readonly resolve?: ResolveName; readonly env?: NodeJS.ProcessEnv; readonly onInsistence?: () => void } = {},
 ): FilteringProxy {
   const names = new PinnedNames(list, resolve);
   const tried = new Map<string, { place: string; tries: number; why: string | null }>();

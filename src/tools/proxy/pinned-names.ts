@@ -3,9 +3,9 @@ import { isIP } from 'node:net';
 import { connectionProblem, type HostAndPort } from '../../gate/scope/host-names.ts';
 import { isPublicAddress } from '../web/public-address.ts';
 
-export type Resolve = (host: string) => Promise<readonly string[]>;
+export type ResolveName = (host: string) => Promise<readonly string[]>;
 
-const SYSTEM: Resolve = async (host) =>
+const SYSTEM: ResolveName = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
 /** A reachable place with its addresses, or the reason why it may not be reached. */
@@ -17,10 +17,10 @@ type Reach = { readonly host: string; readonly addresses: readonly string[] } | 
  */
 export class PinnedNames {
   readonly #list: readonly string[];
-  readonly #resolve: Resolve;
+  readonly #resolve: ResolveName;
   readonly #known = new Map<string, Promise<readonly string[]>>();
 
-  constructor(list: readonly string[], resolve: Resolve = SYSTEM) {
+  constructor(list: readonly string[], resolve: ResolveName = SYSTEM) {
     this.#list = list;
     this.#resolve = resolve;
   }

@@ -1,12 +1,12 @@
 import { listPaths } from '../../gate/scope/compare-trees.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import { PROXY_LIMITS } from '../../spec/policy/limits.ts';
-import type { Json, Reach } from '../../spec/types.ts';
+import type { CommandReach, Json } from '../../spec/types.ts';
 import { PROXY, type SandboxLayout, withMounts } from '../sandbox/mounts/layout.ts';
 import type { CommandOptions, CommandResult } from '../sandbox/sandbox.ts';
 import { type FilledEnv, fillEnv, secretsFrom } from '../shell/command-env.ts';
 import type { CallTree, ShellContext } from '../shell/shell-context.ts';
-import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type FilteringProxy, makeProxy, type TriedConnection } from './filtering-proxy.ts';
 import { sshThroughProxy } from './ssh-through-proxy.ts';
 
@@ -28,9 +28,9 @@ export async function runOnline(
   context: ShellContext,
   tree: CallTree,
   layout: SandboxLayout,
-  command: Reach & { readonly run: readonly string[] },
+  command: CommandReach & { readonly run: readonly string[] },
   options: Partial<CommandOptions> & { readonly key: string },
-): Promise<OnlineRun | Stop> {
+): Promise<OnlineRun | ToolStop> {
   const { key, env, ...more } = options;
   const secrets = await secretsFrom(command.secrets, context.call, key);
   if (isStop(secrets)) return secrets;
@@ -105,7 +105,7 @@ const SSH_REFUSED = /Host key verification failed|Permission denied \(publickey/
 
 /** The settings that a failed command lacked and that only the operator can make. */
 function missingSettings(
-  { hosts = [], ssh }: Reach,
+  { hosts = [], ssh }: CommandReach,
   { network }: SandboxLayout,
   { exit, stdout, stderr, networkTries = 0 }: CommandResult,
   { unset, cleanPlace }: FilledEnv,

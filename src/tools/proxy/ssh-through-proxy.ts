@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import type { Reach } from '../../spec/types.ts';
+import type { CommandReach } from '../../spec/types.ts';
 import { credentialFile } from '../git/credentials/credential-file.ts';
 import { readOnly } from '../git/credentials/login.ts';
 import type { Mount } from '../sandbox/mount.ts';
 import { fromHome, PROXY } from '../sandbox/mounts/layout.ts';
-import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** Opens a tunnel through the proxy on its standard streams. */
 const TUNNEL = '/run/hopgate/tunnel';
@@ -32,10 +32,10 @@ const SHORTEST_LINE = 24;
  * configured key, which no output may show.
  */
 export function sshThroughProxy(
-  ssh: Reach['ssh'],
+  ssh: CommandReach['ssh'],
   { envelope: { root, config } }: Pick<ToolCall, 'envelope'>,
   key: string,
-): { readonly mounts: readonly Mount[]; readonly secrets: readonly string[] } | Stop {
+): { readonly mounts: readonly Mount[]; readonly secrets: readonly string[] } | ToolStop {
   const settings = ['Host *', `ProxyCommand ${TUNNEL} %h %p`, 'BatchMode yes', 'StrictHostKeyChecking yes'];
   const tunnel: Mount = { kind: 'text-file', target: TUNNEL, text: TUNNEL_SCRIPT };
   const withConfig = (lines: readonly string[]): Mount[] => [

@@ -4,7 +4,7 @@ import { BoundedOutput } from './bounded-output.ts';
 
 export type KillReason = 'timed-out' | 'aborted' | 'flooded';
 
-export interface Bounds {
+export interface RunBounds {
   readonly seconds: number;
   readonly outputBytes: number;
   readonly signal: AbortSignal;
@@ -20,13 +20,13 @@ export class BoundedRun {
   /** The reason for the kill; the first one counts. */
   killed: KillReason | null = null;
   readonly #since = performance.now();
-  readonly #bounds: Bounds;
+  readonly #bounds: RunBounds;
   readonly #end: () => void;
   readonly #timer: NodeJS.Timeout;
   readonly #onAbort = () => this.#kill('aborted');
 
   /** @param end kills the command */
-  constructor(streams: { readonly stdout: Readable; readonly stderr: Readable }, bounds: Bounds, end: () => void) {
+  constructor(streams: { readonly stdout: Readable; readonly stderr: Readable }, bounds: RunBounds, end: () => void) {
     this.#bounds = bounds;
     this.#end = end;
     this.stdout = new BoundedOutput(bounds.outputBytes);

@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path';
 import { homeFolder } from '../../base/user-folders.ts';
 import { PROXY } from './mounts/layout.ts';
 
-export interface Target {
+export interface ProbeTarget {
   /** A name for files that an attempt creates, unique for each layout. */
   readonly mine: string;
   readonly root: string;
@@ -21,13 +21,13 @@ export interface AttemptAt<T> {
   readonly makes?: (target: T) => readonly string[];
 }
 
-interface Attempt extends AttemptAt<Target> {
+interface Attempt extends AttemptAt<ProbeTarget> {
   /** The layouts to which it applies; default: all. */
   readonly of?: readonly string[];
 }
 
 /** The number of processes to start; it exceeds the limit of a probed layout. */
-export const PROCESSES = 64;
+export const PROCESS_COUNT = 64;
 const BOMB = 300;
 
 /**
@@ -59,7 +59,7 @@ const KEYS = [
 
 const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pip.conf', '/etc/gitconfig'];
 
-export const ATTEMPTS: { readonly [name: string]: Attempt } = {
+export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   'write to the tree': {
     argv: ({ root, mine }) => nodeCommand(`fs.writeFileSync(${JSON.stringify(join(root, mine))}, 'x')`),
     makes: ({ root, mine }) => [join(root, mine)],
@@ -134,14 +134,14 @@ export const ATTEMPTS: { readonly [name: string]: Attempt } = {
     argv: ({ abstract }) => connect(`{ path: ${JSON.stringify(`\0${abstract}`)} }`),
   },
   ...(existsSync(PERL) && {
-    'send to a unix socket': { argv: ({ socket }: Target) => [PERL, '-MSocket', '-e', SEND, socket] },
+    'send to a unix socket': { argv: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEND, socket] },
     // Such a socket could send to abstract sockets.
     'have a datagram socket in the network of the host': {
       argv: () => [PERL, '-MSocket', '-e', PAIR],
       of: ['deploy-online'],
     },
     'connect to a packet socket': {
-      argv: ({ socket }: Target) => [PERL, '-MSocket', '-e', SEQUENCED, socket],
+      argv: ({ socket }: ProbeTarget) => [PERL, '-MSocket', '-e', SEQUENCED, socket],
     },
     'have a socket of another kind': { argv: () => [PERL, '-e', OTHER_SOCKETS] },
     'have an io_uring': { argv: () => [PERL, '-e', URING] },

@@ -23,7 +23,7 @@ import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
 import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
 import { scanTree } from './mounts/tree.ts';
-import { ATTEMPTS, type AttemptAt, nodeCommand, PROCESSES, type Target } from './probe-attempts.ts';
+import { type AttemptAt, nodeCommand, PROBE_ATTEMPTS, PROCESS_COUNT, type ProbeTarget } from './probe-attempts.ts';
 import type { ProbeResult } from './probe-result.ts';
 import { tryShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
@@ -49,9 +49,13 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
   }
 }
 
-async function tryAll(sandbox: Sandbox, layout: SandboxLayout, target: Omit<Target, 'mine'>): Promise<ProbeResult[]> {
+async function tryAll(
+  sandbox: Sandbox,
+  layout: SandboxLayout,
+  target: Omit<ProbeTarget, 'mine'>,
+): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
-  for (const [name, attempt] of Object.entries(ATTEMPTS))
+  for (const [name, attempt] of Object.entries(PROBE_ATTEMPTS))
     if (attempt.of === undefined || attempt.of.includes(layout.name)) {
       const tried = await tryEscape(sandbox, layout, attempt, { ...target, mine: `escape-${layout.name}` });
       results.push({ layout: layout.name, name, ...tried });
@@ -65,7 +69,7 @@ function layoutsFor(
   { overlay, unixSockets }: { readonly overlay: boolean; readonly unixSockets: boolean },
 ): SandboxLayout[] {
   const toolchains = ownNode();
-  const limits = { processes: PROCESSES };
+  const limits = { processes: PROCESS_COUNT };
   const request = { root, masks: ['.env'], toolchains, limits, overlay, unixSockets };
   const gitDir = join(root, '.git');
   const repository = { root, gitDir, commonDir: gitDir };
@@ -86,7 +90,7 @@ function layoutsFor(
 }
 
 /** Creates the targets of the attempts: a repository, a sibling folder and two services. */
-async function makeTarget(folder: string): Promise<Omit<Target, 'mine'> & { close(): void }> {
+async function makeTarget(folder: string): Promise<Omit<ProbeTarget, 'mine'> & { close(): void }> {
   const [root, outside] = [join(folder, 'tree'), join(folder, 'outside')];
   for (const path of [join(root, '.git', 'hooks'), outside, join(folder, 'remote')])
     mkdirSync(path, { recursive: true });
@@ -234,7 +238,7 @@ async function tryChanges(sandbox: Sandbox, folder: string): Promise<ProbeResult
   ];
 }
 
-async function tryEscape<T extends Target | null>(
+async function tryEscape<T extends ProbeTarget | null>(
   sandbox: Sandbox,
   layout: SandboxLayout,
   { argv, makes }: AttemptAt<T>,

@@ -4,7 +4,7 @@ import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import { contentEffect, sha256Hex } from '../content-effect.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
-import { type Anchors, byDescriptor, Moved } from '../workspace/anchors.ts';
+import { type Anchors, byDescriptor, MovedError } from '../workspace/anchors.ts';
 import { keepOwnerAndMode, makeParents } from '../workspace/replace-file.ts';
 import { walkBeneath } from '../workspace/walk-beneath.ts';
 import {
@@ -112,7 +112,7 @@ function perform(
       const effect = performStep(root, stage, step, modes);
       if (effect) effects.push(effect);
     } catch (error) {
-      if (!(error instanceof Moved) && (error as NodeJS.ErrnoException).code === undefined) throw error;
+      if (!(error instanceof MovedError) && (error as NodeJS.ErrnoException).code === undefined) throw error;
       dropped.push({ path: step.path, why: `it could not be applied: ${(error as Error).message}` });
     }
   }
@@ -143,7 +143,7 @@ function performStep(
     if (step.do === 'put' && now === step.after && !fs.existsSync(join(stage, step.staged))) return null;
     // a step that was completed before the kill is not repeated
     if (step.do === 'delete' && now === null) return null;
-    if (now !== step.before) throw new Moved('someone else changed it meanwhile');
+    if (now !== step.before) throw new MovedError('someone else changed it meanwhile');
     if (step.do === 'delete') {
       fs.unlinkSync(target);
       const before = step.before !== null && /^[0-9a-f]{64}$/.test(step.before) ? { before: step.before } : {};
@@ -174,11 +174,11 @@ function inFolder<T>(
   work: (folder: string, isNew: boolean) => T,
 ): T {
   const file = walkBeneath(root, segments, anchors);
-  if (!('real' in file)) throw new Moved('its folder was replaced meanwhile');
+  if (!('real' in file)) throw new MovedError('its folder was replaced meanwhile');
   try {
-    if (file.real.join('/') !== segments.join('/')) throw new Moved('a folder on its path is a link now');
+    if (file.real.join('/') !== segments.join('/')) throw new MovedError('a folder on its path is a link now');
     if (file.kind !== 'missing') {
-      if (file.kind !== 'folder') throw new Moved('its folder is not a folder any more');
+      if (file.kind !== 'folder') throw new MovedError('its folder is not a folder any more');
       return work(file.anchor.path, false);
     }
     const made = makeParents(file.parent, file.names, anchors);

@@ -12,7 +12,7 @@ import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { editLayout } from '../sandbox/mounts/layouts.ts';
 import { ownGit } from '../sandbox/mounts/open-git.ts';
-import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type AppliedChanges, applyChanges, finishLeftJournals } from './apply-changes.ts';
 import { gatherIgnored } from './changed-code.ts';
 import { commandReport, droppedField } from './command-report.ts';
@@ -30,7 +30,7 @@ const MAX_TEXT = 256 << 20;
  * nothing. In `.git`, nothing is kept: a command that leaves a stash or another HEAD changes no file either, because
  * the rest of the agent's work would be lost or mixed with another commit.
  */
-export async function bashTool(context: ShellContext): Promise<ToolReport | Stop> {
+export async function bashTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const argv = shellCommand(call);
   if (isStop(argv)) return argv;

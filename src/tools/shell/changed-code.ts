@@ -7,7 +7,7 @@ import { sandboxedGit } from '../git-objects/list-objects.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { isCover, isOfGit } from './git/report-git.ts';
-import { DELETED, type DroppedChange } from './judge-change.ts';
+import { DELETED_REASON, type DroppedChange } from './judge-change.ts';
 import { type Change, overlayChanges } from './overlay-changes.ts';
 import type { ShellContext } from './shell-context.ts';
 
@@ -107,7 +107,7 @@ export async function gatherIgnored(
   );
   return [...tops].flatMap(([name, all]): readonly DroppedChange[] => {
     if (name === undefined) return all;
-    const written = all.find(({ why }) => !why.startsWith(DELETED));
+    const written = all.find(({ why }) => !why.startsWith(DELETED_REASON));
     const path = all.length === 1 && !written ? all[0]!.path : name.replace(/\/$/, '');
     return [written ? { ...written, path, isOutput: true } : { ...all[0]!, path }];
   });

@@ -1,9 +1,9 @@
 import type { ToolCall } from '../../ports/tool-backend.ts';
-import type { CommandEnv, Reach } from '../../spec/types.ts';
+import type { CommandEnv, CommandReach } from '../../spec/types.ts';
 import { answerOf } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
-import { redactor, secretForms } from '../upstream/server-env.ts';
-import { failed, type Stop } from '../workspace/tool-stop.ts';
+import { makeRedactor, secretForms } from '../upstream/server-env.ts';
+import { failed, type ToolStop } from '../workspace/tool-stop.ts';
 
 /** The variables of a configured command, and the functions that redact the operator's values from its results. */
 export interface FilledEnv {
@@ -48,7 +48,7 @@ export function fillEnv(
     });
     if (isWhole) env[name] = value;
   }
-  const clean = redactor({ secrets });
+  const clean = makeRedactor({ secrets });
   const cleanResult = (result: CommandResult): CommandResult =>
     secrets.size === 0 ? result : { ...result, stdout: clean(result.stdout), stderr: clean(result.stderr) };
   const forms = secretForms(secrets).map(([, form]) => form.toLowerCase());
@@ -61,10 +61,10 @@ const SECONDS = 60;
 
 /** Asks the operator's programs for the values of a command's `secrets`; they run outside the sandbox. */
 export async function secretsFrom(
-  stated: Reach['secrets'],
+  stated: CommandReach['secrets'],
   { signal }: Pick<ToolCall, 'signal'>,
   key: string,
-): Promise<Secrets | Stop> {
+): Promise<Secrets | ToolStop> {
   const values = new Map<string, string>();
   for (const [name, command] of Object.entries(stated ?? {})) {
     const answer = await answerOf(command, '', AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]));

@@ -5,15 +5,15 @@ import type { CallEnvelope } from '../../ports/tool-backend.ts';
 import type { ToolSpec } from '../../spec/types.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import { type CommandResult, type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { judgeRun, type Verdict } from '../test-report/judge-run.ts';
+import { judgeRun, type TestVerdict } from '../test-report/judge-run.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 import { callTree, type ShellContext, shellContext } from './shell-context.ts';
 import { runTest } from './test-tool.ts';
 
 export interface ComparedTest {
   readonly argv: readonly string[];
-  readonly outside: Verdict;
-  readonly inside: Verdict;
+  readonly outside: TestVerdict;
+  readonly inside: TestVerdict;
   /** The end of the output of the run in the sandbox. */
   readonly printed: string;
 }

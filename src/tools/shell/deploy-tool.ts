@@ -5,7 +5,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { readOnlyLayout, testLayout } from '../sandbox/mounts/layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
-import { failed, isStop, refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { commandReport } from './command-report.ts';
 import { callTree, type ShellContext } from './shell-context.ts';
 
@@ -13,7 +13,7 @@ import { callTree, type ShellContext } from './shell-context.ts';
  * `bash-deploy`: a configured deploy command, by its name or its exact command line, run without a shell. It sees the
  * tree, on an overlay whose changes are discarded, and reaches only the hosts of its configuration.
  */
-export async function deployTool(context: ShellContext): Promise<ToolReport | Stop> {
+export async function deployTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseDeploy(call.envelope.config.deploy, 'name', call.args['name']);
   if (isBadArgument(chosen)) return refusalStop(chosen);
@@ -40,7 +40,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | St
 }
 
 /** A deploy ships the current tree, so it must be the tested and approved one. */
-async function changedSinceTested({ call: { envelope, signal }, sandbox }: ShellContext): Promise<Stop | null> {
+async function changedSinceTested({ call: { envelope, signal }, sandbox }: ShellContext): Promise<ToolStop | null> {
   const tested = envelope.shipping?.tree;
   if (!tested) return null;
   const why = treeMismatch(tested, await observeTree(sandbox, envelope, signal));

@@ -36,7 +36,7 @@ const CANNOT = {
   permissions: 'changed permissions of a folder are not kept',
 } as const;
 /** The first words of the reason why a deletion was not kept. */
-export const DELETED = 'deleted, but';
+export const DELETED_REASON = 'deleted, but';
 const SET_ID = 0o6000;
 /** The size of an overlay. Sparse files count at full size, because a copy may fill their holes. */
 const MOST_BYTES = 1 << 30;
@@ -105,12 +105,12 @@ export function judgeChanges(
   const remove = (path: string): boolean => {
     const why = outside(path);
     if (why !== null) {
-      dropped.push({ path, why: `${DELETED} ${why}` });
+      dropped.push({ path, why: `${DELETED_REASON} ${why}` });
       return false;
     }
     const file = join(envelope.root, path);
     if (isTooDeep(file)) {
-      dropped.push({ path, why: `${DELETED} ${CANNOT['too-deep']}` });
+      dropped.push({ path, why: `${DELETED_REASON} ${CANNOT['too-deep']}` });
       return false;
     }
     const stats = lstatSync(file, { throwIfNoEntry: false });

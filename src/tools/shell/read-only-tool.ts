@@ -2,7 +2,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../sandbox/mounts/layouts.ts';
-import { isStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { discardedFiles } from './changed-code.ts';
 import { commandReport, droppedField } from './command-report.ts';
 import type { GitChanges } from './git/git-changes.ts';
@@ -12,7 +12,7 @@ import { callTree, type ShellContext, shellCommand } from './shell-context.ts';
 const WHY = 'this tool keeps no change of the tree';
 
 /** `bash-readonly`: any command line, on a throwaway overlay of the tree. */
-export async function readOnlyTool(context: ShellContext): Promise<ToolReport | Stop> {
+export async function readOnlyTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const argv = shellCommand(context.call);
   if (isStop(argv)) return argv;
   const tree = await callTree(context);

@@ -5,7 +5,7 @@ import { reportIfAborted } from '../aborted-before.ts';
 import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
-import { failed, isStop, refusalStop, type Stop, tooLongStop } from '../workspace/tool-stop.ts';
+import { failed, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { Jobs } from './background/jobs.ts';
 import { bashTool } from './bash-tool.ts';
@@ -15,7 +15,7 @@ import { readOnlyTool } from './read-only-tool.ts';
 import { type ShellContext, shellContext } from './shell-context.ts';
 import { testTool } from './test-tool.ts';
 
-type ShellTool = (context: ShellContext) => Promise<ToolReport | Stop>;
+type ShellTool = (context: ShellContext) => Promise<ToolReport | ToolStop>;
 
 const TOOLS: { readonly [id: string]: ShellTool } = {
   'bash-readonly': readOnlyTool,
@@ -63,7 +63,10 @@ function forCommands(call: ToolCall): ToolCall {
   return { ...call, envelope: { ...envelope, scope: { ...envelope.scope, write: [] } } };
 }
 
-async function attempt(work: () => Promise<ToolReport | Stop>, signal: AbortSignal): Promise<ToolReport | Stop> {
+async function attempt(
+  work: () => Promise<ToolReport | ToolStop>,
+  signal: AbortSignal,
+): Promise<ToolReport | ToolStop> {
   try {
     return await work();
   } catch (error) {

@@ -9,7 +9,7 @@ import { findRepository } from '../git/repository.ts';
 import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { readCacheMounts } from '../programs/cache-mounts.ts';
 import { operatorPrograms } from '../programs/operator-programs.ts';
-import type { Programs } from '../programs/program-finder.ts';
+import type { FoundPrograms } from '../programs/program-finder.ts';
 import { overlaysOf } from '../sandbox/mounts/bwrap-arguments.ts';
 import { readCovers } from '../sandbox/mounts/covers.ts';
 import {
@@ -24,7 +24,7 @@ import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';
-import { isStop, refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type CoveredFiles, watchCoveredFiles } from './late-masked-files.ts';
 
 /** One call of a shell tool, with its limits and the function that runs commands. */
@@ -56,7 +56,7 @@ export function shellContext(
   sandbox: Sandbox,
   call: ToolCall,
   env: NodeJS.ProcessEnv = process.env,
-): ShellContext | Stop {
+): ShellContext | ToolStop {
   const { availability } = sandbox;
   if (!availability.ok && !call.envelope.unsafeNoSandbox) {
     const message = `This host cannot contain commands: ${availability.reason}.`;
@@ -199,7 +199,7 @@ export function programsOf(
   root: string,
   config: Pick<ProjectConfig, 'mask' | 'programs' | 'test' | 'deploy' | 'install' | 'toolchains'>,
   env: NodeJS.ProcessEnv,
-): Programs {
+): FoundPrograms {
   const { mask: masks, programs = [], test, deploy, install = [] } = config;
   // The second word may be a subcommand that is a separate program, such as cargo-nextest.
   const commands = [...test, ...install, ...Object.values(deploy)].flatMap(({ run: [program = '', sub] }) =>
@@ -210,7 +210,7 @@ export function programsOf(
 }
 
 /** A refusal if commands can be contained but overlays cannot be mounted; for tools that need one. */
-export function overlayRefusal(context: ShellContext): Stop | null {
+export function overlayRefusal(context: ShellContext): ToolStop | null {
   if (!context.contained || context.overlay) return null;
   const message = 'Commands that write cannot be contained here: overlayfs cannot be mounted.';
   const remedy =
@@ -219,7 +219,7 @@ export function overlayRefusal(context: ShellContext): Stop | null {
 }
 
 /** The argv that runs a shell tool's `command`. The text is not interpreted: the kernel decides. */
-export function shellCommand({ args: { command } }: ToolCall): readonly string[] | Stop {
+export function shellCommand({ args: { command } }: ToolCall): readonly string[] | ToolStop {
   const problem = lineProblem('command', command);
   return problem ? refusalStop(problem) : [existsSync('/usr/bin/bash') ? 'bash' : 'sh', '-c', String(command)];
 }

@@ -13,7 +13,7 @@ import { testLayout } from '../sandbox/mounts/layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { compareCount } from '../test-report/compare-counts.ts';
 import { judgeRun } from '../test-report/judge-run.ts';
-import { refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { changedCode } from './changed-code.ts';
 import { type FilledEnv, fillEnv } from './command-env.ts';
 import { commandReport } from './command-report.ts';
@@ -26,7 +26,7 @@ const REPORT_BYTES = 16 << 20;
 const MAX_CHANGED = 100;
 
 /** `bash-test`: configured test commands without a shell, each on a throwaway overlay of the tree. */
-export async function testTool(context: ShellContext): Promise<ToolReport | Stop> {
+export async function testTool(context: ShellContext): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const chosen = chooseTests(call.envelope.config.test, call.args['command']);
   if (isBadArgument(chosen)) return refusalStop(chosen);

@@ -5,7 +5,7 @@ import { parseTap } from './parse-tap.ts';
 import type { ReportProblem, TestRunReport } from './test-run-report.ts';
 
 /** The outcome of a test run. `error` means that the run proves nothing. */
-export interface Verdict {
+export interface TestVerdict {
   readonly verdict: 'pass' | 'fail' | 'error';
   readonly report: TestRunReport | null;
   /** The reason for which the run proves nothing, or the report cannot be read. */
@@ -39,12 +39,12 @@ export function judgeRun(
   result: CommandResult,
   junit: string | null,
   changed: readonly string[],
-): Verdict {
+): TestVerdict {
   const { exit, timedOut, flooded, seconds } = result;
   const read = readReport(format, result, junit);
   const report = read !== null && !('problem' in read) ? read : null;
   const unread = read !== null && 'problem' in read ? read.problem : null;
-  const error = (reportProblem: string, remedy: string): Verdict => ({
+  const error = (reportProblem: string, remedy: string): TestVerdict => ({
     verdict: 'error',
     report,
     reportProblem,

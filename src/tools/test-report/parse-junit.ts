@@ -1,5 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
-import { type ReportProblem, Tally, type TestRunReport } from './test-run-report.ts';
+import { type ReportProblem, type TestRunReport, TestTally } from './test-run-report.ts';
 
 /** With `preserveOrder` an element is `{ <name>: children, ':@': attributes }`, and a text `{ '#text': … }`. */
 type Node = { readonly [name: string]: readonly Node[] | string } & {
@@ -40,7 +40,7 @@ export function parseJunit(xml: string): TestRunReport | ReportProblem {
   const root = document.find((node) => 'testsuites' in node || 'testsuite' in node);
   if (!root) return { problem: 'the report has neither <testsuites> nor <testsuite>' };
   const cases: Case[] = [];
-  const tally = new Tally();
+  const tally = new TestTally();
   collect(document, '', cases, tally);
   for (const found of leaves(cases)) {
     if (found.outcome === 'passed') tally.pass();
@@ -65,7 +65,7 @@ function parse(xml: string): Node[] | ReportProblem {
  *
  * @returns the number of failures and errors that these nodes explain
  */
-function collect(nodes: readonly Node[], group: string, cases: Case[], tally: Tally): number {
+function collect(nodes: readonly Node[], group: string, cases: Case[], tally: TestTally): number {
   let bad = 0;
   for (const node of nodes) {
     const suite = node['testsuites'] ?? node['testsuite'];

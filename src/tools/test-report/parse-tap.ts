@@ -1,5 +1,5 @@
 import { Parser, type Result } from 'tap-parser';
-import { type ReportProblem, Tally, type TestRunReport } from './test-run-report.ts';
+import { type ReportProblem, type TestRunReport, TestTally } from './test-run-report.ts';
 
 /**
  * Parses TAP in a command's output and ignores other lines. A test with subtests counts by its subtests, and once
@@ -9,7 +9,7 @@ import { type ReportProblem, Tally, type TestRunReport } from './test-run-report
  * parseTap('1..2\nok 1 - a\nnot ok 2 - b\n'); // { format: 'tap', total: 2, passed: 1, failed: 1, … }
  */
 export function parseTap(text: string): TestRunReport | ReportProblem {
-  const tally = new Tally();
+  const tally = new TestTally();
   const parser = new Parser();
   let holdsTap = false;
   for (const event of ['version', 'plan', 'assert', 'bailout'] as const)
@@ -36,7 +36,7 @@ export function parseTap(text: string): TestRunReport | ReportProblem {
 }
 
 /** Counts a parser's leaf tests, and those of its subtests. */
-function count(parser: Parser, tally: Tally, isTop: boolean): void {
+function count(parser: Parser, tally: TestTally, isTop: boolean): void {
   let failedBefore = tally.failed;
   parser.on('child', (child: Parser) => {
     failedBefore = tally.failed;

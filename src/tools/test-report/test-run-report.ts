@@ -24,7 +24,7 @@ const MAX_FAILURES = 50;
 const MAX_MESSAGE = 2000;
 
 /** Adds up leaf tests. */
-export class Tally {
+export class TestTally {
   passed = 0;
   failed = 0;
   skipped = 0;

@@ -2,7 +2,7 @@ import { hasIntent } from '../../spec/policy/tool-effects.ts';
 import type { ToolSpec, UpstreamTool } from '../../spec/types.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 
-export interface Comparison {
+export interface ToolComparison {
   readonly tool: string;
   readonly upstream: UpstreamTool;
   /** `differs`: the tool can be called, but the server will not understand every call. */
@@ -17,7 +17,7 @@ export interface Comparison {
 export function compareTool(
   tool: ToolSpec & { readonly upstream: UpstreamTool },
   listed: ListedTool | undefined | null,
-): Comparison {
+): ToolComparison {
   const { id, upstream } = tool;
   const base = { tool: id, upstream };
   if (listed === null) return { ...base, standing: 'unknown', remarks: [] };

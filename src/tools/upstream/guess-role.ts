@@ -2,7 +2,7 @@ import type { ArgumentRole } from '../../spec/types.ts';
 
 export type SchemaProperty = { readonly [keyword: string]: unknown };
 
-export interface Guess {
+export interface RoleGuess {
   readonly role: ArgumentRole;
   /** The question that a person must answer; null if a value of this type can reach nothing. */
   readonly check: string | null;
@@ -25,7 +25,7 @@ const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
 const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
 /** Guesses an argument's role from its name and type; a person must confirm it. */
-export function guessRole(name: string, property: SchemaProperty, looks: boolean): Guess {
+export function guessRole(name: string, property: SchemaProperty, looks: boolean): RoleGuess {
   if (holdsText(property)) {
     const word = spoken(name).replaceAll('-', '_');
     if (property['format'] === 'uri') return { role: 'url', check: 'CHECK the role' };

@@ -8,7 +8,7 @@ import type { Json, ToolParameter, ToolSpec, UpstreamTool } from '../../spec/typ
 import type { Anchors } from '../workspace/anchors.ts';
 import { holdPath, type PathAccess } from '../workspace/hold-path.ts';
 import { refuseNonFile, refuseReplacing } from '../workspace/regular-file.ts';
-import { isStop, outOfScope, refusalStop, type Stop } from '../workspace/tool-stop.ts';
+import { isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { folderProblem } from './folder-problem.ts';
 
 /** A path that a call passes to its server, with links resolved. */
@@ -19,7 +19,7 @@ export interface HandedPath {
   readonly kind: 'file' | 'folder' | 'missing';
 }
 
-export interface Prepared {
+export interface PreparedArguments {
   /** The arguments under the server's names, with absolute paths. */
   readonly args: { readonly [name: string]: Json };
   readonly paths: readonly HandedPath[];
@@ -32,7 +32,7 @@ export async function prepareArguments(
   call: ToolCall,
   { parameters, upstream }: ToolSpec & { readonly upstream: UpstreamTool },
   anchors: Anchors,
-): Promise<Prepared | Stop> {
+): Promise<PreparedArguments | ToolStop> {
   const args: { [name: string]: Json } = {};
   const paths: HandedPath[] = [];
   for (const parameter of parameters) {
@@ -77,7 +77,7 @@ async function handPaths(
   access: PathAccess,
   { folders }: UpstreamTool,
   anchors: Anchors,
-): Promise<{ readonly value: Json; readonly paths: readonly HandedPath[] } | Stop> {
+): Promise<{ readonly value: Json; readonly paths: readonly HandedPath[] } | ToolStop> {
   const value = call.args[name] ?? '.';
   const paths: HandedPath[] = [];
   const handed: string[] = [];

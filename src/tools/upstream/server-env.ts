@@ -79,7 +79,7 @@ export const secretForms = (secrets: FilledSettings['secrets']): (readonly [refe
     .sort(([, a], [, b]) => b.length - a.length);
 
 /** Returns a function that replaces secret values by their references in answers and messages. */
-export function redactor({ secrets }: Pick<FilledSettings, 'secrets'>): (text: string) => string {
+export function makeRedactor({ secrets }: Pick<FilledSettings, 'secrets'>): (text: string) => string {
   const known = secretForms(secrets);
   return (text) => known.reduce((clean, [reference, form]) => clean.replaceAll(form, reference), text);
 }

@@ -7,11 +7,11 @@ import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../port
 import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
-import { failed, isStop, type Stop } from '../workspace/tool-stop.ts';
+import { failed, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
 import { type ListedTool, toolHash } from './listed-tool.ts';
 import { changesSince, readPathStates } from './observe-paths.ts';
-import { type Prepared, prepareArguments } from './prepare-arguments.ts';
+import { type PreparedArguments, prepareArguments } from './prepare-arguments.ts';
 import { readReported } from './read-reported.ts';
 import { plainText } from './stderr-tail.ts';
 import { UpstreamConnection, UpstreamDown } from './upstream-connection.ts';
@@ -54,7 +54,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     );
   };
 
-  const run = async (call: ToolCall): Promise<ToolReport | Stop> => {
+  const run = async (call: ToolCall): Promise<ToolReport | ToolStop> => {
     const tool = tools.get(call.tool.id);
     if (!tool) throw new Error(`[tools/upstream] serves no tool "${call.tool.id}"`);
     if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
@@ -84,7 +84,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const carryOut = async (
     call: ToolCall,
     { upstream }: BoundTool,
-    { args, paths }: Prepared,
+    { args, paths }: PreparedArguments,
     connection: UpstreamConnection,
   ): Promise<ToolReport> => {
     const { root } = call.envelope;
@@ -132,7 +132,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
 const SHOWN = 2000;
 
 /** The result of a call that failed before it was sent. Throws any other error. */
-function quietly(error: unknown, signal: AbortSignal): Stop {
+function quietly(error: unknown, signal: AbortSignal): ToolStop {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
   if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
   throw error;
@@ -143,7 +143,7 @@ function changedTool(
   { id, upstream }: BoundTool,
   listed: ListedTool | undefined,
   seen: Map<string, string>,
-): Stop | null {
+): ToolStop | null {
   const { server, tool, schemaHash } = upstream;
   if (!listed)
     return failed(
@@ -166,7 +166,7 @@ async function ending(
   { signal, tool }: ToolCall,
   { server, tool: name }: UpstreamTool,
   connection: UpstreamConnection,
-): Promise<Stop> {
+): Promise<ToolStop> {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
   if (signal.aborted) {
     await connection.probe();

@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { openLine, type ServerTransport } from './open-transport.ts';
-import { fillSettings, redactor } from './server-env.ts';
+import { fillSettings, makeRedactor } from './server-env.ts';
 import { plainText } from './stderr-tail.ts';
 
 /** Time limit for a server to become ready; its program may be downloaded first. */
@@ -147,7 +147,7 @@ export class UpstreamConnection {
     let line: ServerTransport | null = null;
     try {
       const filled = fillSettings(this.#server, this.#parts.env);
-      this.#clean = redactor(filled);
+      this.#clean = makeRedactor(filled);
       line = await openLine(filled, this.#parts.root, this.#parts.env);
       this.#half = line;
       if (this.#closed) throw new Error('the session is over');

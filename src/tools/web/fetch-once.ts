@@ -19,7 +19,7 @@ export interface FetchNetwork {
   readonly tls?: https.RequestOptions;
 }
 
-export const INTERNET: FetchNetwork = {
+export const INTERNET_POLICY: FetchNetwork = {
   resolve: async (host) => (await dnsLookup(host, { all: true, verbatim: true })).map(({ address }) => address),
   mayReach: isPublicAddress,
   env: process.env,

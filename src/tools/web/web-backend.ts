@@ -2,7 +2,7 @@ import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { reportIfAborted } from '../aborted-before.ts';
-import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET } from './fetch-once.ts';
+import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET_POLICY } from './fetch-once.ts';
 import { isText, readableText } from './readable-text.ts';
 
 const MAX_REDIRECTS = 5;
@@ -15,7 +15,7 @@ export interface WebBackendOptions {
 }
 
 /** Serves `web-fetch`: GET from listed hosts at checked addresses; every redirect is checked again. */
-export function webBackend({ network = INTERNET }: WebBackendOptions = {}): ToolBackend {
+export function webBackend({ network = INTERNET_POLICY }: WebBackendOptions = {}): ToolBackend {
   return { name: 'web', tools: ['web-fetch'], run: async (call) => reportIfAborted(call) ?? fetchPage(network, call) };
 }
 

@@ -7,9 +7,9 @@ export interface Anchor {
   readonly stat: Stats;
   /** Path of this object. If held by descriptor, it stays valid when names change. */
   readonly path: string;
-  /** Opens the object; throws {@link Moved} if it is gone. */
+  /** Opens the object; throws {@link MovedError} if it is gone. */
   open(flags: number): number;
-  /** Throws {@link Moved} if a name changed, so that `path` may have meant another object. */
+  /** Throws {@link MovedError} if a name changed, so that `path` may have meant another object. */
   check(): void;
   close(): void;
 }
@@ -22,7 +22,7 @@ export interface Anchors {
 }
 
 /** Thrown if a name refers to another object than at the start of the call. */
-export class Moved extends Error {
+export class MovedError extends Error {
   override readonly name = 'Moved';
 }
 
@@ -72,14 +72,15 @@ export const byRealPath: Anchors = {
 function named(path: string, stat: Stats): Anchor {
   const check = () => {
     if (!stat.isSymbolicLink() && ifPresent(() => realpathSync.native(path)) !== path)
-      throw new Moved(`${path} moved while it was in use`);
+      throw new MovedError(`${path} moved while it was in use`);
   };
   const open = (flags: number) => {
     check();
     const fd = openSync(path, flags | O_NONBLOCK | O_NOFOLLOW);
     try {
       const now = fstatSync(fd);
-      if (now.ino !== stat.ino || now.dev !== stat.dev) throw new Moved(`${path} was replaced while it was in use`);
+      if (now.ino !== stat.ino || now.dev !== stat.dev)
+        throw new MovedError(`${path} was replaced while it was in use`);
       check();
       return fd;
     } catch (error) {

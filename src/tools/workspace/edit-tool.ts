@@ -4,13 +4,13 @@ import { findingsField } from '../file-findings.ts';
 import type { Anchors } from './anchors.ts';
 import { putFile } from './put-file.ts';
 import { looksBinary } from './regular-file.ts';
-import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
+import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
 
 /** Maximum number of line numbers in a message. */
 const SHOWN = 10;
 
 /** edit { path, old, new, all? }: replaces exact text. Works on bytes, whatever the encoding. */
-export function editTool(call: ToolCall, anchors: Anchors): ToolReport | Stop {
+export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolStop {
   const { old: oldText, new: newText, all = false } = call.args;
   for (const [name, text] of [
     ['old', oldText],
@@ -60,7 +60,7 @@ function splice(text: Buffer, places: readonly number[], length: number, to: Buf
   return Buffer.concat([...parts, text.subarray(at)]);
 }
 
-function notUnique(text: Buffer, places: readonly number[], path: string): Stop {
+function notUnique(text: Buffer, places: readonly number[], path: string): ToolStop {
   return failed(
     'text-not-unique',
     `"old" occurs ${plural(places.length, 'time')} in "${path}" (lines ${lineList(text, places)}); give more of the text around one, or set "all".`,
@@ -68,7 +68,7 @@ function notUnique(text: Buffer, places: readonly number[], path: string): Stop 
 }
 
 /** Describes the closest match, so that the next attempt can succeed. */
-function notFound(text: Buffer, part: Buffer, path: string): Stop {
+function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
   const unified = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
   if (unified(text).includes(unified(part))) {
     const ends = text.includes('\r\n') ? 'CRLF ("\\r\\n")' : 'LF ("\\n")';

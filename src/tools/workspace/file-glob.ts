@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import { segmentsBelow } from './path-argument.ts';
-import { invalid, outOfScope, type Stop } from './tool-stop.ts';
+import { invalid, outOfScope, type ToolStop } from './tool-stop.ts';
 
 /** More wildcards could take minutes on a crafted name, because matching backtracks. */
 const MAX_WILDCARDS_PER_NAME = 4;
@@ -15,7 +15,7 @@ export type FileGlob = (path: string) => boolean;
  * work as in a shell; dot files match; extended globs are not supported.
  * @param anywhere a pattern without a slash matches at any depth
  */
-export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): { matches: FileGlob } | Stop {
+export function fileGlob(call: ToolCall, argument: string, anywhere: boolean): { matches: FileGlob } | ToolStop {
   const value = call.args[argument];
   const remedy = 'Give a pattern such as "src/**/*.ts", relative to the folder searched.';
   if (typeof value !== 'string' || value === '' || /[\u0000-\u001f\u007f-\u009f]/.test(value))

@@ -2,12 +2,12 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
-import { ripgrep } from './ripgrep.ts';
+import { runRipgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
-import { failed, isStop, type Stop } from './tool-stop.ts';
+import { failed, isStop, type ToolStop } from './tool-stop.ts';
 
 /** glob { pattern, path? }: lists the matching files under `path` with ripgrep, without ignored and masked files. */
-export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const glob = fileGlob(call, 'pattern', false);
   if (isStop(glob)) return glob;
   const root = searchRoot(call, anchors);
@@ -17,7 +17,7 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   const odd = new OddNames();
   let size = 0;
   try {
-    const run = await ripgrep(
+    const run = await runRipgrep(
       root.folder,
       ['--files', '--null'],
       root.target,

@@ -4,9 +4,9 @@ import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
-import { ripgrep } from './ripgrep.ts';
+import { runRipgrep } from './ripgrep.ts';
 import { type SearchRoot, searchRoot } from './search-root.ts';
-import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
+import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
 
 /** Maximum number of shown characters of a matching line. */
 const SHOWN_CHARACTERS = 1000;
@@ -23,7 +23,7 @@ interface MatchRecord {
 }
 
 /** grep { pattern, path?, glob?, ignore-case? }: finds matching lines with ripgrep, without masked files. */
-export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const { pattern, glob: globArgument, 'ignore-case': ignoreCase = false } = call.args;
   if (typeof pattern !== 'string' || pattern === '' || pattern.includes('\0') || !pattern.isWellFormed())
     return invalid(
@@ -45,7 +45,7 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   const believed = verifier(root);
   try {
     const args = ['--json', '--crlf', '--encoding=none', ...(ignoreCase ? ['--ignore-case'] : []), '-e', pattern];
-    const run = await ripgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
+    const run = await runRipgrep(root.folder, args, root.target, '\n', { seconds, signal: call.signal }, (record) => {
       const { type, data } = JSON.parse(record.toString()) as MatchRecord;
       if (type !== 'match') return true;
       const bytes = removeDotSlash(bytesOf(data.path));

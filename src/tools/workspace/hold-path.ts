@@ -5,11 +5,11 @@ import type { CallEnvelope, ToolCall } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
 import { parsePath, resolveSegments, split, startsWith } from './path-argument.ts';
-import { failed, outOfScope, type Stop } from './tool-stop.ts';
-import { type Existing, type Missing, walkBeneath } from './walk-beneath.ts';
+import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
+import { type ExistingPath, type MissingPath, walkBeneath } from './walk-beneath.ts';
 
 export type PathAccess = 'read' | 'write';
-export type HeldPath = Existing | Missing;
+export type HeldPath = ExistingPath | MissingPath;
 
 /** Checks a root-relative path, before and after resolving links; null if allowed. */
 export type PathCheck = (segments: readonly string[]) => { readonly message: string; readonly remedy: string } | null;
@@ -18,7 +18,7 @@ export type PathCheck = (segments: readonly string[]) => { readonly message: str
  * Holds the object that a call's argument names, if the envelope allows it. Both the written path and the real path
  * must be allowed, so a link adds no rights. The caller must close it.
  */
-export function holdPath(call: ToolCall, argument: string, access: PathAccess, anchors: Anchors): HeldPath | Stop {
+export function holdPath(call: ToolCall, argument: string, access: PathAccess, anchors: Anchors): HeldPath | ToolStop {
   const { root } = call.envelope;
   const parsed = parsePath(root, argument, call.args[argument]);
   if ('stop' in parsed) return parsed;

@@ -3,9 +3,9 @@ import type { ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { detectGitPaths } from '../git-paths.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
-import { ripgrep } from './ripgrep.ts';
+import { runRipgrep } from './ripgrep.ts';
 import { searchRoot } from './search-root.ts';
-import { isStop, outOfScope, type Stop } from './tool-stop.ts';
+import { isStop, outOfScope, type ToolStop } from './tool-stop.ts';
 
 /** Time limit in seconds for finding masked files before another program searches. */
 const SECONDS = 3;
@@ -19,7 +19,7 @@ export async function watchSearch(call: ToolCall, anchors: Anchors): Promise<Too
   return stop?.stop.status === 'refused' ? stop.stop : null;
 }
 
-async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | null> {
+async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop | null> {
   const { id } = call.tool;
   const globs = id === 'glob' ? [['pattern', false] as const] : [['glob', true] as const];
   for (const [argument, anywhere] of globs) {
@@ -38,7 +38,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
   if (isStop(root)) return root;
   let masked: string | null = null;
   try {
-    const run = await ripgrep(
+    const run = await runRipgrep(
       root.folder,
       ['--files', '--null', '--no-ignore'],
       root.target,
@@ -57,5 +57,5 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<Stop | nul
   }
 }
 
-const own = ({ tool }: ToolCall, message: string): Stop =>
+const own = ({ tool }: ToolCall, message: string): ToolStop =>
   outOfScope('path', message, `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`);

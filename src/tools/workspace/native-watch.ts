@@ -11,8 +11,8 @@ import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
 import { refuseImports, refuseOtherDevice, refuseTooLarge } from './put-file.ts';
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
-import { isStop, type Stop } from './tool-stop.ts';
-import { type Existing, walkBeneath } from './walk-beneath.ts';
+import { isStop, type ToolStop } from './tool-stop.ts';
+import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
 const CHUNK = 1 << 20;
 
@@ -51,7 +51,7 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
   };
 }
 
-function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | Stop {
+function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileBefore | ToolStop {
   const held = holdPath(call, 'path', access, anchors);
   // A missing file is not refused here: the client itself reports it.
   if (isStop(held)) return access === 'read' && held.stop.status === 'failed' ? { path: '', sha256: null } : held;
@@ -69,9 +69,9 @@ function lookBefore(call: ToolCall, access: PathAccess, anchors: Anchors): FileB
 }
 
 /** Refuses special files. Reading a folder fails harmlessly in the client. */
-const specialOnly = (held: HeldPath): Stop | null => (held.kind === 'special' ? refuseNonFile(held, 'path') : null);
+const specialOnly = (held: HeldPath): ToolStop | null => (held.kind === 'special' ? refuseNonFile(held, 'path') : null);
 
-function notToBeWritten(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): Stop | null {
+function notToBeWritten(call: ToolCall, held: HeldPath, path: string, anchors: Anchors): ToolStop | null {
   const wrong = refuseNonFile(held, 'path') ?? refuseOtherDevice(call.envelope.root, held, anchors);
   if (wrong) return wrong;
   if (held.kind === 'missing') return refuseImports(call, path, writtenText(call, ''));
@@ -90,11 +90,11 @@ function writtenText({ args }: ToolCall, before: string): string {
   return all === true ? before.replaceAll(old, () => to) : before.replace(old, () => to);
 }
 
-const textOf = (held: Existing): string =>
+const textOf = (held: ExistingPath): string =>
   closing(held.anchor.open(constants.O_RDONLY), (fd) => readFileSync(fd, 'utf8'));
 
 /** Converts a failure of hopgate's own tool into a refusal for the client. */
-const refusalOf = ({ stop }: Stop): ToolRefusal =>
+const refusalOf = ({ stop }: ToolStop): ToolRefusal =>
   stop.status === 'refused'
     ? stop
     : {
@@ -123,7 +123,7 @@ function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors):
   }
 }
 
-function hashOf(held: Existing): string {
+function hashOf(held: ExistingPath): string {
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(CHUNK);
   closing(held.anchor.open(constants.O_RDONLY), (fd) => {

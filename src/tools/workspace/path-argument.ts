@@ -1,13 +1,13 @@
 import { sep } from 'node:path';
 import { ADDRESS, MAX_PATH_BYTES } from '../../spec/policy/limits.ts';
 import type { Json } from '../../spec/types.ts';
-import { invalid, outOfScope, type Stop } from './tool-stop.ts';
+import { invalid, outOfScope, type ToolStop } from './tool-stop.ts';
 
 /**
  * Parses an agent's path into segments under the root. The path may be relative to the root or absolute inside it. `.`
  * and `..` are resolved lexically. Does not access the disk.
  */
-export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | Stop {
+export function parsePath(root: string, argument: string, value: Json | undefined): { segments: string[] } | ToolStop {
   const again = 'Give a path relative to the root, such as "src/main.ts".';
   if (typeof value !== 'string') return invalid(argument, `"${argument}" must be a string.`, again);
   if (value === '') return invalid(argument, `"${argument}" is empty.`, `${again} "." is the root.`);

@@ -9,8 +9,8 @@ import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath } from './hold-path.ts';
 import { refuseNonFile, refuseReplacing } from './regular-file.ts';
 import { makeParents, replaceFile } from './replace-file.ts';
-import { failed, isStop, outOfScope, type Stop } from './tool-stop.ts';
-import type { Missing } from './walk-beneath.ts';
+import { failed, isStop, outOfScope, type ToolStop } from './tool-stop.ts';
+import type { MissingPath } from './walk-beneath.ts';
 
 /** Larger files are not read into memory for hashing and replacing. */
 const MAX_BYTES = 256 * 2 ** 20;
@@ -28,8 +28,8 @@ export interface PutResult {
 export function putFile(
   call: ToolCall,
   anchors: Anchors,
-  compose: (before: Buffer | null, path: string) => Buffer | Stop,
-): PutResult | Stop {
+  compose: (before: Buffer | null, path: string) => Buffer | ToolStop,
+): PutResult | ToolStop {
   const held = holdPath(call, 'path', 'write', anchors);
   if (isStop(held)) return held;
   try {
@@ -65,11 +65,11 @@ export function putFile(
 
 function create(
   call: ToolCall,
-  held: Missing,
+  held: MissingPath,
   path: string,
-  compose: (before: null, path: string) => Buffer | Stop,
+  compose: (before: null, path: string) => Buffer | ToolStop,
   anchors: Anchors,
-): PutResult | Stop {
+): PutResult | ToolStop {
   const bytes = compose(null, path);
   if ('stop' in bytes) return bytes;
   const stop = refuseImports(call, path, bytes.toString('utf8'));
@@ -89,7 +89,7 @@ function create(
 }
 
 /** The refusal of a text whose imports would show the model a forbidden file; null if it may be written. */
-export function refuseImports({ envelope }: ToolCall, path: string, text: string): Stop | null {
+export function refuseImports({ envelope }: ToolCall, path: string, text: string): ToolStop | null {
   const problem = importProblem(envelope, path, text);
   return problem === null
     ? null
@@ -101,7 +101,7 @@ export function refuseImports({ envelope }: ToolCall, path: string, text: string
 }
 
 /** The refusal of a file that is too large to hash and replace; null if it is not. */
-export const refuseTooLarge = ({ size }: Stats, path: string): Stop | null =>
+export const refuseTooLarge = ({ size }: Stats, path: string): ToolStop | null =>
   size > MAX_BYTES
     ? failed('too-large', `"${path}" has more than ${MAX_BYTES / 2 ** 20} MiB; only commands can change it.`)
     : null;
@@ -110,7 +110,7 @@ export const refuseTooLarge = ({ size }: Stats, path: string): Stop | null =>
  * True if the place is on another device than its folder. Folders are compared, because an overlay shows files of
  * several devices.
  */
-export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors): Stop | null {
+export function refuseOtherDevice(root: string, held: HeldPath, anchors: Anchors): ToolStop | null {
   const anchor = anchors.root(root);
   try {
     if (held.parent?.stat.dev === anchor.stat.dev) return null;

@@ -5,14 +5,14 @@ import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
 import type { Anchors } from './anchors.ts';
 import { looksBinary, openRegularFile } from './regular-file.ts';
-import { failed, invalid, isStop, type Stop } from './tool-stop.ts';
+import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
 
 const readAsync = promisify(fs.read);
 const CHUNK = 256 * 1024;
 const NEWLINE = 10;
 
 /** read { path, offset?, limit? }: returns lines of a text file, counted from 1. */
-export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   const offset = lineNumber(call, 'offset', 1);
   if (isStop(offset)) return offset;
   const limit = lineNumber(call, 'limit', Number.MAX_SAFE_INTEGER);
@@ -108,7 +108,7 @@ function characterBoundary(bytes: Buffer): number {
   return bytes.length;
 }
 
-function lineNumber(call: ToolCall, argument: string, preset: number): { value: number } | Stop {
+function lineNumber(call: ToolCall, argument: string, preset: number): { value: number } | ToolStop {
   const value: Json = call.args[argument] ?? preset;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return { value };
   return invalid(argument, `"${argument}" must be a whole number from 1.`, 'Lines count from 1.');

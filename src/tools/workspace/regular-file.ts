@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
-import { failed, isStop, outOfScope, type Stop } from './tool-stop.ts';
+import { failed, isStop, outOfScope, type ToolStop } from './tool-stop.ts';
 
 /** A NUL within this many bytes makes a file binary, as in git. */
 const BINARY_PROBE = 8000;
@@ -13,7 +13,7 @@ export function openRegularFile(
   argument: string,
   access: PathAccess,
   anchors: Anchors,
-): { fd: number; path: string } | Stop {
+): { fd: number; path: string } | ToolStop {
   const held = holdPath(call, argument, access, anchors);
   if (isStop(held)) return held;
   try {
@@ -28,7 +28,7 @@ export function openRegularFile(
 }
 
 /** The refusal of a place that is not a regular file; null for a file or a missing one. */
-export function refuseNonFile(held: HeldPath, argument: string): Stop | null {
+export function refuseNonFile(held: HeldPath, argument: string): ToolStop | null {
   const path = held.real.join('/') || '.';
   if (held.kind === 'folder')
     return failed('is-a-folder', `"${path}" is a folder; list it with glob, pattern "${path}/*".`);
@@ -38,7 +38,7 @@ export function refuseNonFile(held: HeldPath, argument: string): Stop | null {
 }
 
 /** The refusal to replace an existing file; null if it may be replaced. */
-export function refuseReplacing(stat: Stats, path: string, argument: string): Stop | null {
+export function refuseReplacing(stat: Stats, path: string, argument: string): ToolStop | null {
   if (stat.nlink === 1) return null;
   return outOfScope(
     argument,

@@ -20,7 +20,7 @@ import {
 import { closing } from '../../base/files.ts';
 import { isAlive } from '../../base/process.ts';
 import { valueOr } from '../../base/value-or.ts';
-import { type Anchor, type Anchors, Moved } from './anchors.ts';
+import { type Anchor, type Anchors, MovedError } from './anchors.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_DIRECTORY = 0 } = constants;
 const NEW_FILE_MODE = 0o666;
@@ -29,7 +29,7 @@ const PERMISSIONS = 0o777;
 /**
  * Replaces `name` in a held folder atomically: writes a new file in the same folder, syncs it, and renames it. Keeps
  * the permissions except set-id bits.
- * @param seen the file's state at the check; throws {@link Moved} if it has changed since
+ * @param seen the file's state at the check; throws {@link MovedError} if it has changed since
  */
 export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, seen: Stats | null): void {
   folder.check();
@@ -47,7 +47,7 @@ export function replaceFile(folder: Anchor, name: string, bytes: Uint8Array, see
     }
     folder.check();
     if (!sameFile(seen, lstatSync(target, { throwIfNoEntry: false })))
-      throw new Moved(`${name} was changed by someone else meanwhile`);
+      throw new MovedError(`${name} was changed by someone else meanwhile`);
     renameSync(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -118,7 +118,7 @@ export function makeParents(
       }
       const next = anchors.child(folder, name);
       if (next) held.push(next);
-      if (!next?.stat.isDirectory()) throw new Moved(`${name} was replaced while folders were made`);
+      if (!next?.stat.isDirectory()) throw new MovedError(`${name} was replaced while folders were made`);
       folder = next;
     }
     return { folder, undo, close };

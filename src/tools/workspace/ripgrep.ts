@@ -17,7 +17,7 @@ export interface RipgrepRun {
  * Runs the packaged ripgrep over `target` in `folder` and passes each record of its output to `onRecord` until that
  * returns false. ripgrep gets an empty environment and no stdin, and is killed on abort or after `seconds`.
  */
-export async function ripgrep(
+export async function runRipgrep(
   folder: string,
   args: readonly string[],
   target: string,

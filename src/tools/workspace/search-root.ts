@@ -4,8 +4,8 @@ import type { Anchor, Anchors } from './anchors.ts';
 import { readCheck } from './hold-path.ts';
 import { holdFileByBytes } from './odd-names.ts';
 import { parsePath } from './path-argument.ts';
-import { failed, outOfScope, type Stop } from './tool-stop.ts';
-import { type Existing, walkBeneath } from './walk-beneath.ts';
+import { failed, outOfScope, type ToolStop } from './tool-stop.ts';
+import { type ExistingPath, walkBeneath } from './walk-beneath.ts';
 
 /** Start of a search: a held folder, searched as a whole or for one file. */
 export interface SearchRoot {
@@ -13,7 +13,7 @@ export interface SearchRoot {
   readonly target: string;
   rootRelative(path: string): string;
   /** Holds a found file; null unless it is a readable regular file under the root. */
-  hold(path: string): Existing | null;
+  hold(path: string): ExistingPath | null;
   /** Holds a found file whose name an argument cannot express; see `odd-names.ts`. */
   holdOdd(path: Buffer): Anchor | null;
   close(): void;
@@ -23,7 +23,7 @@ export interface SearchRoot {
  * Holds the start of a search (`path`, default the root). ripgrep works by names, so every result is looked up again
  * under the root before it is accepted: see `hold`.
  */
-export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop {
+export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | ToolStop {
   const { root, scope } = call.envelope;
   if (scope.read === 'none') return outOfScope('path', 'This scope reads no files.', 'Continue with the known facts.');
   const parsed = parsePath(root, 'path', call.args['path'] ?? '.');
@@ -56,7 +56,7 @@ export function searchRoot(call: ToolCall, anchors: Anchors): SearchRoot | Stop 
   const folder = one ? held.parent! : held.anchor;
   const base = one ? held.real.slice(0, -1) : held.real;
   const full = (path: string) => [...base, ...path.replace(/^\.\//, '').split('/')];
-  const hold = (path: string): Existing | null => {
+  const hold = (path: string): ExistingPath | null => {
     const segments = full(path);
     if (judge(segments)) return null;
     const found = holdOrNull(() => walkBeneath(root, segments, anchors));

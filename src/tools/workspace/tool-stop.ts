@@ -2,31 +2,31 @@ import type { BadArgument } from '../../gate/commands/bad-argument.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 
 /** Early end of a tool as a value, which the backend reports. */
-export interface Stop {
+export interface ToolStop {
   readonly stop: Exclude<ToolOutcome, { status: 'ok' }>;
 }
 
 /** Failure of a tool; `message` contains the remedy. */
-export const failed = (code: string, message: string): Stop => ({ stop: { status: 'failed', code, message } });
+export const failed = (code: string, message: string): ToolStop => ({ stop: { status: 'failed', code, message } });
 
 /** The call is outside of the envelope. */
-export const outOfScope = (argument: string, message: string, remedy: string): Stop => ({
+export const outOfScope = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'out-of-scope', argument, message, remedy },
 });
 
 /** The argument has no meaning for the tool. */
-export const invalid = (argument: string, message: string, remedy: string): Stop => ({
+export const invalid = (argument: string, message: string, remedy: string): ToolStop => ({
   stop: { status: 'refused', code: 'invalid-action', argument, message, remedy },
 });
 
 /** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */
-export function tooLongStop(error: unknown, argument: string, remedy: string): Stop | null {
+export function tooLongStop(error: unknown, argument: string, remedy: string): ToolStop | null {
   if (![error, (error as Error).cause].some((each) => (each as NodeJS.ErrnoException | undefined)?.code === 'E2BIG'))
     return null;
   return invalid(argument, 'The command line is too long for this machine.', remedy);
 }
 
-export const isStop = (value: object): value is Stop => 'stop' in value;
+export const isStop = (value: object): value is ToolStop => 'stop' in value;
 
 /** The refusal of a call whose argument the gate's rule does not grant. */
-export const refusalStop = ({ refusal }: BadArgument): Stop => ({ stop: { status: 'refused', ...refusal } });
+export const refusalStop = ({ refusal }: BadArgument): ToolStop => ({ stop: { status: 'refused', ...refusal } });

@@ -10,14 +10,14 @@ const MAX_RESTARTS = 400;
 
 /** Result of a walk under the root. The caller must close a held place. */
 export type WalkedPath =
-  | Existing
-  | Missing
+  | ExistingPath
+  | MissingPath
   | { readonly kind: 'leaves'; readonly link: string }
   | { readonly kind: 'not-a-folder'; readonly at: string }
   | { readonly kind: 'too-many-links' }
   | { readonly kind: 'dangling' };
 
-export interface Existing {
+export interface ExistingPath {
   readonly kind: 'file' | 'folder' | 'special';
   /** Real path as segments under the root, with links resolved. */
   readonly real: readonly string[];
@@ -27,7 +27,7 @@ export interface Existing {
   close(): void;
 }
 
-export interface Missing {
+export interface MissingPath {
   readonly kind: 'missing';
   /** Real path that it would have. */
   readonly real: readonly string[];

@@ -1,9 +1,9 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
-import { type Anchors, byRealPath, defaultAnchors, Moved } from './anchors.ts';
+import { type Anchors, byRealPath, defaultAnchors, MovedError } from './anchors.ts';
 import { nativeWatch } from './native-watch.ts';
-import { failed, isStop, outOfScope, type Stop, tooLongStop } from './tool-stop.ts';
+import { failed, isStop, outOfScope, type ToolStop, tooLongStop } from './tool-stop.ts';
 
-type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | Stop> | ToolReport | Stop;
+type Tool = (call: ToolCall, anchors: Anchors) => Promise<ToolReport | ToolStop> | ToolReport | ToolStop;
 
 /** Tools are loaded at their first call; some clients run them natively and only have them watched. */
 const TOOLS: { readonly [id: string]: () => Promise<Tool> } = {
@@ -54,11 +54,11 @@ export function workspaceBackend(options: { readonly containment?: 'real-path' }
   };
 }
 
-async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<ToolReport | Stop> {
+async function attempt(tool: Tool, call: ToolCall, anchors: Anchors): Promise<ToolReport | ToolStop> {
   try {
     return await tool(call, anchors);
   } catch (error) {
-    if (error instanceof Moved)
+    if (error instanceof MovedError)
       return outOfScope('path', `${error.message}, so nothing was done.`, 'Try again once nothing else changes it.');
     const known = SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (known) return failed(...known);

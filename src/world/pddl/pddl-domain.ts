@@ -1,4 +1,4 @@
-import { ACTIONS, type Action, HELP_TEXT, OLD_ACTIONS } from '../actions.ts';
+import { HELP_TEXT, HOUSE_ACTIONS, type HouseAction, OLD_ACTIONS } from '../actions.ts';
 import type { Wording } from '../house.ts';
 import { type Expression, writeExpression } from './pddl-expression.ts';
 
@@ -39,13 +39,13 @@ export function writeDomain(wording: Wording): string {
     ...predicates,
     '  )',
     '  (:functions (total-cost) - number)',
-    ...(wording === 'old' ? OLD_ACTIONS : ACTIONS).map(actionText),
+    ...(wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS).map(actionText),
     ')',
     '',
   ].join('\n');
 }
 
-function actionText({ name, when, effect }: Action): string {
+function actionText({ name, when, effect }: HouseAction): string {
   const used = new Set(['?a']);
   const collect = (part: Expression): void => {
     if (typeof part === 'string') {
@@ -120,7 +120,7 @@ export function writeGrammar(wording: Wording, goal: string): string {
     { condition: 'holdsany(a:agent)', rhs: `You are carrying: ${inside('o', 'holds(a:agent, o:object)')}.` },
     { rhs: 'You are not carrying anything.' },
   ];
-  const answers = (wording === 'old' ? OLD_ACTIONS : ACTIONS).map(({ name, answer }) => {
+  const answers = (wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS).map(({ name, answer }) => {
     const rhs = answer
       .replace('{help}', HELP_TEXT)
       .replace(/\{(look|inventory)\}/, '#$1#')
@@ -141,7 +141,7 @@ export function writeGrammar(wording: Wording, goal: string): string {
     object,
     ...Object.fromEntries(answers),
   };
-  const actions = (wording === 'old' ? OLD_ACTIONS : ACTIONS).map(
+  const actions = (wording === 'old' ? OLD_ACTIONS : HOUSE_ACTIONS).map(
     ({ name, command }) =>
       `action ${name} {\n    template :: "${command}";\n    feedback :: "#${name}.feedback#";\n}\n`,
   );

@@ -1,6 +1,6 @@
 import { AGENT, FLUENTS, type House, TASK_TYPES, type Task, type Wording } from '../house.ts';
 import { fillLine, GOAL_LINES } from '../tasks.ts';
-import type { Fact } from '../world-facts.ts';
+import type { WorldFact } from '../world-facts.ts';
 import { type Expression, PddlError, readExpressions, readTyped, writeExpression } from './pddl-expression.ts';
 
 /** The predicates of the ALFRED domain, with the spelling of its files. */
@@ -66,7 +66,7 @@ export function houseFromPddl(text: string, options: ProblemOptions): House {
   };
 }
 
-function factOf(part: Expression): readonly Fact[] {
+function factOf(part: Expression): readonly WorldFact[] {
   if (typeof part === 'string') throw new PddlError(`:init has the word "${part}" in place of a fact`, 1);
   const [predicate, ...names] = part as readonly Expression[];
   // Costs and distances, which no command and no goal uses.
@@ -76,7 +76,7 @@ function factOf(part: Expression): readonly Fact[] {
   if (!PREDICATES.has(predicate))
     throw new PddlError(`:init has ${writeExpression(part)}; the ALFRED domain has no predicate "${predicate}"`, 1);
   if (names.length > 2) throw new PddlError(`:init has ${writeExpression(part)}, with more than 2 names`, 1);
-  return [[predicate, ...(names as string[])] as unknown as Fact];
+  return [[predicate, ...(names as string[])] as unknown as WorldFact];
 }
 
 /** The task according to its files, else according to the classes and states that the goal names. */

@@ -4,7 +4,7 @@ import { type HouseChoice, HouseholdEnvironment } from '../household-environment
 
 const text = (description: string) => ({ type: 'string', description });
 
-export const SCHEMA = {
+export const OPENENV_SCHEMA = {
   action: {
     type: 'object',
     title: 'HouseholdAction',

@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { isObject, parseJson } from '../../base/json.ts';
 import { WorldError, type WorldTurn } from '../../ports/world-environment.ts';
 import { type HouseChoice, HouseholdEnvironment } from '../household-environment.ts';
-import { OpenEnvGame, SCHEMA } from './openenv.ts';
+import { OPENENV_SCHEMA, OpenEnvGame } from './openenv.ts';
 
 /** Maximum number of bytes of a request, and of WebSocket games at once. */
 const MOST_BYTES = 64 << 10;
@@ -119,7 +119,7 @@ function mountOpenEnv(
   { choice, idle, open }: { readonly choice: HouseChoice; readonly idle: number; readonly open: { games: number } },
 ): void {
   app.get(`${at}/health`, (c) => c.json({ status: 'healthy' }));
-  app.get(`${at}/schema`, (c) => c.json(SCHEMA));
+  app.get(`${at}/schema`, (c) => c.json(OPENENV_SCHEMA));
   app.get(`${at}/metadata`, (c) =>
     c.json({ name: 'household', description: 'A text household with six kinds of tasks, in the words of ALFWorld.' }),
   );

@@ -4,12 +4,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ToolReport } from '../../../src/ports/tool-backend.ts';
-import { type Anchors, byDescriptor, byRealPath, Moved } from '../../../src/tools/workspace/anchors.ts';
+import { type Anchors, byDescriptor, byRealPath, MovedError } from '../../../src/tools/workspace/anchors.ts';
 import { editTool } from '../../../src/tools/workspace/edit-tool.ts';
 import { globTool } from '../../../src/tools/workspace/glob-tool.ts';
 import { grepTool } from '../../../src/tools/workspace/grep-tool.ts';
 import { readTool } from '../../../src/tools/workspace/read-tool.ts';
-import type { Stop } from '../../../src/tools/workspace/tool-stop.ts';
+import type { ToolStop } from '../../../src/tools/workspace/tool-stop.ts';
 import { writeTool } from '../../../src/tools/workspace/write-tool.ts';
 import { freshWorld } from './world.ts';
 
@@ -131,7 +131,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
       },
     };
     expect(() => writeTool(world().call('write', { path: 'src/d/new/deep/x.ts', content: 'x' }), relink)).toThrow(
-      Moved,
+      MovedError,
     );
     expect(world().outside()).toBe(before);
   });
@@ -143,9 +143,9 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     const file = byRealPath.child(d, 'a.ts')!;
     fs.writeFileSync(src('new.ts'), 'other\n');
     fs.renameSync(src('new.ts'), src('d/a.ts'));
-    expect(() => file.open(fs.constants.O_RDONLY)).toThrow(Moved);
+    expect(() => file.open(fs.constants.O_RDONLY)).toThrow(MovedError);
     swap();
-    expect(() => d.check()).toThrow(Moved);
+    expect(() => d.check()).toThrow(MovedError);
   });
 
   it('an edit does not overwrite a change of another program', () => {
@@ -165,7 +165,7 @@ describe.runIf(process.platform === 'linux')('a tree that changes during a tool 
     };
     fs.writeFileSync(src('new.ts'), 'theirs\n');
     expect(() => editTool(world().call('edit', { path: 'src/d/a.ts', old: 'inside', new: 'mine' }), meddling)).toThrow(
-      Moved,
+      MovedError,
     );
     expect(world().text('root/src/d/a.ts')).toBe('theirs\n');
     expect(world().leftovers()).toEqual([]);
@@ -217,11 +217,11 @@ const STORM_SCRIPT = `
   }`;
 
 /** As the backend does: what the file system says is an answer too. */
-async function attempt(run: () => ToolReport | Stop | Promise<ToolReport | Stop>): Promise<unknown> {
+async function attempt(run: () => ToolReport | ToolStop | Promise<ToolReport | ToolStop>): Promise<unknown> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof Moved || (error as NodeJS.ErrnoException).code) return (error as Error).message;
+    if (error instanceof MovedError || (error as NodeJS.ErrnoException).code) return (error as Error).message;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ripgrep } from '../../../src/tools/workspace/ripgrep.ts';
+import { runRipgrep } from '../../../src/tools/workspace/ripgrep.ts';
 import { freshWorld, resultOf } from './world.ts';
 
 describe('glob', () => {
@@ -216,7 +216,7 @@ describe('the ripgrep process', () => {
     const control = new AbortController();
     let records = 0;
     const limits = { seconds: 20, signal: control.signal };
-    const run = await ripgrep(world().root, many(), './', '\n', limits, () => {
+    const run = await runRipgrep(world().root, many(), './', '\n', limits, () => {
       records++;
       control.abort();
       return true;
@@ -228,7 +228,7 @@ describe('the ripgrep process', () => {
   it('is killed at the time limit', async () => {
     const limits = { seconds: 0.05, signal: new AbortController().signal };
     const until = Date.now() + 200;
-    const run = await ripgrep(world().root, many(), './', '\n', limits, () => {
+    const run = await runRipgrep(world().root, many(), './', '\n', limits, () => {
       while (Date.now() < until);
       return true;
     });
@@ -237,11 +237,11 @@ describe('the ripgrep process', () => {
 
   it('reports the cause if it cannot run', async () => {
     const limits = { seconds: 20, signal: new AbortController().signal };
-    expect(await ripgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
+    expect(await runRipgrep(world().root, ['--no-such-flag'], './', '\n', limits, () => true)).toMatchObject({
       end: 'error',
       complaint: expect.stringContaining('no-such-flag'),
     });
-    await expect(ripgrep('/nowhere/at/all', ['-e', 'x'], './', '\n', limits, () => true)).rejects.toThrow();
+    await expect(runRipgrep('/nowhere/at/all', ['-e', 'x'], './', '\n', limits, () => true)).rejects.toThrow();
   });
 });
 

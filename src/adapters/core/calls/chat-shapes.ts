@@ -33,7 +33,7 @@ interface Shape {
 
 const schemaOf = ({ inputSchema }: AgentTool): Json => structuredClone(inputSchema) as unknown as Json;
 
-export const SHAPES: { readonly [shape in ChatShape]: Shape } = {
+export const CHAT_SHAPES: { readonly [shape in ChatShape]: Shape } = {
   openai: {
     tool: (tool) => ({
       type: 'function',

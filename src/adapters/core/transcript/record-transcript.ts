@@ -2,7 +2,7 @@ import type { TranscriptSink } from '../../../ports/transcript-sink.ts';
 import type { AgentAnswer, AgentCall, AgentSession } from '../agent-session.ts';
 import {
   assistantMessage,
-  delivered,
+  deliveredMessage,
   reportsSituation,
   sessionOpened,
   sessionReleased,
@@ -82,7 +82,7 @@ export function recordTranscript(
     },
     async prompt(options) {
       const text = await session.prompt(options);
-      sink.add(delivered(text, await situation()));
+      sink.add(deliveredMessage(text, await situation()));
       return text;
     },
     async close() {

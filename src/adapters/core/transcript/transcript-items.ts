@@ -28,7 +28,7 @@ export const toolsOffered = (tools: readonly string[]): Item => ({
   channel: 'tools',
 });
 
-export const delivered = (text: string, situation: Situation, channel = 'prompt'): Item => ({
+export const deliveredMessage = (text: string, situation: Situation, channel = 'prompt'): Item => ({
   kind: 'delivered',
   text,
   situation,

@@ -27,7 +27,7 @@ export interface McpTask {
 }
 
 /** The end of a task: the result of its call. `answered`: somebody answered in time. */
-export interface Ended {
+export interface EndedTask {
   readonly result: CallToolResult;
   readonly answered: boolean;
 }
@@ -40,7 +40,7 @@ interface Running {
 }
 
 /** The tasks of a session: whistles whose clients poll for the answer instead of waiting for it. */
-export class Tasks {
+export class McpTasks {
   readonly #running = new Map<string, Running>();
   readonly #changed: (task: McpTask) => void;
   readonly #reading: McpReading | undefined;
@@ -60,7 +60,7 @@ export class Tasks {
    * @param asked how long the client wants the result to be kept, in milliseconds from now
    * @param abort ends the wait
    */
-  begin(id: string, seconds: number, asked: number, ended: Promise<Ended>, abort: () => void): McpTask {
+  begin(id: string, seconds: number, asked: number, ended: Promise<EndedTask>, abort: () => void): McpTask {
     const createdAt = new Date().toISOString();
     const ttlMs = Math.max(seconds * 1000 + KEPT_MS, Math.min(asked, MOST_KEPT_MS));
     const task: McpTask = { id, status: 'working', createdAt, changedAt: createdAt, ttlMs, result: null, error: null };

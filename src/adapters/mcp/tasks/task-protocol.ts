@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { connectedClient } from '../connected-client.ts';
-import type { McpTask, Tasks } from './mcp-tasks.ts';
+import type { McpTask, McpTasks } from './mcp-tasks.ts';
 
 /** The extension of the protocol of 2026-07-28. */
 const EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -86,7 +86,7 @@ export class ServerWithTasks extends Server {
 const Params = z.looseObject({ taskId: z.string() });
 
 /** Serves `tasks/…` in both forms. Returns the function that notifies a client of 2025-11-25 of a change. */
-export function answerTasks(server: Server, tasks: Tasks): (task: McpTask) => void {
+export function answerTasks(server: Server, tasks: McpTasks): (task: McpTask) => void {
   const on = (
     method: string,
     forms: readonly TaskForm[],

@@ -2,7 +2,7 @@ import { getOwn } from '../../../spec/names.ts';
 import { ROLE_FACTS } from '../../../spec/policy/argument-roles.ts';
 import { COMMAND_TOOLS } from '../../../spec/policy/command-tools.ts';
 import type { Json, ProjectConfig, ScopeRule, ToolSpec } from '../../../spec/types.ts';
-import { gitArgumentsReason, gitReason, invalidReason, outOfScopeReason, type Reason } from './audited-git.ts';
+import { type GitReason, gitArgumentsReason, gitReason, invalidReason, outOfScopeReason } from './audited-git.ts';
 import { argumentWords } from './audited-words.ts';
 
 const MARK = '{args}';
@@ -47,7 +47,7 @@ export interface AuditedCommand {
 /**
  * The reason why a scope forbids a command, judged by the commands in the configuration; null if it allows the command.
  */
-export function commandReason(call: AuditedCommand): Reason | null {
+export function commandReason(call: AuditedCommand): GitReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
@@ -80,7 +80,7 @@ export function commandReason(call: AuditedCommand): Reason | null {
  * A tool of the user. One argument is the command line; several are the words after the program at the end of the
  * tool's name.
  */
-function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: boolean): Reason | null {
+function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: boolean): GitReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   if (command === 'read-only' || command === 'contained')
@@ -93,7 +93,7 @@ function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: b
 }
 
 /** The upstream's server itself must contain the effects of its commands. */
-function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): Reason | null {
+function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand): GitReason | null {
   const server = config.upstream?.[tool.upstream?.server ?? ''];
   const isContained = (server?.contained ?? false) || unsafeNoSandbox;
   const mayRun = scope.command === 'contained' || scope.command === 'read-only';
@@ -103,7 +103,7 @@ function upstreamReason({ tool, scope, config, unsafeNoSandbox }: AuditedCommand
 /** The maximum length of an argument that the kernel accepts, in bytes. */
 const LONGEST = 131_071;
 
-function lineReason(value: Json | undefined): Reason | null {
+function lineReason(value: Json | undefined): GitReason | null {
   const parts = Array.isArray(value) ? value : [value];
   const fits = parts.every(
     (part) =>
@@ -112,7 +112,7 @@ function lineReason(value: Json | undefined): Reason | null {
   return fits && parts.some((part) => String(part).trim() !== '') ? null : invalidReason('it is not a command line');
 }
 
-function testReason(command: Json | undefined, { test }: ProjectConfig): Reason | null {
+function testReason(command: Json | undefined, { test }: ProjectConfig): GitReason | null {
   if (test.length === 0) return invalidReason('no test command is configured');
   if (command === undefined) return null;
   const words = argumentWords(command);
@@ -120,7 +120,7 @@ function testReason(command: Json | undefined, { test }: ProjectConfig): Reason 
   return configuredTest(words, test) ? null : outOfScopeReason('it is not one of the configured test commands');
 }
 
-function installReason(command: Json | undefined, { install = [] }: ProjectConfig): Reason | null {
+function installReason(command: Json | undefined, { install = [] }: ProjectConfig): GitReason | null {
   if (command === undefined)
     return install.length === 1 ? null : outOfScopeReason('it is not one of the configured install commands');
   if (install.length === 0) return outOfScopeReason('no install command is configured');
@@ -131,7 +131,7 @@ function installReason(command: Json | undefined, { install = [] }: ProjectConfi
     : outOfScopeReason('it is not one of the configured install commands');
 }
 
-function deployReason(command: Json | undefined, { deploy }: ProjectConfig): Reason | null {
+function deployReason(command: Json | undefined, { deploy }: ProjectConfig): GitReason | null {
   const [name, ...more] = Array.isArray(command) ? command : [command];
   if (more.length === 0 && typeof name === 'string' && Object.hasOwn(deploy, name)) return null;
   const words = argumentWords(command);

@@ -7,13 +7,13 @@ import { isConfiguredBranch } from './audited-branches.ts';
 import { auditedWords } from './audited-words.ts';
 
 /** The reason why a command or an address is not granted, with the code of the denial. */
-export interface Reason {
+export interface GitReason {
   readonly code: 'invalid-action' | 'out-of-scope';
   readonly why: string;
 }
 
-export const invalidReason = (why: string): Reason => ({ code: 'invalid-action', why });
-export const outOfScopeReason = (why: string): Reason => ({ code: 'out-of-scope', why });
+export const invalidReason = (why: string): GitReason => ({ code: 'invalid-action', why });
+export const outOfScopeReason = (why: string): GitReason => ({ code: 'out-of-scope', why });
 
 export interface GitLimits {
   readonly command: ScopeRule['command'];
@@ -32,7 +32,7 @@ interface GitCall {
 }
 
 /** Judges `{ sub, args }`; either may hold several words. */
-export function gitArgumentsReason(sub: Json | undefined, args: Json | undefined, reach: GitLimits): Reason | null {
+export function gitArgumentsReason(sub: Json | undefined, args: Json | undefined, reach: GitLimits): GitReason | null {
   const head = typeof sub === 'string' ? auditedWords(sub) : null;
   const tail = wordsAfter(args);
   if (head === null || tail === null) return invalidReason('it is not one plain git command');
@@ -47,7 +47,7 @@ function wordsAfter(args: Json | undefined): readonly string[] | null {
 }
 
 /** The reason why a scope does not grant the words of a git command, judged by their text; null if it does. */
-export function gitReason(words: readonly string[], reach: GitLimits): Reason | null {
+export function gitReason(words: readonly string[], reach: GitLimits): GitReason | null {
   const call = readCall(words);
   if (call === null) return invalidReason(`git ${words.join(' ')} is not among the commands and options for agents`);
   const { sub, operands, paths } = call;
@@ -119,7 +119,7 @@ function isRevision(word: string): boolean {
 }
 
 /** If the context contains a commit message, the commit must use it; otherwise the message is free. */
-function messageReason({ options }: GitCall, { message: due }: GitLimits): Reason | null {
+function messageReason({ options }: GitCall, { message: due }: GitLimits): GitReason | null {
   const given = options.get('message');
   if (given === undefined) return due === null ? invalidReason('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
@@ -134,7 +134,7 @@ function messageReason({ options }: GitCall, { message: due }: GitLimits): Reaso
   return invalidReason(`the commit message is not ${due}`);
 }
 
-function pushReason(words: readonly string[], { config: { git } }: GitLimits): Reason | null {
+function pushReason(words: readonly string[], { config: { git } }: GitLimits): GitReason | null {
   if (git === null) return outOfScopeReason('no remote is configured to push to');
   if (words.length > 2) return invalidReason('a push takes a remote and a branch');
   const [remote = git.remote, branch = 'HEAD'] = words;
@@ -145,7 +145,7 @@ function pushReason(words: readonly string[], { config: { git } }: GitLimits): R
 }
 
 /** A branch that is created or switched to must be a configured one. */
-function branchReason({ sub, options, operands, paths }: GitCall, { config: { git } }: GitLimits): Reason | null {
+function branchReason({ sub, options, operands, paths }: GitCall, { config: { git } }: GitLimits): GitReason | null {
   if (paths.length > 0) return invalidReason(`git ${sub} takes no paths`);
   const stated = (options.get('create') ?? options.get('b'))?.[0];
   const words = stated === undefined || sub === 'branch' ? operands : [stated, ...operands];
@@ -156,7 +156,7 @@ function branchReason({ sub, options, operands, paths }: GitCall, { config: { gi
   return may ? null : outOfScopeReason(`${branch} is not a configured branch`);
 }
 
-function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): Reason | null {
+function pathsReason(words: readonly string[], { root, config: { mask } }: GitLimits): GitReason | null {
   for (const word of words) {
     const place = auditedPath(root, word);
     if (!place.inside) return place.isPath ? outOfScopeReason(place.why) : invalidReason(place.why);

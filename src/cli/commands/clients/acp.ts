@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { approveOption } from '../../approve/approve-option.ts';
 import type { Io } from '../../io.ts';
-import { examples, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -18,7 +18,7 @@ export function register(command: Command, io: Io): void {
       new Option('--unsafe-no-sandbox', "run without a sandbox if none is available: the agent's own tools reach all"),
     )
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate acp -- claude-agent-acp',
         'hopgate acp --root ~/mine --peripheral explore -- codex-acp',
         'hopgate acp --approve execute -- npx @agentclientprotocol/claude-agent-acp',

@@ -16,7 +16,7 @@ import type { Json } from '../../../spec/types.ts';
 import { agencyOption, folderOf, openOwnNode, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { examples, numberUpTo } from '../../shared-options.ts';
+import { helpExamples, numberUpTo } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface RunOptions {
@@ -37,7 +37,7 @@ export function register(command: Command, io: Io): void {
     'Runs agents in agency peripherals: one prompt from inputs, one response. The agency folder contains peripherals.yaml and agents.yaml, or the same names with .edn. An agent runs here, on a node with an address, or on a node that connects to this one.',
   );
   command.addHelpText(
-    ...examples('hopgate agency check', 'hopgate agency run fuclaude par-participant --prompt "Say hello"'),
+    ...helpExamples('hopgate agency check', 'hopgate agency run fuclaude par-participant --prompt "Say hello"'),
   );
   const withRequest = (made: Command): Command =>
     made
@@ -70,7 +70,7 @@ export function register(command: Command, io: Io): void {
     .argument('<agent>', 'the agent, by its name in the registry')
     .argument('<peripheral>', 'the agency peripheral')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate agency run fucodex par-participant --input par/title=Debrief --input par/crdt-host=localhost --input par/crdt-port=6530 --input session/id=019c',
         'hopgate agency run fuclaude par-participant --prompt "Say hello" --wait 60 --json',
       ),
@@ -80,19 +80,19 @@ export function register(command: Command, io: Io): void {
     .description('Runs several agents at once. Exit code 1 if any of them fails.')
     .argument('<agents>', 'their names, separated by commas')
     .argument('<peripheral>', 'the agency peripheral')
-    .addHelpText(...examples('hopgate agency fan-out fuclaude,fucodex par-participant --prompt "Say hello"'))
+    .addHelpText(...helpExamples('hopgate agency fan-out fuclaude,fucodex par-participant --prompt "Say hello"'))
     .action((agents: string, peripheral: string, options: RunOptions) => runAll(io, agents, peripheral, options));
   command
     .command('check')
     .description('Checks an agency folder, and lists what it contains.')
     .addOption(agencyOption())
-    .addHelpText(...examples('hopgate agency check', 'hopgate agency check --agency resources/agency'))
+    .addHelpText(...helpExamples('hopgate agency check', 'hopgate agency check --agency resources/agency'))
     .action((options: RunOptions) => check(io, options));
   command
     .command('token')
     .description('Prints the token with which another node may use this one. Keep it secret.')
     .argument('<node>', 'the name of the node')
-    .addHelpText(...examples('hopgate agency token laptop > laptop.token'))
+    .addHelpText(...helpExamples('hopgate agency token laptop > laptop.token'))
     .action((node: string) => print(io, new Tokens(io.env).ofNode(node)));
   command
     .command('connect')
@@ -104,7 +104,7 @@ export function register(command: Command, io: Io): void {
     .option('--node <name>', 'the name of that node in addresses of messages (default: the host of the url)')
     .addOption(agencyOption())
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token',
         'hopgate agency connect http://10.0.0.1:4781 --token-file laptop.token --node desk',
       ),

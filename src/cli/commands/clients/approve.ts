@@ -14,7 +14,7 @@ import { diffFor, showRequest } from '../../approve/show-request.ts';
 import { watchPending } from '../../approve/watch-pending.ts';
 import { CliError, type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { canAsk } from '../../run/operator-approver.ts';
-import { examples, rootOf, wholeUpTo } from '../../shared-options.ts';
+import { helpExamples, rootOf, wholeUpTo } from '../../shared-options.ts';
 
 interface Options {
   readonly root?: string;
@@ -67,7 +67,7 @@ export function register(command: Command, io: Io): void {
     .option('--while-tests-pass', 'grant until a run of the tests does not pass')
     .option('--token-file <file>', "the operator's token (default: the one in the state folder)")
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate approve',
         'hopgate approve k7m2xq',
         'hopgate approve k7m2xq --yes --by mary --minutes 10',

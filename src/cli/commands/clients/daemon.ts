@@ -8,14 +8,14 @@ import { entryFile } from '../../../daemon/package-files.ts';
 import { askStatus, askStop } from '../../daemon-status.ts';
 import { type Io, print, printJson, printRemark } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { checkedTelemetry, examples, telemetryOption } from '../../shared-options.ts';
+import { checkedTelemetry, helpExamples, telemetryOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
     .description(
       'One process for each user answers the hooks of client programs and runs their sessions. It starts when the first hook needs it and ends when it is idle. HOPGATE_DAEMON=off works without it.',
     )
-    .addHelpText(...examples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
+    .addHelpText(...helpExamples('hopgate daemon status', 'hopgate daemon start', 'hopgate daemon stop'));
   command
     .command('start')
     .summary('run the daemon in the foreground')

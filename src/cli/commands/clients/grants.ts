@@ -10,10 +10,10 @@ import { openEvidenceFile } from '../../../open-evidence.ts';
 import { revokedBy, revokeGrant } from '../../../operator/revoked-grants.ts';
 import { evidenceFileIn, stateDir } from '../../../project/state-dir.ts';
 import { grantsIn, type SessionGrant } from '../../../session/grants-in.ts';
-import { nearest } from '../../../spec/names.ts';
+import { nearestName } from '../../../spec/names.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { useAndClose } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
     .option('--all', 'also those that have ended')
     .option('--revoke <id>', 'revoke this grant: its id, or the last characters of it')
     .option('--by <name>', 'the name of the person who revokes, for the evidence', 'operator')
-    .addHelpText(...examples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json'))
+    .addHelpText(...helpExamples('hopgate grants', 'hopgate grants --revoke 4f1c', 'hopgate grants --all --json'))
     .action((options: Options) => (options.revoke === undefined ? list(io, options) : revoke(io, options)));
 }
 
@@ -65,7 +65,7 @@ async function revoke(io: Io, options: Options): Promise<void> {
   const found = grants.filter(({ grant }) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
   const [one] = found;
   if (!one || found.length > 1) {
-    const near = nearest(
+    const near = nearestName(
       id,
       grants.map(({ grant }) => grant.id),
     );

@@ -6,7 +6,7 @@ export function register(command: Command, io: Io): void {
     .description('Answers one hook event of a client program, from stdin. Client programs use a faster program.')
     .argument('<client>', 'claude-code or codex')
     .action(async (client: string) => {
-      const { main } = await import('../../../daemon/hook/hook-process.ts');
-      await main(['hook', client], io.env);
+      const { runHookProcess } = await import('../../../daemon/hook/hook-process.ts');
+      await runHookProcess(['hook', client], io.env);
     });
 }

@@ -6,7 +6,7 @@ import type { Session } from '../../../session/session.ts';
 import { findOpenedSession } from '../../choose-sessions.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -24,7 +24,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--exit <exit>', 'the exit to take; needed if several lead there')
     .option('--reason <text>', 'the reason, which the evidence keeps', 'the operator asked')
-    .addHelpText(...examples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
+    .addHelpText(...helpExamples('hopgate hop s-4f1c chat --exit user-request --reason "I need you here"'))
     .action((session: string, to: string, options: Options) => hop(io, session, to, options));
 }
 

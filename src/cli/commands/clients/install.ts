@@ -4,7 +4,7 @@ import { applyInstall, changesOf } from '../../install/apply-install.ts';
 import type { FileChange, Installer, InstallPlan, InstallScope } from '../../install/installer.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 export interface InstallOptions {
   readonly root: string;
@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     .addOption(scopeOption())
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText(...examples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
+    .addHelpText(...helpExamples('hopgate install claude --dry-run', 'hopgate install claude --scope project'))
     .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'install'));
 }
 

@@ -3,7 +3,7 @@ import { approveOption } from '../../approve/approve-option.ts';
 import { waitApprovalOption } from '../../approve/wait-approval.ts';
 import type { Io } from '../../io.ts';
 import { type McpCommand, TOKEN_VARIABLE } from '../../mcp/mcp-command.ts';
-import { examples, observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
+import { helpExamples, observeOption, rootOption, telemetryOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -33,7 +33,7 @@ export function register(command: Command, io: Io): void {
     .addOption(observeOption())
     .option('--unsafe-no-sandbox', 'run shell tools without a sandbox if none is available; every entry records that')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate mcp --root ~/mine --agent claude',
         'hopgate mcp --session s-4f1c',
         `${TOKEN_VARIABLE}=… hopgate mcp --http 8123`,

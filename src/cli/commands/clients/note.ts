@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { actAsOperator } from '../../../daemon/remote-agent-session.ts';
 import { findOpenedSession } from '../../choose-sessions.ts';
 import { type Io, printResult } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -12,7 +12,7 @@ export function register(command: Command, io: Io): void {
     .argument('<session>', 'its id, or the first characters of it')
     .argument('<words...>', 'the note')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate note s-4f1c "use the new API, not the old one"'))
+    .addHelpText(...helpExamples('hopgate note s-4f1c "use the new API, not the old one"'))
     .action((session: string, words: readonly string[], options: { readonly root: string }) =>
       send(io, session, words.join(' '), options),
     );

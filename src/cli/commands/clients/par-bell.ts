@@ -15,7 +15,7 @@ import { roleTokenFile, Tokens } from '../../../server/access/tokens.ts';
 import { agencyOption, shownReply, withNode } from '../../agency/use-node.ts';
 import { CliError, type Io, print, printJson, printRemark } from '../../io.ts';
 import { withNewStore, withStore } from '../../open-store.ts';
-import { examples, hostAndPort, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, hostAndPort, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -45,7 +45,7 @@ export function register(command: Command, io: Io): void {
     .addOption(agencyOption())
     .addOption(rootOption())
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate par-bell --agents fuclaude,fucodex --title "Lab Upload Debrief"',
         'hopgate par-bell --agents fuclaude --session 01J --json',
         'hopgate par-bell --agents fuclaude,fucodex --par debrief-7    # continues "debrief-7"',

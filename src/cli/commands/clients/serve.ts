@@ -9,7 +9,7 @@ import { notifyOfNew } from '../../approve/notify.ts';
 import { askStatus, askStop } from '../../daemon-status.ts';
 import { CliError, type Io, print, printJson, printRemark, usageError } from '../../io.ts';
 import { onSignal } from '../../on-signal.ts';
-import { checkedTelemetry, examples, hostAndPort, telemetryOption, wholeUpTo } from '../../shared-options.ts';
+import { checkedTelemetry, helpExamples, hostAndPort, telemetryOption, wholeUpTo } from '../../shared-options.ts';
 
 export const SERVED_PORT = 4780;
 /** Time in which a daemon without an HTTP server must end its calls, in milliseconds. */
@@ -49,7 +49,7 @@ export function register(command: Command, io: Io): void {
     )
     .option('--open', 'open the live view in the browser, logged in as the operator')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate serve',
         'hopgate serve --open',
         'hopgate serve --socket ~/.hopgate.sock',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Io } from '../../io.ts';
-import { examples, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOption } from '../../shared-options.ts';
 import { changeClient, clientNames, type InstallOptions, scopeOption } from './install.ts';
 
 export function register(command: Command, io: Io): void {
@@ -10,6 +10,6 @@ export function register(command: Command, io: Io): void {
     .addOption(scopeOption())
     .addOption(rootOption())
     .option('--dry-run', 'show the changes and write nothing')
-    .addHelpText(...examples('hopgate uninstall claude', 'hopgate uninstall claude --scope project'))
+    .addHelpText(...helpExamples('hopgate uninstall claude', 'hopgate uninstall claude --scope project'))
     .action((client: string, options: InstallOptions) => changeClient(io, client, options, 'uninstall'));
 }

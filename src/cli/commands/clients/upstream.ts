@@ -7,12 +7,12 @@ import { CONFIG_FILE } from '../../../project/repository-root.ts';
 import { suggest } from '../../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../../spec/types.ts';
 import { catalogueFragments } from '../../../tools/upstream/catalogue-fragments.ts';
-import { type Comparison, compareTool } from '../../../tools/upstream/compare-tool.ts';
+import { compareTool, type ToolComparison } from '../../../tools/upstream/compare-tool.ts';
 import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/upstream-connection.ts';
 import { writableProgram } from '../../../tools/upstream/writable-program.ts';
 import { CliError, heading, type Io, paint, print, printJson, printRemark, type Style, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -24,7 +24,7 @@ export function register(command: Command, io: Io): void {
     .description(
       `Works with the MCP servers under "upstream" in ${CONFIG_FILE}. An agent can use a tool of such a server only if the specs name the tool.`,
     )
-    .addHelpText(...examples('hopgate upstream list', 'hopgate upstream import files'));
+    .addHelpText(...helpExamples('hopgate upstream list', 'hopgate upstream import files'));
   command
     .command('list')
     .summary('compare the tools of the servers with the specs')
@@ -32,7 +32,7 @@ export function register(command: Command, io: Io): void {
       'Asks each server for its tools and compares them with the specs: tools that are served, that are missing, that changed since they were accepted, or that take other arguments. Exit code 1 if a server does not answer or a tool cannot be called.',
     )
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate upstream list', 'hopgate upstream list --json'))
+    .addHelpText(...helpExamples('hopgate upstream list', 'hopgate upstream list --json'))
     .action((options: Options) => list(io, options));
   command
     .command('import')
@@ -43,7 +43,9 @@ export function register(command: Command, io: Io): void {
     .argument('<server>', `a name under upstream in ${CONFIG_FILE}`)
     .option('--prefix <prefix>', 'the prefix of the tool names (default: the name of the server)')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'))
+    .addHelpText(
+      ...helpExamples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'),
+    )
     .action((server: string, options: Options & { readonly prefix?: string }) => importTools(io, server, options));
 }
 
@@ -161,7 +163,7 @@ async function list(io: Io, options: Options): Promise<void> {
   print(io, `\n${heading(io, 'Tools of the specs')}\n${formatTable(io, ['', 'tool', 'upstream', ''], rows)}`);
 }
 
-const STYLES: { readonly [standing in Comparison['standing']]: Style } = {
+const STYLES: { readonly [standing in ToolComparison['standing']]: Style } = {
   ok: 'green',
   missing: 'red',
   changed: 'red',
@@ -179,14 +181,14 @@ async function lookAt(io: Io, project: Project, name: string, server: UpstreamSe
   }
 }
 
-function compare(tool: ToolSpec & { readonly upstream: UpstreamTool }, servers: readonly Server[]): Comparison {
+function compare(tool: ToolSpec & { readonly upstream: UpstreamTool }, servers: readonly Server[]): ToolComparison {
   const server = servers.find(({ name }) => name === tool.upstream.server);
   if (!server)
     return { ...compareTool(tool, null), remarks: [`${CONFIG_FILE} names no upstream "${tool.upstream.server}"`] };
   return compareTool(tool, server.tools === null ? null : server.tools.get(tool.upstream.tool));
 }
 
-function serverLine(io: Io, { name, at, problem, tools }: Server, compared: readonly Comparison[]): string {
+function serverLine(io: Io, { name, at, problem, tools }: Server, compared: readonly ToolComparison[]): string {
   const used = new Set(compared.flatMap(({ upstream }) => (upstream.server === name ? [upstream.tool] : [])));
   const has = [...(tools?.keys() ?? [])].filter((tool) => used.has(tool)).length;
   const mark = problem === null ? paint(io, 'green', 'answers') : paint(io, 'red', 'down   ');

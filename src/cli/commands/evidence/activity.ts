@@ -13,7 +13,7 @@ import type { Json } from '../../../spec/types.ts';
 import { withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, print, printJson, printRemark, printResult } from '../../io.ts';
 import { findSession, withNewStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -43,7 +43,7 @@ export function register(command: Command, io: Io): void {
       ]),
     )
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate activity 01J',
         'hopgate activity 01J --limit 100 --json',
         'hopgate activity 01J --entries --edn > 01J.edn',

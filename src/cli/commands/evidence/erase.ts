@@ -4,7 +4,7 @@ import { withSessions } from '../../choose-sessions.ts';
 import { type Io, printResult, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { eraseSession } from '../../sessions/erase-session.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -19,7 +19,7 @@ export function register(command: Command, io: Io): void {
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
     .option('--yes', 'erase; without this option it only says what it would erase')
-    .addHelpText(...examples('hopgate erase 01J', 'hopgate erase 01J --yes'))
+    .addHelpText(...helpExamples('hopgate erase 01J', 'hopgate erase 01J --yes'))
     .action((session: string, options: Options) => erase(io, session, options));
 }
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Inferred, inferSpecs } from '../../../audit/infer/infer-specs.ts';
+import { type InferredSpecs, inferSpecs } from '../../../audit/infer/infer-specs.ts';
 import { printSpecs } from '../../../audit/infer/print-specs.ts';
-import { addUsage, Usage } from '../../../audit/infer/usage.ts';
+import { addUsage, RecordedUsages } from '../../../audit/infer/usage.ts';
 import { makeFolders } from '../../../base/files.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { openProject } from '../../../project/open-project.ts';
@@ -11,7 +11,7 @@ import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSessions, noSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paintDiff, print, printJson, printRemark } from '../../io.ts';
 import { lineDiff } from '../../line-diff.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -30,7 +30,7 @@ export function register(command: Command, io: Io): void {
     .option('--out <dir>', 'write the files to this new folder')
     .option('--diff', 'print the difference from the current specs')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate infer',
         'hopgate infer 01J --diff',
         'hopgate infer --out specs-tight && hopgate check specs-tight',
@@ -43,7 +43,7 @@ async function infer(io: Io, ids: readonly string[], options: Options): Promise<
   const root = rootOf(io, options);
   const { specs } = await openProject(root, io.env);
   const usage = await withSessions(io, root, async (store) => {
-    const found = new Usage();
+    const found = new RecordedUsages();
     for (const session of await chooseSessions(store, ids)) {
       const pin = await requirePin(store, session);
       await addUsage(found, pin, store.entries(session.sessionId));
@@ -90,7 +90,7 @@ function printDiff(io: Io, specs: SpecSet, files: ReadonlyMap<string, string>): 
 
 const WIDTH = 60;
 
-function printSlack(io: Io, { slack, seen }: Inferred): void {
+function printSlack(io: Io, { slack, seen }: InferredSpecs): void {
   print(io, heading(io, `\nGranted, never used (${slack.length})`));
   if (slack.length > 0) {
     const rows = slack.map(({ peripheral, what, granted }) => [

@@ -6,7 +6,7 @@ import type { ParameterOrder } from '../../../view/spell-call.ts';
 import { pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { formatTable, printTable, terminalColumns } from '../../table.ts';
 
 interface Options {
@@ -29,7 +29,7 @@ export function register(command: Command, io: Io): void {
     .addOption(new Option('--full', 'print whole bodies').conflicts('operator'))
     .option('--operator', 'print the operator log instead: what concerns the store, such as a refused second writer')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate log 01J',
         'hopgate log 01J --full',
         'hopgate log 01J --json | jq .body.event',

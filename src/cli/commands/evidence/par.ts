@@ -3,16 +3,16 @@ import { fieldsOf } from '../../../base/json.ts';
 import { escapeInvisible, excerpt, plural } from '../../../base/text.ts';
 import { bodyOf } from '../../../evidence/bodies.ts';
 import {
-  type Aggregate,
   aggregatePars,
+  type ParAggregate,
   type PatternRecord,
-  type Recurring,
+  type RecurringItem,
 } from '../../../evidence/patterns/aggregate-pars.ts';
 import { type Par, reviewOf } from '../../../evidence/patterns/par.ts';
 import { chooseSessions } from '../../choose-sessions.ts';
 import { heading, type Io, printResult, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption, wholeUpTo } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption, wholeUpTo } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
 
 interface Options {
@@ -36,7 +36,7 @@ export function register(command: Command, io: Io): void {
     )
     .option('--least <n>', 'with --propose: in how many reviews a problem must occur', wholeUpTo(1000, 1), 2)
     .addHelpText(
-      ...examples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
+      ...helpExamples('hopgate par', 'hopgate par --since 7d', 'hopgate par --propose', 'hopgate par 01J --json'),
     )
     .action((sessions: readonly string[], options: Options) => par(io, sessions, options));
 }
@@ -86,8 +86,8 @@ function instant(when: string, now: number): number {
 const WIDTH = 120;
 const MOST = 15;
 
-function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: Aggregate): string {
-  const list = (title: string, items: readonly Recurring[]) =>
+function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: ParAggregate): string {
+  const list = (title: string, items: readonly RecurringItem[]) =>
     items.length === 0
       ? []
       : [

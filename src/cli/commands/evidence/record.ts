@@ -6,7 +6,7 @@ import { pageScript } from '../../../view/page-script.ts';
 import { recordingPage, recordSessions, type SessionToShow } from '../../../view/recording.ts';
 import { chooseSessions, noSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
     .argument('[sessions...]', 'their ids, or the first characters of them (default: all of this repository)')
     .requiredOption('--out <file>', 'write to this file')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate record 01J --out demo.html', 'hopgate record --out all.html'))
+    .addHelpText(...helpExamples('hopgate record 01J --out demo.html', 'hopgate record --out all.html'))
     .action((sessions: readonly string[], options: Options) => record(io, sessions, options));
 }
 

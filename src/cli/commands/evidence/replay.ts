@@ -8,7 +8,7 @@ import { chooseSessions, noSessions, requirePin } from '../../choose-sessions.ts
 import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { replayTrajectories, type TrajectoryOptions } from './replay-trajectories.ts';
 
@@ -37,7 +37,7 @@ export function register(command: Command, io: Io): void {
     .option('--results <file>', 'with --trajectories: a JSON file that says which runs solved their tasks')
     .addOption(rootOption())
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate replay --specs stricter/',
         'hopgate replay --specs stricter/ 01J --json',
         'hopgate replay --trajectories runs/ --results report.json',

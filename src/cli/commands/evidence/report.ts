@@ -5,7 +5,7 @@ import { escapeInvisible, excerpt, plural, visibleLines } from '../../../base/te
 import { openProject } from '../../../project/open-project.ts';
 import { chooseSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -19,7 +19,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate report', 'hopgate report 01J --json'))
+    .addHelpText(...helpExamples('hopgate report', 'hopgate report 01J --json'))
     .action((sessions: readonly string[], options: Options) => report(io, sessions, options));
 }
 

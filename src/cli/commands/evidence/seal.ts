@@ -11,7 +11,7 @@ import type { EvidenceStore } from '../../../ports/evidence-store.ts';
 import { ensureStateDir } from '../../../project/state-dir.ts';
 import { chooseSessions, withSessions } from '../../choose-sessions.ts';
 import { CliError, type Io, printJson, printRemark, printResult, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -29,7 +29,10 @@ export function register(command: Command, io: Io): void {
     .option('--key <file>', 'an Ed25519 private key in PEM (default: one in the state folder)')
     .option('--out <file>', 'write the seal to this file')
     .addHelpText(
-      ...examples('hopgate seal 01J --out 01J.seal.json', 'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem'),
+      ...helpExamples(
+        'hopgate seal 01J --out 01J.seal.json',
+        'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',
+      ),
     )
     .action((session: string, options: Options) => seal(io, session, options));
 }

@@ -7,7 +7,7 @@ import { listMissingHooks } from '../../claude/list-missing-hooks.ts';
 import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { sessionTable } from '../../sessions/session-table.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -20,7 +20,7 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(rootOption())
     .option('--all', 'also list the archived sessions')
-    .addHelpText(...examples('hopgate sessions', 'hopgate sessions --all --json'))
+    .addHelpText(...helpExamples('hopgate sessions', 'hopgate sessions --all --json'))
     .action((options: Options & { readonly all?: boolean }) => list(io, options));
   command
     .command('rename')
@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     .description('Gives a session a name, which every command takes instead of its id. The evidence does not change.')
     .argument('<session>', 'its id, its name, or the first characters of its id')
     .argument('<name>', 'up to 60 characters; an empty one removes the name')
-    .addHelpText(...examples('hopgate sessions rename s-01 "discounts"', 'hopgate sessions rename discounts ""'))
+    .addHelpText(...helpExamples('hopgate sessions rename s-01 "discounts"', 'hopgate sessions rename discounts ""'))
     .action((id: string, name: string, _: object, self: Command) => rename(io, id, name, self.optsWithGlobals()));
   command
     .command('archive')
@@ -36,7 +36,7 @@ export function register(command: Command, io: Io): void {
     .description('Leaves sessions out of the list. Their evidence stays.')
     .argument('<session...>', 'ids, names, or the first characters of ids')
     .option('--undo', 'list them again')
-    .addHelpText(...examples('hopgate sessions archive discounts', 'hopgate sessions archive --undo discounts'))
+    .addHelpText(...helpExamples('hopgate sessions archive discounts', 'hopgate sessions archive --undo discounts'))
     .action((ids: readonly string[], _: object, self: Command) => archive(io, ids, self.optsWithGlobals()));
   command
     .command('prune')
@@ -47,7 +47,7 @@ export function register(command: Command, io: Io): void {
     .argument('[session...]', 'ids, names, or the first characters of ids')
     .option('--older-than <age>', 'sessions whose last entry is older: 12h, 30d, 8w')
     .option('-y, --yes', 'erase without asking')
-    .addHelpText(...examples('hopgate sessions prune', 'hopgate sessions prune --older-than 30d --yes'))
+    .addHelpText(...helpExamples('hopgate sessions prune', 'hopgate sessions prune --older-than 30d --yes'))
     .action(async (ids: readonly string[], _: object, self: Command) => {
       const { prune } = await import('../../sessions/prune.ts');
       await prune(io, ids, self.optsWithGlobals());

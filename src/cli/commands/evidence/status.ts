@@ -4,7 +4,7 @@ import { StatusReader } from '../../../daemon/answer-status-line.ts';
 import { type LineStatus, statusLine } from '../../../view/status-line.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--session <id>', 'the same as the argument')
     .option('--line', 'print one line, for a prompt or a status bar')
-    .addHelpText(...examples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
+    .addHelpText(...helpExamples('hopgate status', 'hopgate status --line', 'hopgate status s-4f1c --json'))
     .action((session: string | undefined, options: Options) => show(io, { ...options, ...(session && { session }) }));
 }
 

@@ -8,7 +8,7 @@ import { outlineThread } from '../../../view/outline.ts';
 import type { ParameterOrder } from '../../../view/spell-call.ts';
 import { chooseSessions, pinnedOrder, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { examples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
 import { renderText } from '../../thread/render-thread.ts';
@@ -31,7 +31,7 @@ export function register(command: Command, io: Io): void {
       numberUpTo(100_000),
       24,
     )
-    .addHelpText(...examples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
+    .addHelpText(...helpExamples('hopgate thread 01J', 'hopgate thread mission/m-1 --stale-after 2'))
     .action((subject: string, options: Options) => showThread(io, subject, options));
 }
 

@@ -15,7 +15,7 @@ import { chooseSessions, readPin } from '../../choose-sessions.ts';
 import { CliError, type Io, paint, print, printJsonLine, usageError } from '../../io.ts';
 import { withStore } from '../../open-store.ts';
 import { inhabitationOf, printInhabitation } from '../../print-inhabitation.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 import { findingLine } from '../../thread/print-findings.ts';
 
@@ -41,7 +41,7 @@ export function register(command: Command, io: Io): void {
     .option('--inhabited', 'also judge by the transcript whether an agent worked inside the limits (P-1 to P-6)')
     .option('--transcript <file>', 'the transcript (default: the recorded one)')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate verify',
         'hopgate verify 01J --strict',
         'hopgate verify 01J --seal 01J.seal.json --key seal.pub.pem',

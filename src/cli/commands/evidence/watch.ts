@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { findOpenedSession } from '../../choose-sessions.ts';
 import type { Io } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { SERVED_PORT, serveHttp } from '../clients/serve.ts';
 
 export function register(command: Command, io: Io): void {
@@ -11,7 +11,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate watch 01J'))
+    .addHelpText(...helpExamples('hopgate watch 01J'))
     .action((session: string, options: { readonly root: string }) => watch(io, session, options));
 }
 

@@ -1,14 +1,14 @@
 import { Argument, type Command } from 'commander';
 import { COMPLETION_SCRIPTS } from '../../help/completion-scripts.ts';
 import { type Io, printResult } from '../../io.ts';
-import { examples } from '../../shared-options.ts';
+import { helpExamples } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
     .description('Prints a script that completes commands, options and session ids in your shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate completion bash > ~/.local/share/bash-completion/completions/hopgate',
         'source <(hopgate completion bash)   # in ~/.bashrc',
         'source <(hopgate completion zsh)    # in ~/.zshrc, after compinit',

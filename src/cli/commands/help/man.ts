@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { manPage } from '../../help/man-page.ts';
 import { type Io, printResult } from '../../io.ts';
-import { examples } from '../../shared-options.ts';
+import { helpExamples } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
     .description('Prints the manual page in roff. An installed package has it as hopgate(1).')
-    .addHelpText(...examples('hopgate man | man -l -'))
+    .addHelpText(...helpExamples('hopgate man | man -l -'))
     .action(() => {
       const page = manPage(command.parent!);
       printResult(io, { page }, page.trimEnd());

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { sendBell } from '../../../messages/send-message.ts';
 import { type Io, printResult } from '../../io.ts';
 import { checkedDraft, type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
-import { examples, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly act?: string;
@@ -21,7 +21,7 @@ export function register(command: Command, io: Io): void {
     .option('--act <act>', 'query, answer, assert, challenge, agree, define, retract, suggest or request')
     .option('--ref <id>', 'the message that this one answers or is about')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate bell claude-code "Check the cabinet."',
         'hopgate bell agent:codex Yes --act answer --ref m-01',
       ),

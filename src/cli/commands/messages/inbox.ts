@@ -3,7 +3,7 @@ import { renderMessages } from '../../../messages/render-messages.ts';
 import type { Message, MessageStore } from '../../../ports/message-store.ts';
 import { CliError, type Io, print, printJsonLine } from '../../io.ts';
 import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
-import { examples, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly follow?: true;
@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
     .option('--all', 'also print the messages that were read')
     .option('--keep', 'do not mark them as read')
     .option('--ack <id>', 'print nothing, and mark this message as read')
-    .addHelpText(...examples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all'))
+    .addHelpText(...helpExamples('hopgate inbox', 'hopgate inbox --follow --json', 'hopgate inbox --as joe --all'))
     .action((options: Options) => withInboxes(io, options, (messages) => show(io, messages, options)));
 }
 

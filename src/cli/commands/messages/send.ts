@@ -8,7 +8,7 @@ import type { SocialServices } from '../../../social/pipeline-types.ts';
 import type { Json } from '../../../spec/types.ts';
 import { CliError, type Io, print, printJson, printResult, usageError } from '../../io.ts';
 import { type PersonOptions, personOption, withInboxes } from '../../messages/act-as-person.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly to?: string;
@@ -30,7 +30,7 @@ export function register(command: Command, io: Io): void {
     .option('--id <id>', 'the id of the message; the same id never sends twice')
     .option('--outcome <id>', 'send nothing, and print what became of a message')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate send --to agent:codex "Who owns the deploy?"',
         'hopgate send "Please fix the login page."',
         'hopgate send --outcome m-01 --json',

@@ -10,7 +10,7 @@ import {
   withInboxes,
 } from '../../messages/act-as-person.ts';
 import { onSignal } from '../../on-signal.ts';
-import { examples, numberUpTo, rootOption } from '../../shared-options.ts';
+import { helpExamples, numberUpTo, rootOption } from '../../shared-options.ts';
 
 interface Options extends PersonOptions {
   readonly seconds: number;
@@ -26,7 +26,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .addOption(personOption())
     .option('--seconds <n>', 'how long to wait', numberUpTo(86_400), 60)
-    .addHelpText(...examples('hopgate whistle claude-code "Which port?" --seconds 120'))
+    .addHelpText(...helpExamples('hopgate whistle claude-code "Which port?" --seconds 120'))
     .action(async (to: string, words: readonly string[], options: Options) => {
       const result = await withInboxes(io, options, async (messages, store) => {
         const draft = await checkedDraft(store, messages, options, { kind: 'whistle', to, text: words.join(' ') });

@@ -28,7 +28,7 @@ import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -41,7 +41,7 @@ export function register(command: Command, io: Io): void {
     )
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())
-    .addHelpText(...examples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
+    .addHelpText(...helpExamples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
     .action((path: string | undefined, options: Options) => check(io, path, options));
 }
 

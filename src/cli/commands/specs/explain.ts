@@ -9,14 +9,14 @@ import { SessionReader } from '../../../server/session-reader.ts';
 import type { Pin } from '../../../session/pin.ts';
 import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import { modesOf, widestMode } from '../../../spec/mode-way.ts';
-import { getOwn, nearest } from '../../../spec/names.ts';
+import { getOwn, nearestName } from '../../../spec/names.ts';
 import type { Json, Mode, SpecSet } from '../../../spec/types.ts';
 import { requirePin, withSessions } from '../../choose-sessions.ts';
 import { namedSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, usageError } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
 import { describeResultRefusal } from '../../run/show-result.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { parseArguments } from '../../shell/parse-line.ts';
 
 interface Options {
@@ -41,7 +41,7 @@ export function register(command: Command, io: Io): void {
     .option('--session <id>', 'this session: as it is now, or with --peripheral only its specs')
     .addOption(rootOption())
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate explain --peripheral explore --tool write src/a.ts',
         'hopgate explain -p edit -t edit path=src/a.ts old=a new=b',
         'hopgate explain -p edit -t write -m diagnose docs/a.md text --json',
@@ -57,7 +57,7 @@ async function explain(io: Io, words: readonly string[], options: Options): Prom
   if (peripheral === undefined) return explainNow(io, root, words, options);
   const { specs, config } = await decidingPin(io, root, options);
   if (!Object.hasOwn(specs.peripherals, peripheral)) {
-    const near = nearest(peripheral, Object.keys(specs.peripherals));
+    const near = nearestName(peripheral, Object.keys(specs.peripherals));
     throw usageError(
       `there is no peripheral "${peripheral}"`,
       near ? `Did you mean ${near}?` : `Peripherals: ${Object.keys(specs.peripherals).join(', ')}.`,

@@ -11,7 +11,7 @@ import { defaultSpecsFolder, loadSpecs } from '../../../spec/load/load-specs.ts'
 import { MAX_SETTINGS_BYTES } from '../../../spec/policy/limits.ts';
 import { jsonSchemas } from '../../../spec/schema/json-schemas.ts';
 import { CliError, type Io, printResult } from '../../io.ts';
-import { examples } from '../../shared-options.ts';
+import { helpExamples } from '../../shared-options.ts';
 
 interface Options {
   readonly specs: string;
@@ -28,7 +28,7 @@ export function register(command: Command, io: Io): void {
     .option('--out <dir>', 'the folder of the machines', 'machines')
     .option('--check', 'compare only, write nothing')
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate generate',
         'hopgate generate --specs team/specs --out team/machines',
         'hopgate generate --check',

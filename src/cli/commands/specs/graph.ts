@@ -10,7 +10,7 @@ import { loadSpecs } from '../../../spec/load/load-specs.ts';
 import type { SpecSet } from '../../../spec/types.ts';
 import { chooseSpecs } from '../../choose-specs.ts';
 import { CliError, type Io, usageError } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -34,7 +34,7 @@ export function register(command: Command, io: Io): void {
     .option('--out <file>', 'write to this file')
     .addOption(rootOption())
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate graph > hops.mmd',
         'hopgate graph specs | less',
         'hopgate graph --format svg --current test --out hops.svg',

@@ -5,7 +5,7 @@ import { noSessions, withSessions } from '../../choose-sessions.ts';
 import { addWatchOptions, startWatch, untilInterrupted } from '../../inspect/watch-machines.ts';
 import { type Io, printResult } from '../../io.ts';
 import { findSession } from '../../open-store.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 
 interface Options {
   readonly root: string;
@@ -22,7 +22,7 @@ export function register(command: Command, io: Io): void {
   addWatchOptions(command)
     .addOption(rootOption())
     .addHelpText(
-      ...examples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080'),
+      ...helpExamples('hopgate inspect', 'hopgate inspect 01J --port 0', 'hopgate inspect --url ws://127.0.0.1:8080'),
     )
     .action((session: string | undefined, options: Options) => inspect(io, session, options));
 }

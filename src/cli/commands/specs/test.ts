@@ -10,7 +10,7 @@ import type { CoverageRow } from '../../../testing/plan/coverage.ts';
 import { type GeneratedTests, generateTests } from '../../../testing/test-specs.ts';
 import { chooseSpecs } from '../../choose-specs.ts';
 import { type Io, paint, print, printJson, printJsonLine, printResult } from '../../io.ts';
-import { examples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
 
 interface Options {
@@ -40,7 +40,7 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(rootOption())
     .addHelpText(
-      ...examples(
+      ...helpExamples(
         'hopgate test',
         'hopgate test specs --deaths',
         'hopgate test --junit report.xml',

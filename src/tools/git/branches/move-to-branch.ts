@@ -2,7 +2,7 @@ import { branchWords, isRef } from '../../../gate/commands/git-command.ts';
 import type { ParsedGit } from '../../../gate/commands/parse-git.ts';
 import type { ObservedEffect } from '../../../ports/observed-effects.ts';
 import type { ToolReport } from '../../../ports/tool-backend.ts';
-import { failed, isStop, outOfScope, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, isStop, outOfScope, type ToolStop } from '../../workspace/tool-stop.ts';
 import { gitReport, refEffects } from '../git-report.ts';
 import type { GitSession } from '../git-session.ts';
 import { currentBranch } from './current-branch.ts';
@@ -16,7 +16,7 @@ test -z "$switch" || "$@" symbolic-ref -m "checkout: moving from \${from:-$head}
  * `git switch [-c] NAME`, `git checkout [-b] NAME` and `git branch NAME`, for the branches of `git.branch` only. A
  * branch begins at HEAD, and a switch goes to the same commit only, so that no file of the work tree changes.
  */
-export async function moveToBranch(session: GitSession, parsed: ParsedGit): Promise<ToolReport | Stop> {
+export async function moveToBranch(session: GitSession, parsed: ParsedGit): Promise<ToolReport | ToolStop> {
   const { sub } = parsed;
   const [name = '', start = 'HEAD'] = branchWords(parsed);
   const head = await commitOf(session, 'HEAD');
@@ -57,7 +57,7 @@ export async function moveToBranch(session: GitSession, parsed: ParsedGit): Prom
 
 const SAME_COMMIT = 'Stay at this commit: a branch is created at HEAD. Ask the operator to switch to other commits.';
 
-async function commitOf(session: GitSession, name: string): Promise<{ readonly sha: string | null } | Stop> {
+async function commitOf(session: GitSession, name: string): Promise<{ readonly sha: string | null } | ToolStop> {
   const found = await session.ask(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
   return isStop(found) ? found : { sha: found.stdout?.trim() ?? null };
 }

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { isWithin } from '../../../base/paths.ts';
 import type { Env } from '../../../base/user-folders.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
-import { failed, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, type ToolStop } from '../../workspace/tool-stop.ts';
 
 export interface CredentialContext {
   readonly env: Env;
@@ -15,7 +15,7 @@ export function credentialFile(
   { reach }: CredentialContext,
   key: string,
   stated: string,
-): { readonly path: string } | Stop {
+): { readonly path: string } | ToolStop {
   let path: string;
   try {
     path = realpathSync(fromHome(stated));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { sendSignal } from '../../../base/process.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
-import { failed, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 const ANSWER_BYTES = 64 << 10;
@@ -18,7 +18,7 @@ export async function askHelper(
   command: readonly string[],
   { url }: NetworkTarget,
   call: Pick<ToolCall, 'signal' | 'tool'>,
-): Promise<{ readonly username: string; readonly password: string } | Stop> {
+): Promise<{ readonly username: string; readonly password: string } | ToolStop> {
   const { host, pathname } = new URL(url);
   const request = `protocol=https\nhost=${host}\npath=${pathname.slice(1)}\n\n`;
   const seconds = Math.min(SECONDS, call.tool.limits.seconds);

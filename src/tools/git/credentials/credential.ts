@@ -4,11 +4,11 @@ import type { ToolCall } from '../../../ports/tool-backend.ts';
 import type { GitConfig, GitCredential } from '../../../spec/types.ts';
 import { upstreamProxy } from '../../proxy/upstream-proxy.ts';
 import { fromHome } from '../../sandbox/mounts/layout.ts';
-import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { Repository } from '../repository.ts';
 import { type CredentialContext, credentialFile } from './credential-file.ts';
 import { askHelper } from './credential-helper.ts';
-import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
+import { describeCredential, type GitLogin, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
 import { sshLogin } from './ssh-login.ts';
 
@@ -19,7 +19,7 @@ export async function loginFor(
   call: ToolCall,
   git: GitConfig,
   target: NetworkTarget,
-): Promise<Login | Stop> {
+): Promise<GitLogin | ToolStop> {
   const toolchains = call.envelope.config.toolchains
     .map(fromHome)
     .flatMap((folder) => (existsSync(folder) ? [realpathSync(folder)] : []));
@@ -44,7 +44,7 @@ export async function loginFor(
 }
 
 /** The operator's proxy as variables of git. It is not in a command line, because it may contain a password. */
-function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | Stop {
+function proxyFor({ url }: NetworkTarget, env: NodeJS.ProcessEnv): { readonly [name: string]: string } | ToolStop {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
   const via = upstreamProxy(env, 'https', { host, port: Number(port || 443) });
@@ -58,7 +58,7 @@ async function passwordFor(
   target: NetworkTarget,
   call: ToolCall,
   places: CredentialContext,
-): Promise<Login['password'] | Stop> {
+): Promise<GitLogin['password'] | ToolStop> {
   switch (credential?.kind) {
     case undefined: {
       const { name, password } = target.user ?? { name: '', password: null };
@@ -105,7 +105,10 @@ const firstLine = (path: string): string | null =>
   valueOr(() => readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, ''), null);
 
 /** Returns the secret if git's credential protocol can carry it. */
-function checked(secret: NonNullable<Login['password']>, where: string): NonNullable<Login['password']> | Stop {
+function checked(
+  secret: NonNullable<GitLogin['password']>,
+  where: string,
+): NonNullable<GitLogin['password']> | ToolStop {
   if (secret.password !== '' && !/[\0\r\n]/.test(`${secret.username}${secret.password}`)) return secret;
   return failed(
     'no-credential',

@@ -3,7 +3,7 @@ import type { GitCredential } from '../../../spec/types.ts';
 import type { Mount } from '../../sandbox/mount.ts';
 
 /** The credential that one push presents to the remote, and the files that it needs. */
-export interface Login {
+export interface GitLogin {
   /** The place where the credential is configured, for messages; null without a credential. */
   readonly shown: string | null;
   /** For https. Git receives it over a pipe, so that it is in no command line, environment or file. */
@@ -14,7 +14,7 @@ export interface Login {
   readonly unixSockets: boolean;
 }
 
-export const NO_LOGIN: Login = { shown: null, password: null, env: {}, mounts: [], unixSockets: false };
+export const NO_LOGIN: GitLogin = { shown: null, password: null, env: {}, mounts: [], unixSockets: false };
 export const readOnly = (path: string): Mount => ({ kind: 'read-only', source: realpathSync(path), target: path });
 
 /** Describes where a credential is configured; never its value. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { isWithin } from '../../../base/paths.ts';
 import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
-import { failed, outOfScope, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, outOfScope, type ToolStop } from '../../workspace/tool-stop.ts';
 import { type ConfigValue, configValues, pushKeys } from '../git-config-keys.ts';
 import type { Repository } from '../repository.ts';
 
@@ -32,7 +32,7 @@ export function pushTarget(
   repository: Repository,
   { remote, url: stated }: Pick<GitConfig, 'remote' | 'url'>,
   config: readonly ConfigValue[],
-): PushTarget | Stop {
+): PushTarget | ToolStop {
   if (stated !== undefined) return judgeAddress(repository, stated);
   const unclear = pushKeys(config);
   if (unclear.length > 0)
@@ -54,7 +54,7 @@ export function pushTarget(
   return judgeAddress(repository, url);
 }
 
-function judgeAddress(repository: Repository, url: string): PushTarget | Stop {
+function judgeAddress(repository: Repository, url: string): PushTarget | ToolStop {
   if (url.includes('::') || url.startsWith('-') || /[\0\r\n]/.test(url)) return notAllowed(url);
   const hasScheme = /^[a-z+.-]+:\/\//i.test(url);
   const found = (hasScheme ? NETWORK : SCP_LIKE).exec(url)?.groups;
@@ -75,7 +75,7 @@ function splitUser(text: string): NonNullable<NetworkTarget['user']> {
 
 const decoded = (text: string): string => valueOr(() => decodeURIComponent(text), text);
 
-function localTarget(repository: Repository, url: string): PushTarget | Stop {
+function localTarget(repository: Repository, url: string): PushTarget | ToolStop {
   const isFileUrl = /^file:\/\//i.test(url);
   if (!isFileUrl && /^[a-z+.-]+:\/\//i.test(url)) return notAllowed(url);
   let path: string;
@@ -97,7 +97,7 @@ function localTarget(repository: Repository, url: string): PushTarget | Stop {
   return { kind: 'local', url: path, path };
 }
 
-function notAllowed(url: string): Stop {
+function notAllowed(url: string): ToolStop {
   return outOfScope(
     'args',
     `a push to ${url.replace(/\/\/[^/]*@/, '//')} is not allowed`,

@@ -2,9 +2,9 @@ import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { valueOr } from '../../../base/value-or.ts';
 import type { GitConfig } from '../../../spec/types.ts';
-import { failed, isStop, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import { type CredentialContext, credentialFile } from './credential-file.ts';
-import { describeCredential, type Login, NO_LOGIN, readOnly } from './login.ts';
+import { describeCredential, type GitLogin, NO_LOGIN, readOnly } from './login.ts';
 import type { NetworkTarget } from './push-target.ts';
 
 /** Only characters that neither a shell nor ssh interprets. */
@@ -15,7 +15,7 @@ export function sshLogin(
   { remote, credential }: GitConfig,
   target: NetworkTarget,
   places: CredentialContext,
-): Login | Stop {
+): GitLogin | ToolStop {
   if (credential?.kind !== 'key' && credential?.kind !== 'agent')
     return failed(
       'no-credential',
@@ -73,7 +73,7 @@ function sshEnvironment(options: readonly string[]): { readonly [name: string]: 
   return { GIT_SSH_COMMAND: ['ssh -F none', ...all.map((option) => `-o ${option}`)].join(' '), GIT_SSH_VARIANT: 'ssh' };
 }
 
-const oddPath = (path: string): Stop =>
+const oddPath = (path: string): ToolStop =>
   failed(
     'no-credential',
     `ssh cannot be given the path ${path}; ask the operator for one of letters, digits and . _ - / only.`,

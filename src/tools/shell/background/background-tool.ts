@@ -4,7 +4,7 @@ import { commandCacheMounts } from '../../programs/cache-mounts.ts';
 import { withMounts } from '../../sandbox/mounts/layout.ts';
 import { exploreLayout } from '../../sandbox/mounts/layouts.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
-import { failed, invalid, isStop, type Stop } from '../../workspace/tool-stop.ts';
+import { failed, invalid, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import { discardedFiles } from '../changed-code.ts';
 import { commandReport, droppedField } from '../command-report.ts';
 import { watchCoveredFiles } from '../late-masked-files.ts';
@@ -28,7 +28,7 @@ const started = new WeakMap<Job, Started>();
  * `bash-background`: starts a command on a throwaway overlay of the tree, reads its output, or stops it. The command
  * ends with the visit at the latest.
  */
-export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise<ToolReport | Stop> {
+export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
   const { args, sessionId, signal } = context.call;
   const { command, job: id, wait = 0, stop = false } = args;
   if (command !== undefined) {
@@ -51,7 +51,7 @@ export async function backgroundTool(context: ShellContext, jobs: Jobs): Promise
   return read(job);
 }
 
-async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | Stop> {
+async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | ToolStop> {
   const { call } = context;
   const { sessionId, signal, envelope, tool } = call;
   const argv = shellCommand(call);

@@ -7,7 +7,7 @@ import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { readWritten } from '../written-file.ts';
 
 /** The words for a change of git's settings, such as its hooks or the author. */
-export const CONFIGURATION = 'the changed configuration of git';
+export const CHANGED_CONFIGURATION = 'the changed configuration of git';
 
 /** The changes that a command made in the overlay of its git folders. All of them are discarded. */
 export interface GitChanges {
@@ -62,7 +62,7 @@ export function gitChanges(
       ref === before.head ? `${commits} on ${shortName(ref)}` : kindOf(ref, after.values.has(ref)),
     ),
     ...(before.head !== after.head ? [`the switch to ${shortName(after.head)}`] : []),
-    ...(wrote('config') || wrote('config.worktree') ? [CONFIGURATION] : []),
+    ...(wrote('config') || wrote('config.worktree') ? [CHANGED_CONFIGURATION] : []),
   ];
   const staged = wrote('index') && isStagedDifferently(was, now);
   return spoils === null && lost.length === 0 && !staged ? null : { spoils, lost, staged };

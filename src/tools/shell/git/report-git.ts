@@ -6,7 +6,7 @@ import { modulesOf, ownGits, type RepositoryFolders } from '../../sandbox/mounts
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import type { Change } from '../overlay-changes.ts';
 import type { CallTree } from '../shell-context.ts';
-import { CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
+import { CHANGED_CONFIGURATION, type GitChanges, gitChanges } from './git-changes.ts';
 
 /** The changes of the repository's git folder: in the overlay of the root, or in its own if it lies outside. */
 export function gitOf(
@@ -49,7 +49,7 @@ export const isCover = (change: Change, masked: ReadonlySet<string>): boolean =>
 
 /** The next step after changes of git's folder that were not kept. */
 function nextStep(lost: readonly string[]): string {
-  const settings = lost.filter((what) => what.startsWith(CONFIGURATION));
+  const settings = lost.filter((what) => what.startsWith(CHANGED_CONFIGURATION));
   return [
     ...(settings.length < lost.length
       ? ['Commits, branches and tags are made with bash-git where the scope ships.']

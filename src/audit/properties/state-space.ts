@@ -6,13 +6,13 @@ import {
   type AbstractState,
   ANY_OTHER,
   agentsIn,
-  testers,
+  testTools,
 } from './abstract-session.ts';
 
 /** A reachable state and a shortest path to it. */
-export interface Node {
+export interface SpaceNode {
   readonly state: AbstractState;
-  readonly before: Node | null;
+  readonly before: SpaceNode | null;
   readonly move: AbstractMove | null;
 }
 
@@ -29,38 +29,38 @@ export const keyOf = (state: AbstractState): string =>
   ]);
 
 /** The names of the moves to a node, followed by one more move if given; before them the agent, if its name matters. */
-export const pathTo = (node: Node, last?: AbstractMove): readonly string[] => {
+export const pathTo = (node: SpaceNode, last?: AbstractMove): readonly string[] => {
   const { agent } = node.state;
   const names: string[] = last ? [last.name] : [];
-  for (let at: Node | null = node; at?.move; at = at.before) names.push(at.move.name);
+  for (let at: SpaceNode | null = node; at?.move; at = at.before) names.push(at.move.name);
   return [...(agent === ANY_OTHER ? [] : [`as agent ${agent}`]), ...names.toReversed()];
 };
 
 /** Returns the reachable states, remembering the last results of these peripherals. */
-export type SpaceFor = (peripherals: readonly string[]) => Space;
+export type SpaceFor = (peripherals: readonly string[]) => StateSpace;
 
 /** Limit of states with results that no property mentions: each testing peripheral multiplies them by four. */
 const REMEMBERED = 20_000;
 
 /** Returns the spaces of a spec set; each is explored once. */
 export function spacesOf(specs: SpecSet): SpaceFor {
-  const testing = Object.values(specs.peripherals).filter((spec) => testers(specs, spec).length > 0);
+  const testing = Object.values(specs.peripherals).filter((spec) => testTools(specs, spec).length > 0);
   const affordable = agentsIn(specs).length * specs.edges.length * 4 ** testing.length <= REMEMBERED;
   const always = affordable ? testing.map(({ id }) => id) : [];
-  const known = new Map<string, Space>();
+  const known = new Map<string, StateSpace>();
   return (peripherals) => {
     const remembered = new Set([...always, ...peripherals].sort());
     const key = [...remembered].join(' ');
-    return getOrInsert(known, key, () => new Space(specs, remembered));
+    return getOrInsert(known, key, () => new StateSpace(specs, remembered));
   };
 }
 
 /** The reachable states, each with a shortest path, and the moves between them. */
-export class Space {
-  readonly nodes: readonly Node[];
+export class StateSpace {
+  readonly nodes: readonly SpaceNode[];
   readonly #sessions: AbstractSessions;
   readonly #moves = new Map<string, readonly AbstractMove[]>();
-  #byPlace: Map<string | null, Node[]> | undefined;
+  #byPlace: Map<string | null, SpaceNode[]> | undefined;
 
   constructor(specs: SpecSet, remembered: ReadonlySet<string>) {
     this.#sessions = new AbstractSessions(specs, remembered);
@@ -78,8 +78,8 @@ export class Space {
   }
 
   /** The states reachable by moves that `may` allows. */
-  explore(may: (state: AbstractState, move: AbstractMove) => boolean): readonly Node[] {
-    const nodes: Node[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
+  explore(may: (state: AbstractState, move: AbstractMove) => boolean): readonly SpaceNode[] {
+    const nodes: SpaceNode[] = this.#sessions.initial().map((state) => ({ state, before: null, move: null }));
     const seen = new Set(nodes.map(({ state }) => keyOf(state)));
     for (const node of nodes) {
       for (const move of this.moves(node.state)) {
@@ -113,7 +113,7 @@ export class Space {
   }
 
   /** The first node from which no hops, steps and mode changes lead to a state that `wanted` accepts. */
-  firstUnableToReach(wanted: (state: AbstractState) => boolean): Node | null {
+  firstUnableToReach(wanted: (state: AbstractState) => boolean): SpaceNode | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];
     for (const { state } of this.nodes) {

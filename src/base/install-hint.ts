@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readIfAny } from './files.ts';
 
 const INSTALLERS: { readonly [distribution: string]: string } = {
   debian: 'apt-get install',
@@ -28,12 +28,4 @@ export function installHint(name: string, osRelease = readOsRelease(), platform:
   return `(\`${INSTALLERS[known]} ${name}\`, as root)`;
 }
 
-function readOsRelease(): string {
-  for (const path of ['/etc/os-release', '/usr/lib/os-release'])
-    try {
-      return readFileSync(path, 'utf8');
-    } catch {
-      // try the next place
-    }
-  return '';
-}
+const readOsRelease = (): string => readIfAny('/etc/os-release') || readIfAny('/usr/lib/os-release');

@@ -18,12 +18,7 @@ export const runProgram: RunProgram = (program, args, options = {}) =>
   });
 
 /** Asks git about a repository that may run nothing: no hooks, fsmonitor, pager, prompts or global configuration. */
-export function askGit(
-  root: string,
-  args: readonly string[],
-  path: string | undefined,
-  run: RunProgram = runProgram,
-): Promise<string | null> {
+export function askGit(root: string, args: readonly string[], path: string | undefined): Promise<string | null> {
   const env = {
     PATH: path ?? '',
     LC_ALL: 'C',
@@ -33,15 +28,6 @@ export function askGit(
     GIT_TERMINAL_PROMPT: '0',
     GIT_PAGER: 'cat',
   };
-  const safe = [
-    '-c',
-    'core.fsmonitor=false',
-    '-c',
-    'core.hooksPath=/dev/null',
-    '-c',
-    'protocol.allow=never',
-    '-c',
-    `safe.directory=${root}`,
-  ];
-  return run('git', ['-C', root, ...safe, ...args], { env });
+  const safe = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'protocol.allow=never', `safe.directory=${root}`];
+  return runProgram('git', ['-C', root, ...safe.flatMap((setting) => ['-c', setting]), ...args], { env });
 }

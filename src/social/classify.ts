@@ -1,4 +1,5 @@
 import { fieldsOf, isObject } from '../base/json.ts';
+import { splitWords } from '../base/text.ts';
 import type { Json, ToolEffect } from '../spec/types.ts';
 import { clausesOf } from './clauses.ts';
 import type { TalkPattern } from './talk-patterns.ts';
@@ -16,14 +17,7 @@ export interface ClassifiedMessage {
 }
 
 /** The types of typed payloads that only coordinate. */
-const COORDINATION_TYPES: ReadonlySet<unknown> = new Set([
-  'standup',
-  'handoff',
-  'coordination',
-  'bell',
-  'whistle',
-  'page',
-]);
+const COORDINATION_TYPES: ReadonlySet<unknown> = new Set(splitWords('standup handoff coordination bell whistle page'));
 
 /**
  * Classifies a payload. A typed payload is decided by its fields alone; a text by the patterns. Without patterns every

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { type Command, parse, type Redirection, type Word } from 'unbash';
 import { isObject, textOf } from '../base/json.ts';
+import { splitWords } from '../base/text.ts';
 import type { Json } from '../spec/types.ts';
 import { type ForeignAct, SHELL_ACT } from './read-trajectory.ts';
 
@@ -19,21 +20,7 @@ const TESTERS =
   /^(?:pytest|py\.test|tox|nox|nosetests|unittest|jest|vitest|mocha|ava|phpunit|rspec|ctest|runtests\.py)$/;
 const TEST_TASKS = /^(?:test|tests|check|t)(?::.*)?$/;
 const RUNNERS = ['npm', 'yarn', 'pnpm', 'bun', 'make', 'cargo', 'go', 'mvn', 'gradle', './gradlew', 'dotnet', 'rake'];
-const INSTALLERS = [
-  'pip',
-  'pip3',
-  'apt',
-  'apt-get',
-  'conda',
-  'npm',
-  'yarn',
-  'pnpm',
-  'gem',
-  'cargo',
-  'go',
-  'uv',
-  'brew',
-];
+const INSTALLERS = splitWords('pip pip3 apt apt-get conda npm yarn pnpm gem cargo go uv brew');
 const INSTALLS = ['install', 'add', 'get', 'sync', 'ci'];
 const FETCHERS = ['curl', 'wget'];
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Fields, isObject, type Json, parseJson } from '../../base/json.ts';
+import { splitWords } from '../../base/text.ts';
 
 /** Renders a tool's result for a model. Fields without a special form are rendered as JSON; nothing is left out. */
 export function renderResult(result: Json): string {
@@ -34,6 +35,11 @@ const join = (...lines: readonly (string | readonly string[])[]): string =>
     .filter((line) => line !== '')
     .join('\n');
 
+/** The fields of a command's result that its text shows. */
+const SHOWN = splitWords(
+  'warning job running exit signal stdout stderr truncated timedOut aborted flooded seconds verdict',
+);
+
 function command(result: Fields): string {
   const { exit = null, signal, stdout, stderr, truncated, timedOut, aborted, verdict, warning, running } = result;
   const how = [
@@ -49,22 +55,7 @@ function command(result: Fields): string {
   const errors = typeof stderr === 'string' && stderr.trim() !== '' ? ['stderr:', trimNewlines(stderr)] : [];
   const out = typeof stdout === 'string' ? trimNewlines(stdout) : '';
   const first = typeof warning === 'string' ? `WARNING: ${warning}` : '';
-  const shown = [
-    'warning',
-    'job',
-    'running',
-    'exit',
-    'signal',
-    'stdout',
-    'stderr',
-    'truncated',
-    'timedOut',
-    'aborted',
-    'flooded',
-    'seconds',
-    'verdict',
-  ];
-  return join(first, `(${how.join('; ')})`, out, errors, remainingFields(result, shown));
+  return join(first, `(${how.join('; ')})`, out, errors, remainingFields(result, SHOWN));
 }
 
 const trimNewlines = (text: string): string => text.replace(/\n+$/, '');

@@ -28,14 +28,14 @@ export function pathCover(paths: Iterable<string>, most = MOST): readonly string
 const withoutSlash = (place: string): string => place.replace(/\/$/, '');
 
 /** Globs that cover all paths, grouped by folder and extension if several share them. */
-export function coveringGlobs(paths: Iterable<string>, most = MOST): readonly string[] {
+export function coveringGlobs(paths: Iterable<string>): readonly string[] {
   const all = [...new Set(paths)];
-  if (all.length <= most) return all.sort();
+  if (all.length <= MOST) return all.sort();
   const groups = Map.groupBy(all, (path) => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     const ending = name.lastIndexOf('.') > 0 ? name.slice(name.lastIndexOf('.')) : '';
     return `${path.includes('/') ? `${path.split('/')[0]}/**/` : ''}*${ending}`;
   });
   const found = [...groups].flatMap(([glob, members]) => (members.length === 1 ? members : [glob]));
-  return found.length <= most * 2 ? found.sort() : pathCover(all, most);
+  return found.length <= MOST * 2 ? found.sort() : pathCover(all);
 }

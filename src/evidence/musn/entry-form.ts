@@ -1,5 +1,6 @@
 import { type Fields, isObject, type Json } from '../../base/json.ts';
 import { mapValues } from '../../base/map-values.ts';
+import { splitWords } from '../../base/text.ts';
 import type { EntryDraft } from '../entry.ts';
 import { entryIssues } from '../entry-schema.ts';
 import { type EdnValue, keywordOr, printEdn } from './print-edn.ts';
@@ -25,13 +26,9 @@ const KEYS = {
 
 const EPHEMERAL = 'evidence/ephemeral?';
 /** Keys whose values are keywords in EDN. */
-const NAMES = new Set([
-  'evidence/type',
-  'evidence/claim-type',
-  'evidence/pattern-id',
-  'evidence/peripheral',
-  'evidence/mode',
-]);
+const NAMES = new Set(
+  splitWords('evidence/type evidence/claim-type evidence/pattern-id evidence/peripheral evidence/mode'),
+);
 
 /** Returns an entry in MUSN's form, as JSON: `{ "evidence/id": …, "evidence/type": … }`, without the chain's fields. */
 export function toEntryForm(entry: EntryDraft & { readonly ephemeral?: boolean }): Fields {

@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../../base/json.ts';
+import { splitWords } from '../../base/text.ts';
 import { bodyOf } from '../bodies.ts';
 import {
   type DialectRecord,
@@ -68,18 +69,10 @@ export function reviewOf({ entry, body }: StoredEntry): Par | null {
 }
 
 /** Fields that only a review has. */
-const MARKS = [
-  'what-went-well',
-  'what-could-improve',
-  'what-worked',
-  'what-didnt',
-  'prediction-errors',
-  'suggestions',
-  'patterns-used',
-  'par-questions',
-  'questions',
-  'lineage-trace',
-];
+const MARKS = splitWords(`
+  what-went-well what-could-improve what-worked what-didnt prediction-errors suggestions patterns-used
+  par-questions questions lineage-trace
+`);
 
 /**
  * Reads a review in any of its dialects: the spec draft's and the slash commands' (`what_went_well`, …), the gate's

@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import type { Json } from '../../spec/types.ts';
 import {
   type DialectRecord,
@@ -22,21 +23,7 @@ export const OUTCOME_HOLDS: { readonly [outcome in PatternOutcome]: boolean | nu
 };
 
 const WORDS: { readonly [outcome in PatternOutcome]: readonly string[] } = {
-  success: [
-    'success',
-    'succeeded',
-    'successful',
-    'ok',
-    'held',
-    'holds',
-    'pass',
-    'passed',
-    'worked',
-    'confirmed',
-    'done',
-    'true',
-    'yes',
-  ],
+  success: splitWords('success succeeded successful ok held holds pass passed worked confirmed done true yes'),
   partial: ['partial', 'partially', 'partial-success', 'partly', 'mixed'],
   failed: ['failed', 'fail', 'failure', 'error', 'not-held', 'refuted', 'false', 'no'],
   pivoted: ['pivoted', 'pivot', 'abandoned', 'replaced'],

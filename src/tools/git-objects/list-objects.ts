@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readIfAny } from '../../base/files.ts';
-import { excerpt } from '../../base/text.ts';
+import { excerpt, splitWords } from '../../base/text.ts';
 import { gitLayout } from '../git/git-layout.ts';
 import { gitEnvironment, hardenedArgv } from '../git/hardened-git.ts';
 import type { Repository } from '../git/repository.ts';
@@ -35,16 +35,7 @@ export function gitFailure({ exit, stderr, truncated, timedOut }: CommandResult)
 const LIST_BYTES = 256 << 20;
 const LIST_SECONDS = 120;
 /** Files with the object names of git's last operation; they are not refs. */
-const HEADS = [
-  'HEAD',
-  'FETCH_HEAD',
-  'ORIG_HEAD',
-  'MERGE_HEAD',
-  'CHERRY_PICK_HEAD',
-  'REVERT_HEAD',
-  'BISECT_HEAD',
-  'AUTO_MERGE',
-];
+const HEADS = splitWords('HEAD FETCH_HEAD ORIG_HEAD MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD BISECT_HEAD AUTO_MERGE');
 
 /**
  * Prints lists, each followed by an empty line: objects reachable from a commit or the index with their paths; objects

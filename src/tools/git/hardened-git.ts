@@ -1,3 +1,4 @@
+import { splitWords } from '../../base/text.ts';
 import type { GitLogin } from './credentials/login.ts';
 import type { PushTarget } from './credentials/push-target.ts';
 import type { Repository } from './repository.ts';
@@ -32,43 +33,17 @@ export function gitEnvironment(repository: Repository, protocols: string): { rea
 }
 
 /** Settings that override the repository's. `git-config-keys.ts` finds keys that cannot be overridden. */
-const SETTINGS: readonly string[] = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'core.pager=cat',
-  'core.editor=true',
-  'core.askPass=true',
-  'core.sshCommand=false',
-  'core.attributesFile=/dev/null',
-  'core.excludesFile=/dev/null',
-  'core.alternateRefsCommand=',
-  'sequence.editor=true',
-  'credential.helper=',
-  'protocol.ext.allow=never',
-  'commit.gpgSign=false',
-  'commit.verbose=false',
-  'tag.gpgSign=false',
-  'push.gpgSign=false',
-  'push.followTags=false',
-  'log.showSignature=false',
-  'gpg.program=/bin/false',
-  'gpg.openpgp.program=/bin/false',
-  'gpg.x509.program=/bin/false',
-  'gpg.ssh.program=/bin/false',
-  'mailmap.file=/dev/null',
-  'submodule.recurse=false',
-  'status.submoduleSummary=false',
-  'diff.submodule=short',
-  'log.follow=false',
-  'diff.ignoreSubmodules=dirty',
-  'gc.auto=0',
-  'maintenance.auto=false',
-  'color.ui=false',
-  'color.status=false',
-  'color.diff=false',
-  'color.branch=false',
-  'advice.statusHints=true',
-];
+const SETTINGS: readonly string[] = splitWords(`
+  core.hooksPath=/dev/null core.fsmonitor=false core.pager=cat core.editor=true core.askPass=true core.sshCommand=false
+  core.attributesFile=/dev/null core.excludesFile=/dev/null core.alternateRefsCommand= sequence.editor=true
+  credential.helper= protocol.ext.allow=never
+  commit.gpgSign=false commit.verbose=false tag.gpgSign=false push.gpgSign=false push.followTags=false
+  gpg.program=/bin/false gpg.openpgp.program=/bin/false gpg.x509.program=/bin/false gpg.ssh.program=/bin/false
+  log.showSignature=false log.follow=false mailmap.file=/dev/null
+  diff.submodule=short diff.ignoreSubmodules=dirty submodule.recurse=false status.submoduleSummary=false
+  gc.auto=0 maintenance.auto=false
+  color.ui=false color.status=false color.diff=false color.branch=false advice.statusHints=true
+`);
 
 /** The descriptor from which git's processes read the password. */
 const PASSWORD_FD = 9;

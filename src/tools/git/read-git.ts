@@ -67,18 +67,10 @@ const SEARCHES = new Set(['S', 'G']);
 
 /** Options that select commits; the listing of names must select the same commits. */
 const SELECTS = new Set(
-  [
-    'merge-base',
-    'cached',
-    'staged',
-    'all',
-    'first-parent',
-    'merges',
-    'no-merges',
-    'reverse',
-    'topo-order',
-    'date-order',
-  ].concat(['max-count', 'skip', 'since', 'after', 'until', 'before', 'author', 'grep', 'regexp-ignore-case']),
+  splitWords(`
+    merge-base cached staged all first-parent merges no-merges reverse topo-order date-order
+    max-count skip since after until before author grep regexp-ignore-case
+  `),
 );
 const MAX_ROUNDS = 20;
 

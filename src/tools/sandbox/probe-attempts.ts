@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { splitWords } from '../../base/text.ts';
 import { homeFolder } from '../../base/user-folders.ts';
 import { PROXY } from './mounts/layout.ts';
 
@@ -48,14 +49,9 @@ const PERL = '/usr/bin/perl';
 const OFFLINE = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'git-commit', 'git-push'];
 /** Layouts of commands that an agent writes or influences. */
 const COMMANDS = ['explore', 'edit', 'test', 'deploy', 'deploy-hosts', 'deploy-online'];
-const KEYS = [
-  '/etc/ssl/private',
-  '/etc/pki/tls/private',
-  '/etc/pki/CA/private',
-  '/etc/ssh',
-  '/etc/letsencrypt',
-  '/usr/local/ssl/private',
-];
+const KEYS = splitWords(`
+  /etc/ssl/private /etc/pki/tls/private /etc/pki/CA/private /etc/ssh /etc/letsencrypt /usr/local/ssl/private
+`);
 
 const TOKENS = ['/etc/npmrc', '/usr/etc/npmrc', '/usr/local/etc/npmrc', '/etc/pip.conf', '/etc/gitconfig'];
 

@@ -30,8 +30,8 @@ const typeOf = ({ schema }: ToolParameter): string => {
 };
 
 /** The signature of a tool: `read(path, offset?: integer, limit?: integer)`. */
-export const toolSignature = ({ id, parameters }: ToolSpec, name: string = id): string =>
-  `${name}(${parameters.map((each) => `${each.name}${each.required ? '' : '?'}${typeOf(each)}`).join(', ')})`;
+export const toolSignature = ({ id, parameters }: ToolSpec): string =>
+  `${id}(${parameters.map((each) => `${each.name}${each.required ? '' : '?'}${typeOf(each)}`).join(', ')})`;
 
 /** The limits of a scope in words, by kind. */
 export interface ScopeWords {

@@ -11,12 +11,13 @@ export function transcriptPath(stateDir: string, sessionId: string): string {
   return join(stateDir, 'transcripts', `${name}.jsonl`);
 }
 
+/** The longest wait for another writer, and the age after which its lock counts as abandoned. */
+const PATIENCE_MS = 250;
+
 export interface TranscriptFileOptions {
   readonly clock?: Clock;
   /** Called when an item could not be written (a full disk). The transcript's numbering then has a gap. */
   readonly onError?: (error: unknown) => void;
-  /** The longest wait for another writer, and the age after which its lock counts as abandoned, in milliseconds. */
-  readonly patience?: number;
 }
 
 /** Several items are appended at once, without another writer's items between them. */
@@ -28,16 +29,13 @@ export interface TranscriptFile extends TranscriptSink {
  * Writes a transcript to a private file (0600), one item per line. It continues after the items of other writers,
  * because several processes may answer the hooks of one conversation.
  */
-export function transcriptTo(
-  file: string,
-  { clock = Date, onError, patience = 250 }: TranscriptFileOptions = {},
-): TranscriptFile {
+export function transcriptTo(file: string, { clock = Date, onError }: TranscriptFileOptions = {}): TranscriptFile {
   let known: End = { items: 0, bytes: 0 };
   let missing = 0;
   return {
     add(...items) {
       try {
-        known = append(file, known, missing, items, clock, patience);
+        known = append(file, known, missing, items, clock);
         missing = 0;
       } catch (error) {
         missing += items.length;
@@ -53,16 +51,9 @@ interface End {
 }
 
 /** @param missing the number of items before these that could not be written */
-function append(
-  file: string,
-  known: End,
-  missing: number,
-  added: readonly Item[],
-  clock: Clock,
-  patience: number,
-): End {
+function append(file: string, known: End, missing: number, added: readonly Item[], clock: Clock): End {
   if (known.bytes === 0) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const unlock = lock(`${file}.lock`, patience);
+  const unlock = lock(`${file}.lock`);
   try {
     const fd = openSync(file, 'a+', 0o600);
     try {
@@ -103,22 +94,22 @@ function endOf(fd: number, { items, bytes }: End): End & { readonly isCut: boole
 }
 
 /** Locks the file for one writer. After the wait the writer continues; the numbering then shows the conflict. */
-function lock(file: string, patience: number): () => void {
-  for (const until = Date.now() + patience; ; pause()) {
+function lock(file: string): () => void {
+  for (const until = Date.now() + PATIENCE_MS; ; pause()) {
     try {
       closeSync(openSync(file, 'wx', 0o600));
       return () => rmSync(file, { force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (isAbandoned(file, patience)) rmSync(file, { force: true });
+      if (isAbandoned(file)) rmSync(file, { force: true });
       else if (Date.now() > until) return () => {};
     }
   }
 }
 
-function isAbandoned(file: string, patience: number): boolean {
+function isAbandoned(file: string): boolean {
   const there = statSync(file, { throwIfNoEntry: false });
-  return there !== undefined && Date.now() - there.mtimeMs > patience;
+  return there !== undefined && Date.now() - there.mtimeMs > PATIENCE_MS;
 }
 
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);

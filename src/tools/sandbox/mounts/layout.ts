@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { realpathIfAny } from '../../../base/files.ts';
+import { splitWords } from '../../../base/text.ts';
 import { homeFolder, stateHome } from '../../../base/user-folders.ts';
 import { toolchainSecrets } from '../host-secrets.ts';
 import { LayoutError } from '../layout-error.ts';
@@ -64,23 +65,11 @@ const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin'];
 const HOME = homeFolder(process.env);
 // Folders so wide that granting one would defeat the allow-list.
 const TOO_WIDE = [
-  '/',
-  '/bin',
-  '/boot',
-  '/dev',
-  '/etc',
-  '/home',
-  '/lib',
-  '/media',
-  '/mnt',
-  '/opt',
-  '/proc',
-  '/root',
-].concat(
-  ['/run', '/sbin', '/srv', '/sys', '/tmp', '/usr', '/var', HOME],
+  ...splitWords('/ /bin /boot /dev /etc /home /lib /media /mnt /opt /proc /root /run /sbin /srv /sys /tmp /usr /var'),
+  HOME,
   // Folders that hold mostly keys and tokens.
-  ['.ssh', '.aws', '.gnupg', '.config', '.docker', '.kube', '.azure'].map((name) => join(HOME, name)),
-);
+  ...splitWords('.ssh .aws .gnupg .config .docker .kube .azure').map((name) => join(HOME, name)),
+];
 
 export interface BaseRequest {
   /** Absolute real path of the repository. */

@@ -160,12 +160,12 @@ async function spansOf(telemetry: OpenOptions['telemetry']): Promise<SessionSpan
   return new SessionSpans(telemetry === true ? {} : telemetry);
 }
 
-function onEntryOf(told: OpenOptions['onEntry'], spans: SessionSpans | null): Pick<OpenOptions, 'onEntry'> {
-  if (!spans) return told ? { onEntry: told } : {};
+function onEntryOf(onEntry: OpenOptions['onEntry'], spans: SessionSpans | null): Pick<OpenOptions, 'onEntry'> {
+  if (!spans) return onEntry ? { onEntry } : {};
   return {
     onEntry: (entry) => {
       spans.add(entry);
-      told?.(entry);
+      onEntry?.(entry);
     },
   };
 }

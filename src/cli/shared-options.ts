@@ -56,14 +56,14 @@ export const telemetryOption = (): Option =>
   ).choices(['contents']);
 
 /** The option in the form in which `openSession` takes it. */
-export const telemetryOf = (said: boolean | 'contents' | undefined): boolean | { readonly contents: true } =>
-  said === 'contents' ? { contents: true } : (said ?? false);
+export const telemetryOf = (telemetry: boolean | 'contents' | undefined): boolean | { readonly contents: true } =>
+  telemetry === 'contents' ? { contents: true } : (telemetry ?? false);
 
 /** {@link telemetryOf} for a program that opens sessions later. @throws CliError `no-telemetry` without the package */
 export async function checkedTelemetry(
-  said: Parameters<typeof telemetryOf>[0],
+  telemetry: Parameters<typeof telemetryOf>[0],
 ): Promise<ReturnType<typeof telemetryOf>> {
-  if (said)
+  if (telemetry)
     await import('../telemetry/index.ts').catch((cause: unknown) => {
       throw new CliError(
         'no-telemetry',
@@ -72,5 +72,5 @@ export async function checkedTelemetry(
         { cause },
       );
     });
-  return telemetryOf(said);
+  return telemetryOf(telemetry);
 }

@@ -47,7 +47,8 @@ export async function runTicket(
     if (!record) return failure(NOT_RUN, 'its conversation no longer has a session');
     const { root } = run.conversation;
     const { callId, ...call } = run.call;
-    const tell = (came: ToolResultFields) => host.transcript(root, record.sessionId).add(toolResult(callId, came));
+    const recordResult = (came: ToolResultFields) =>
+      host.transcript(root, record.sessionId).add(toolResult(callId, came));
     try {
       const above = await host.denialByParent(root, record.sessionId, call);
       const use = <T>(work: (session: Session) => Promise<T>) =>
@@ -57,10 +58,10 @@ export async function runTicket(
         : call.tool === BACKGROUND_TOOL
           ? await runInBackground(host.isResident, use, call, { signal, onPart })
           : await use(async (session) => addAdvice(session, ticketAnswer(await session.step({ ...call, signal }))));
-      tell(came);
+      recordResult(came);
       return answer;
     } catch (error) {
-      tell({ status: 'error', text: errorText(error) });
+      recordResult({ status: 'error', text: errorText(error) });
       throw error;
     }
   } catch (error) {
@@ -181,8 +182,8 @@ function notKept({ dropped }: { readonly [field: string]: Json }): string {
 
 /** Remarks of hopgate in addition to the command's own output. */
 function remarks({ timedOut, flooded, ...fields }: { readonly [field: string]: Json }): string {
-  const said = ['git', 'masked', 'noNetwork', 'notShown', 'linkedOutside'].map((field) => fields[field]);
-  const lines = said.filter((each) => typeof each === 'string').map((each) => `says: ${each}`);
+  const texts = ['git', 'masked', 'noNetwork', 'notShown', 'linkedOutside'].map((field) => fields[field]);
+  const lines = texts.filter((each) => typeof each === 'string').map((each) => `says: ${each}`);
   if (timedOut === true) lines.push('killed it after its time limit');
   if (flooded === true) lines.push('killed it because it printed too much');
   return lines.map((line) => `hopgate ${line}\n`).join('');

@@ -157,8 +157,8 @@ function newToken(file: string): string {
 }
 
 function idleMinutesOf(env: Env): number {
-  const said = Number(env['HOPGATE_DAEMON_IDLE_MINUTES']);
-  return said > 0 ? said : DEFAULT_IDLE_MINUTES;
+  const minutes = Number(env['HOPGATE_DAEMON_IDLE_MINUTES']);
+  return minutes > 0 ? minutes : DEFAULT_IDLE_MINUTES;
 }
 
 /** A log that never exceeds twice its limit: it is rotated, and one older file is kept. */

@@ -158,18 +158,18 @@ function conjecturesOf(entries: readonly Entry[]): readonly Conjecture[] {
 }
 
 function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
-  const found = new Map<string, { applied: number; told: PatternOutcome[] }>();
+  const found = new Map<string, { applied: number; recorded: PatternOutcome[] }>();
   for (const entry of entries) {
     const named = patternIn(entry);
     if (!named) continue;
-    const pattern = getOrInsert(found, named.id, () => ({ applied: 0, told: [] }));
+    const pattern = getOrInsert(found, named.id, () => ({ applied: 0, recorded: [] }));
     pattern.applied += 1;
-    if (named.outcome) pattern.told.push(named.outcome);
+    if (named.outcome) pattern.recorded.push(named.outcome);
   }
   return [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([patternId, { applied, told }]) => {
-      const times = (outcome: PatternOutcome) => told.filter((one) => one === outcome).length;
+    .map(([patternId, { applied, recorded }]) => {
+      const times = (outcome: PatternOutcome) => recorded.filter((one) => one === outcome).length;
       const outcomes = {
         success: times('success'),
         partial: times('partial'),
@@ -177,7 +177,7 @@ function patternsOf(entries: readonly Entry[]): readonly AppliedPattern[] {
         pivoted: times('pivoted'),
         deferred: times('deferred'),
       };
-      return { patternId, applied, outcomes, lastOutcome: told.at(-1) ?? null };
+      return { patternId, applied, outcomes, lastOutcome: recorded.at(-1) ?? null };
     });
 }
 

@@ -55,10 +55,10 @@ function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
   }
   if (!isObject(given))
     return { ok: false, argument: null, problem: 'args has to be an object by parameter name, or a list in order' };
-  const said = Object.entries(given as Arguments).filter(
+  const present = Object.entries(given as Arguments).filter(
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );
-  return { ok: true, args: Object.fromEntries(said) };
+  return { ok: true, args: Object.fromEntries(present) };
 }
 
 /** A null means that the argument is absent, unless the schema has null as a value (a tracker's "assignee: nobody"). */

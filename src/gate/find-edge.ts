@@ -46,8 +46,8 @@ function inferEdge(
     return unmetRequirements(exit, requirementFacts(specs, view, exit, { by, fruit })).length === 0;
   });
   const pool = holding.length === 0 ? edges : holding;
-  const said = wordsOf(reason);
-  const named = pool.filter(({ exit }) => said.includes(wordsOf(exit)));
+  const reasonWords = wordsOf(reason);
+  const named = pool.filter(({ exit }) => reasonWords.includes(wordsOf(exit)));
   // "tests pass" names `tests-pass` and `pass`; the longer name counts.
   const best = named.filter(({ exit }) => named.every((other) => wordsOf(exit).includes(wordsOf(other.exit))));
   const called = (name: string) => pool.find(({ exit }) => exit === name);

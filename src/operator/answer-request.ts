@@ -36,11 +36,11 @@ export interface PersonAnswer extends Pick<AnswerTerms, 'verdict' | 'by' | 'reas
 export function answerRequest(
   stateDir: string,
   pending: PendingRequest,
-  said: PersonAnswer,
+  answer: PersonAnswer,
   token: string,
   now = Date.now(),
 ): SignedAnswer {
-  const signed = signedAnswer(pending, said, token, now);
+  const signed = signedAnswer(pending, answer, token, now);
   approvalsFolder(stateDir).keepAnswer(signed);
   return signed;
 }
@@ -53,7 +53,7 @@ export function answerRequest(
 export function answerOnce(
   stateDir: string,
   pending: PendingRequest,
-  said: PersonAnswer,
+  answer: PersonAnswer,
   token: string,
   now = Date.now(),
 ): { readonly answer: SignedAnswer } | { readonly earlier: SignedAnswer } | null {
@@ -64,7 +64,7 @@ export function answerOnce(
   if (before && answerProblem(before, request, token, now) === null && !folder.isUsed(before))
     return { earlier: before };
   if (before) folder.dropAnswer(request.hash);
-  const signed = signedAnswer(pending, said, token, now);
+  const signed = signedAnswer(pending, answer, token, now);
   if (!folder.keepFirstAnswer(signed)) {
     const earlier = folder.answer(request.hash);
     return earlier && { earlier };
@@ -74,8 +74,8 @@ export function answerOnce(
   return folder.claim(signed) ? null : { answer: signed };
 }
 
-function signedAnswer({ request }: PendingRequest, said: PersonAnswer, token: string, now: number): SignedAnswer {
-  const { verdict, by, minutes, reason, grant } = said;
+function signedAnswer({ request }: PendingRequest, answer: PersonAnswer, token: string, now: number): SignedAnswer {
+  const { verdict, by, minutes, reason, grant } = answer;
   const terms: AnswerTerms = {
     verdict,
     sessionId: request.sessionId,

@@ -52,8 +52,8 @@ const escapeGlob = (path: string): string => path.replace(/[*?[{(]|^!/g, '?');
 export function parseTypedAnswer(
   text: string,
 ): { readonly verdict: 'yes' | 'no'; readonly terms?: GrantTerms } | { readonly problem: string } | null {
-  const [said = '', ...words] = text.trim().toLowerCase() === '' ? [] : text.trim().split(/[\s,]+/);
-  const verdict = { y: 'yes', yes: 'yes', n: 'no', no: 'no' }[said.toLowerCase()] as 'yes' | 'no' | undefined;
+  const [verdictWord = '', ...words] = text.trim().toLowerCase() === '' ? [] : text.trim().split(/[\s,]+/);
+  const verdict = { y: 'yes', yes: 'yes', n: 'no', no: 'no' }[verdictWord.toLowerCase()] as 'yes' | 'no' | undefined;
   if (verdict === undefined) return null;
   if (verdict === 'no') return { verdict };
   if (words.length === 0) return { verdict };

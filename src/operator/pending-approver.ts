@@ -80,12 +80,12 @@ export function askHereOrElsewhere(
         if (given) asking.abort();
         return given;
       });
-      const said = await here(request, asking.signal).finally(() => waiting.abort());
+      const isApproved = await here(request, asking.signal).finally(() => waiting.abort());
       const given = await other;
       answeredVia = given ? elsewhere.via : via;
       if (given) return given;
       approvalsFolder(options.stateDir).dropPending(request.hash);
-      return said ? { by: 'operator' } : { declined: 'operator' };
+      return isApproved ? { by: 'operator' } : { declined: 'operator' };
     },
   };
 }

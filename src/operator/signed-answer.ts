@@ -29,8 +29,8 @@ export interface SignedAnswer extends AnswerTerms {
 
 export function signAnswer(terms: AnswerTerms, token: string): SignedAnswer {
   const { verdict, sessionId, requestHash, by, reason, grant, nonce, givenAt, expiresAt } = terms;
-  const said = { ...(reason === undefined ? {} : { reason }), ...(grant === undefined ? {} : { grant }) };
-  const whole = { version: 1 as const, verdict, sessionId, requestHash, by, ...said, nonce, givenAt, expiresAt };
+  const optional = { ...(reason === undefined ? {} : { reason }), ...(grant === undefined ? {} : { grant }) };
+  const whole = { version: 1 as const, verdict, sessionId, requestHash, by, ...optional, nonce, givenAt, expiresAt };
   return { ...whole, mac: macOf(whole, token).toString('hex') };
 }
 

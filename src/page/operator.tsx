@@ -73,14 +73,14 @@ export function OperatorActs({
   const reason = useSignal('');
   const answer = useSignal<string | null>(null);
   if (state.closed) return null;
-  const said = () => reason.value.trim() || 'the operator asked in the live view';
+  const reasonText = () => reason.value.trim() || 'the operator asked in the live view';
   const act = async (done: string, acting: Promise<string | null>) => {
     const refused = await acting;
     answer.value = refused === null ? done : `refused: ${refused}`;
     if (refused === null) reason.value = '';
   };
   const whistle = async () => {
-    const asking = acts.whistle(session.id, said());
+    const asking = acts.whistle(session.id, reasonText());
     answer.value = 'sent; waits for the answer…';
     reason.value = '';
     answer.value = await asking.catch((error: Error) => error.message);
@@ -104,13 +104,13 @@ export function OperatorActs({
           <>
             <button
               type="button"
-              onClick={() => act('written; the agent reads it with its next call', acts.note(session.id, said()))}
+              onClick={() => act('written; the agent reads it with its next call', acts.note(session.id, reasonText()))}
             >
               Send the note
             </button>
             <button
               type="button"
-              onClick={() => act('sent; its row shows when the agent has read it', acts.ring(session.id, said()))}
+              onClick={() => act('sent; its row shows when the agent has read it', acts.ring(session.id, reasonText()))}
             >
               Ring
             </button>
@@ -123,18 +123,18 @@ export function OperatorActs({
           <button
             key={`${to} ${exit}`}
             type="button"
-            onClick={() => act(`hopped to ${to}`, acts.hop(session.id, to, exit, said()))}
+            onClick={() => act(`hopped to ${to}`, acts.hop(session.id, to, exit, reasonText()))}
           >
             {exit === null ? `Start ${to}` : `Hop to ${to} (${exit})`}
           </button>
         ))}
         {reset && (
-          <button type="button" onClick={() => act(`mode ${reset.to}`, acts.mode(session.id, reset.to, said()))}>
+          <button type="button" onClick={() => act(`mode ${reset.to}`, acts.mode(session.id, reset.to, reasonText()))}>
             Reset mode to {reset.to}
           </button>
         )}
         {state.peripheral !== null && (
-          <button type="button" onClick={() => act('stopped', acts.stop(session.id, said()))}>
+          <button type="button" onClick={() => act('stopped', acts.stop(session.id, reasonText()))}>
             Stop the visit
           </button>
         )}

@@ -154,7 +154,7 @@ export class SessionSpans {
       'hopgate.request': textOf(kind) ?? '',
       ...(textOf(tool) === null ? {} : { 'gen_ai.tool.name': textOf(tool) ?? '' }),
       ...(textOf(to ?? peripheral) === null ? {} : { 'hopgate.hop.to': textOf(to ?? peripheral) ?? '' }),
-      ...this.#said({ 'hopgate.denial.message': body.message, 'hopgate.denial.remedy': body.remedy }),
+      ...this.#contentAttributes({ 'hopgate.denial.message': body.message, 'hopgate.denial.remedy': body.remedy }),
     };
     this.#point(entry, `denial ${body.code}`, about, SpanStatusCode.ERROR);
   }
@@ -166,14 +166,15 @@ export class SessionSpans {
       'gen_ai.tool.name': tool,
       'gen_ai.tool.type': 'function',
       ...(wouldRefuse ? { 'hopgate.would_refuse': wouldRefuse.code } : {}),
-      ...this.#said({ 'gen_ai.tool.call.arguments': args }),
+      ...this.#contentAttributes({ 'gen_ai.tool.call.arguments': args }),
     });
   }
 
   #endStep(span: Span | null, outcome: OutcomeRecord): void {
     if (!span) return;
     span.setAttributes({ 'hopgate.outcome': outcome.status });
-    if (outcome.status === 'ok') span.setAttributes(this.#said({ 'gen_ai.tool.call.result': outcome.result }));
+    if (outcome.status === 'ok')
+      span.setAttributes(this.#contentAttributes({ 'gen_ai.tool.call.result': outcome.result }));
     else span.setAttributes({ 'error.type': outcome.code }).setStatus({ code: SpanStatusCode.ERROR });
     const { verdict } = outcome.status === 'ok' ? fieldsOf(outcome.result) : {};
     if (typeof verdict === 'string') span.setAttributes({ 'hopgate.tests.verdict': verdict });
@@ -211,7 +212,7 @@ export class SessionSpans {
     };
   }
 
-  #said(contents: { readonly [name: string]: Json }): Attributes {
+  #contentAttributes(contents: { readonly [name: string]: Json }): Attributes {
     if (!this.#contents) return {};
     return mapValues(contents, (value) => shorten(typeof value === 'string' ? value : JSON.stringify(value), LONGEST));
   }

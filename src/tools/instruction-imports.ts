@@ -92,7 +92,7 @@ export function instructionProblem(envelope: Place, client: InstructedClient, ne
     if (isWithin(root, file) && !seen.has(path)) queue.push(path);
     seen.add(path);
   };
-  const tell = (path: string, does: string, file: string, why: string): ShownFile => ({
+  const shownFile = (path: string, does: string, file: string, why: string): ShownFile => ({
     message: `${path} ${does}, which ${why}, and the client program would show it to its model`,
     remedy: `Take that out of ${path}; if the model is to read it, add "${isWithin(root, file) ? relative(root, file) : file}" to "imports" in hopgate.yaml.`,
   });
@@ -101,7 +101,7 @@ export function instructionProblem(envelope: Place, client: InstructedClient, ne
     const real = realpathIfAny(place);
     if (real === null) continue;
     const linked = real === place ? null : placeProblem(envelope, [real]);
-    if (linked !== null) return tell(path, `is a link to ${real}`, real, linked);
+    if (linked !== null) return shownFile(path, `is a link to ${real}`, real, linked);
     const targets = expands ? targetsIn(place) : [];
     if (targets === null)
       return { message: `${path} is too large to be searched for imports`, remedy: 'Make it smaller.' };
@@ -110,7 +110,7 @@ export function instructionProblem(envelope: Place, client: InstructedClient, ne
       const found = targetOf(root, path, target);
       if (found.real === null || !isFile(found.real)) continue;
       const why = placeProblem(envelope, [found.place, found.real]);
-      if (why !== null) return tell(path, `imports "@${target}"`, found.place, why);
+      if (why !== null) return shownFile(path, `imports "@${target}"`, found.place, why);
       add(found.place);
     }
   }

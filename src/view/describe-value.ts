@@ -93,9 +93,9 @@ export function describeValue(value: Json): string {
 
 /** The wait of a whistle or of a run of the agency. */
 function describeWait({ status, answer, response, note }: { readonly [field: string]: Json }): string {
-  const said = fieldsOf(answer)['text'] ?? response ?? '';
+  const reply = fieldsOf(answer)['text'] ?? response ?? '';
   if (status !== 'answered') return shortValue(note ?? status ?? 'waited', 160);
-  return `answered: ${typeof said === 'string' ? shortValue(inOneLine(said), 140) : describeValue(said)}`;
+  return `answered: ${typeof reply === 'string' ? shortValue(inOneLine(reply), 140) : describeValue(reply)}`;
 }
 
 /** A match of grep: `src/a.ts:3: const a = 1;`. */

@@ -32,9 +32,9 @@ export function summariseEntry(
 ): EntrySummary {
   const fields = fieldsOf(body);
   const event = fields['event'];
-  const telling = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event]!(fields, order) : null;
+  const summary = typeof event === 'string' && Object.hasOwn(EVENTS, event) ? EVENTS[event]!(fields, order) : null;
   const none = { mark: null, what: '', came: '', notes: [] };
-  if (telling !== null) return { ...none, event: event as string, ...telling };
+  if (summary !== null) return { ...none, event: event as string, ...summary };
   if (body === null && bodyHash !== NULL_HASH) return { ...none, event: 'erased', what: '(the body was erased)' };
   // A later version may have written an unknown event.
   return typeof event === 'string'
@@ -79,8 +79,12 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
     came: body['agency'] ? `run ${text(fieldsOf(body['agency'])['run'])}` : `session ${text(body['session'])}`,
   }),
   step: (body, order) => {
-    const said = outcome(body);
-    return { what: call(body, order), ...said, notes: [...refusalNotes(body), ...(said.notes ?? [])] };
+    const outcomeSummary = outcome(body);
+    return {
+      what: call(body, order),
+      ...outcomeSummary,
+      notes: [...refusalNotes(body), ...(outcomeSummary.notes ?? [])],
+    };
   },
   intent: (body, order) => ({
     what: call(body, order),
@@ -142,10 +146,10 @@ const HASH = /^[0-9a-f]{64}$/;
 /** `fruit: result: pass · test-count: 4`; values with only a hash are listed by name. */
 function members(title: string, value: Json | undefined): readonly string[] {
   if (!isObject(value)) return [`${title}: ${summariseValue(value)}`];
-  const said = Object.entries(value).map(([name, member]) =>
+  const parts = Object.entries(value).map(([name, member]) =>
     typeof member === 'string' && HASH.test(member) ? name : `${name}: ${summariseValue(member)}`,
   );
-  return said.length === 0 ? [] : [`${title}: ${said.join(' · ')}`];
+  return parts.length === 0 ? [] : [`${title}: ${parts.join(' · ')}`];
 }
 
 const text = (value: Json | undefined): string =>
@@ -238,8 +242,8 @@ const REVIEW = ['problem', 'result', 'what_went_well', 'what_could_improve', 'su
 /** The written parts of a review; its other parts are computed from the entries. */
 const review = (par: OptionalFields): readonly string[] =>
   REVIEW.flatMap((name) => {
-    const said = par[name];
-    const words = Array.isArray(said) ? said : said === null || said === undefined ? [] : [said];
+    const value = par[name];
+    const words = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
     const shown = words.slice(0, REVIEW_ITEMS).map((one) => excerpt(text(one), 160));
     const more = words.length > REVIEW_ITEMS ? [`and ${words.length - REVIEW_ITEMS} more`] : [];
     return words.length === 0 ? [] : [`${name.replaceAll('_', ' ')}: ${[...shown, ...more].join(' · ')}`];

@@ -210,7 +210,7 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
   const refusal: Fields | undefined = denial ?? ('code' in would ? would : undefined);
   const request = fieldsOf(denial?.['request'] ?? null);
   const tool = bodies.map((body) => body['tool']).find((name) => typeof name === 'string') ?? request['tool'];
-  const said = {
+  const optional = {
     came: excerpt(row.came, LONGEST.came),
     notes: notes.slice(0, MOST.notes).map((note) => excerpt(note, LONGEST.note)),
     remedy: refusal ? excerpt(String(refusal['remedy'] ?? ''), LONGEST.came) : '',
@@ -230,7 +230,7 @@ function viewRow(row: ThreadRow, at: number): ViewRow {
     peripheral: row.entries.at(-1)!.peripheral,
     ...(typeof tool === 'string' ? { tool: excerpt(tool, 80) } : {}),
     ...(refusal ? { code: excerpt(String(refusal['code']), 80) } : {}),
-    ...Object.fromEntries(Object.entries(said).filter(([, value]) => !isEmpty(value))),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => !isEmpty(value))),
   };
 }
 

@@ -56,7 +56,7 @@ async function people(root: string, env: { readonly [name: string]: string }) {
   const knows = `The ${hint}.`;
   const joe: Participant =
     findProgram('emacs', process.env['PATH']) !== null
-      ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, tell: () => {} }, knows)
+      ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, printLine: () => {} }, knows)
       : await scriptedJoe(store, knows);
   const desk = agentAtDesk(helper, 'Open it. The answer names what is in it.');
   return {

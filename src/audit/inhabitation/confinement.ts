@@ -43,8 +43,8 @@ class Offers {
 
   read(item: TranscriptItem): void {
     if (item.kind === 'offered') this.#tools = item.tools;
-    const told: Situation | null = item.kind === 'delivered' || item.kind === 'result' ? item.situation : null;
-    if (told) this.#tools = [...told.tools, ...CONTROLS];
+    const situation: Situation | null = item.kind === 'delivered' || item.kind === 'result' ? item.situation : null;
+    if (situation) this.#tools = [...situation.tools, ...CONTROLS];
   }
 
   includes(tool: string): boolean {

@@ -21,8 +21,10 @@ export function situatedVoice({ specs, transcript, calls, acts }: SessionTimelin
     const { reason, summary } = fieldsOf(item.input);
     return [reason, summary].filter((text): text is string => typeof text === 'string' && text.trim() !== '');
   });
-  const said = transcript.items.flatMap((item) => (item.kind === 'said' && item.text.trim() !== '' ? [item.text] : []));
-  const words = [...said, ...reasons];
+  const messages = transcript.items.flatMap((item) =>
+    item.kind === 'said' && item.text.trim() !== '' ? [item.text] : [],
+  );
+  const words = [...messages, ...reasons];
   const share = (holds: (text: string) => boolean): number =>
     words.length === 0 ? 0 : words.filter(holds).length / words.length;
   const names = namesOf(specs);

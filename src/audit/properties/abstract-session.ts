@@ -208,15 +208,15 @@ export class AbstractSessions {
     const moves: AbstractMove[] = [];
     const runs = testTools(this.#specs, spec).some((id) => allowed(this.#specs.tools[id]!.effect));
     if (runs) {
-      const told = (value: string, passed: boolean) =>
+      const addRun = (value: string, passed: boolean) =>
         moves.push(
           step(`tests ${value}`, { ...state, seen: value, passed, results: { ...state.results, [spec.id]: value } }),
         );
       // A pass and a failure on the same code make the result flaky until the code changes.
       const before = state.results[spec.id];
-      if (before === undefined || before === 'pass') told('pass', true);
-      if (before === undefined || before === 'fail') told('fail', false);
-      if (before !== undefined) told('flaky', false);
+      if (before === undefined || before === 'pass') addRun('pass', true);
+      if (before === undefined || before === 'fail') addRun('fail', false);
+      if (before !== undefined) addRun('flaky', false);
     }
     if (canChange(this.#specs, spec) && allowed('act'))
       moves.push(step('change', { ...state, passed: false, results: {} }));

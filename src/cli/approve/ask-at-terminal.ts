@@ -15,8 +15,8 @@ export function askAtTerminal(io: Io, request: ApprovalRequest): Promise<TypedAn
     reader.once('SIGINT', () => reader.close());
     print(io);
     print(io, paint(io, 'dim', 'A grant covers later requests too: yes 3x, yes 2h tests, yes files, yes src/'));
-    reader.question(`Approve ${approvalTitle(request)}? [yes / no / Enter: later] `, (said) => {
-      resolve(parseTypedAnswer(said));
+    reader.question(`Approve ${approvalTitle(request)}? [yes / no / Enter: later] `, (answer) => {
+      resolve(parseTypedAnswer(answer));
       reader.close();
     });
   });

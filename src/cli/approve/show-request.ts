@@ -49,8 +49,8 @@ export async function diffFor(request: ApprovalRequest, root: string): Promise<T
 function testsLine(io: Io, { tests }: ApprovalCard): string {
   if (tests === null) return paint(io, 'yellow', '  tests: no run is recorded');
   const age = formatDuration(Date.now() - tests.at);
-  const said = `  tests: ${escapeInvisible(tests.verdict)}, ${age} ago: ${escapeInvisible(tests.command)}`;
-  return tests.verdict === 'pass' ? said : paint(io, 'yellow', said);
+  const line = `  tests: ${escapeInvisible(tests.verdict)}, ${age} ago: ${escapeInvisible(tests.command)}`;
+  return tests.verdict === 'pass' ? line : paint(io, 'yellow', line);
 }
 
 const paintLine = (io: Io, line: string): string => (line === BORDER ? paint(io, 'yellow', line) : paintDiff(io, line));

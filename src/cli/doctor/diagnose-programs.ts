@@ -181,8 +181,8 @@ async function insideOf(name: string, { root, config, sandbox, programs, empty }
       signal: new AbortController().signal,
     },
   );
-  const [path = '', ...told] = stdout.split('\n');
-  return { path: path === '' ? null : path, version: firstLine(told.join('\n')) };
+  const [path = '', ...output] = stdout.split('\n');
+  return { path: path === '' ? null : path, version: firstLine(output.join('\n')) };
 }
 
 /** The version that a program prints outside of the sandbox; empty if it answers none of the questions. */
@@ -195,8 +195,8 @@ async function versionOf(
   // Without a network, as in the sandbox.
   const env = { ...io.env, PATH, COREPACK_ENABLE_NETWORK: '0' };
   for (const question of questions) {
-    const said = await run('/bin/sh', ['-c', '"$0" "$1" 2>&1', program, question], { cwd: empty, env });
-    if (said !== null) return firstLine(said);
+    const output = await run('/bin/sh', ['-c', '"$0" "$1" 2>&1', program, question], { cwd: empty, env });
+    if (output !== null) return firstLine(output);
   }
   return '';
 }

@@ -180,9 +180,10 @@ export async function shownDiff(io: Io, request: ApprovalRequest, root: string):
 
 /** The limits of a grant as a person wrote them in a form: `3x`, `2h tests`. */
 function grantIn(text: string, request: ApprovalRequest): GrantLimits | { readonly problem: string } {
-  const said = parseTypedAnswer(`yes ${text}`);
-  if (said === null || 'problem' in said) return { problem: said?.problem ?? `"${text}" is not a limit of a grant` };
-  return grantLimits(said.terms ?? {}, request, Date.now());
+  const parsed = parseTypedAnswer(`yes ${text}`);
+  if (parsed === null || 'problem' in parsed)
+    return { problem: parsed?.problem ?? `"${text}" is not a limit of a grant` };
+  return grantLimits(parsed.terms ?? {}, request, Date.now());
 }
 
 /** Files the request for the operator too, and returns the command that shows it in a terminal; null if that fails. */

@@ -59,7 +59,7 @@ function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, further, style
   const took = row.took !== null && row.took >= 1000 ? `  (${formatDuration(row.took)})` : '';
   const came = escapeInvisible(row.came) + took;
   const head = style === undefined ? (x: string) => x : (x: string) => paint(io, style, x);
-  const said = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
+  const paintOutcome = (x: string): string => paint(io, mark === null || mark === 'ok' ? 'dim' : color, x);
 
   const start = `${formatOffset(row.after).padStart(margin - 2)}  `;
   const blank = ' '.repeat(margin);
@@ -69,12 +69,12 @@ function rowLines(io: Io, row: ThreadRow, { wide, margin, indent, further, style
     lines.push(`${prefix}${deep}${lines.length === 0 ? lead : ''}${line}`.trimEnd());
   };
   const fits = textWidth(what) + 2 + textWidth(came) <= room;
-  if (fits) add(`${head(what)}${came === '' ? '' : `  ${said(came)}`}`);
+  if (fits) add(`${head(what)}${came === '' ? '' : `  ${paintOutcome(came)}`}`);
   else {
     const [one = '', ...more] = wrapText(what, room - 2);
     add(head(one));
     for (const line of more) add(`${beneath}${head(line)}`);
-    for (const line of wrapText(came, room - 4)) add(`${beneath}${said(line)}`);
+    for (const line of wrapText(came, room - 4)) add(`${beneath}${paintOutcome(line)}`);
   }
   for (const note of row.notes)
     for (const line of wrapText(escapeInvisible(note), room - 4)) add(`${beneath}${paint(io, 'dim', line)}`);

@@ -54,7 +54,7 @@ export async function playScorecard(io: Io, { seed, save }: ScorecardOptions): P
     const lives: { name: string; won: boolean; judged: readonly CheckResult[] }[] = [];
     const faults: FaultyLife[] = [];
     for (const { name, ...wires } of WIRES) {
-      const life = await runStory({ root, env, seed, joe: 'script', tell: () => {}, ...wires });
+      const life = await runStory({ root, env, seed, joe: 'script', printLine: () => {}, ...wires });
       keep(name, life.transcript);
       lives.push({ name, won: life.end.won, judged: judgeInhabitation(life.transcript, life.specs, life.entries) });
       for (const { breaks, what, change } of FAULTS) {

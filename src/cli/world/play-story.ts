@@ -20,14 +20,14 @@ export interface StoryOptions {
 export async function playStory(io: Io, { seed, root: named }: StoryOptions): Promise<void> {
   const root = named === undefined ? mkdtempSync(join(tmpdir(), 'hopgate-story-')) : resolve(io.cwd, named);
   const withEmacs = findProgram('emacs', io.env['PATH']) !== null;
-  const tell = io.json ? () => {} : (line: string) => print(io, line);
-  tell(withEmacs ? 'Joe is in Emacs.' : 'Joe is a script, because there is no Emacs.');
+  const printLine = io.json ? () => {} : (line: string) => print(io, line);
+  printLine(withEmacs ? 'Joe is in Emacs.' : 'Joe is a script, because there is no Emacs.');
   const played = await runStory({
     root,
     env: io.env,
     seed,
     joe: withEmacs ? 'emacs' : 'script',
-    tell,
+    printLine,
     world: 'http',
     agent: 'here',
   });

@@ -3,7 +3,7 @@ import { quote, textTurns } from '../../adapters/text-turns.ts';
 
 export interface StoryHooks {
   /** Prints a line about the story. */
-  readonly tell: (line: string) => void;
+  readonly printLine: (line: string) => void;
   /** Called when the agent has asked and left; resolves when the person's answer is in the agent's inbox. */
   readonly asked: () => Promise<void>;
 }
@@ -18,28 +18,28 @@ export interface StoryEnd {
  * A scripted agent: it enters a house whose goal only a person knows, looks around, asks another agent by a whistle and
  * the person by a bell, hops out, gets the answer in chat, comes back to the same game, wins, and reflects.
  */
-export async function playWithAgent(session: RecordedSession, { tell, asked }: StoryHooks): Promise<StoryEnd> {
+export async function playWithAgent(session: RecordedSession, { printLine, asked }: StoryHooks): Promise<StoryEnd> {
   const turns = textTurns(session, { record: session });
   let commands = 0;
   /** All answers to the agent: the person's answer may arrive with any of them. */
   const answers: string[] = [];
   /** Sends one text, and returns the world's last observation. */
   const say = async (text: string): Promise<string> => {
-    for (const line of text.split('\n')) tell(line);
-    const heard = await turns.hear(text);
-    const last = heard.at(-1);
+    for (const line of text.split('\n')) printLine(line);
+    const results = await turns.hear(text);
+    const last = results.at(-1);
     if (last?.kind !== 'done') return '';
     answers.push(last.answer.text);
     if (last.answer.text.includes('[ALFWorld] Inventory: ')) commands += 1;
     const lines = turns.next().split('\n').slice(1, -2);
     // After a hop the answer describes the new place in full.
-    for (const line of last.line.includes('hop-out') ? lines.slice(0, 1) : lines) tell(line);
+    for (const line of last.line.includes('hop-out') ? lines.slice(0, 1) : lines) printLine(line);
     return last.answer.text;
   };
   const hop = async (to: string, exit: string, reason: string): Promise<boolean> => {
     session.said(`I leave by ${exit}, and hop to ${to}: ${reason}.`);
     const answer = await session.call({ name: 'hop', input: { hop: to, exit, reason } });
-    tell(answer.status === 'ok' ? `--- now in ${to} ---` : answer.text);
+    printLine(answer.status === 'ok' ? `--- now in ${to} ---` : answer.text);
     await session.tools();
     return answer.status === 'ok';
   };
@@ -56,7 +56,7 @@ export async function playWithAgent(session: RecordedSession, { tell, asked }: S
   await say(
     `I need Joe, so I leave alfworld; my game stays as it is.\n> hop-out ${quote('stuck: only Joe knows the goal')}`,
   );
-  tell('--- now in chat ---');
+  printLine('--- now in chat ---');
   await session.tools();
   await asked();
   // Each call returns the messages that arrived since the previous one.
@@ -66,7 +66,7 @@ export async function playWithAgent(session: RecordedSession, { tell, asked }: S
       .join('\n')
       .split('\n')
       .find((line) => /^\[bell \d+ from person joe, answer/.test(line)) ?? '';
-  tell(answer);
+  printLine(answer);
   const [, thing = '', target = ''] = /(\w+ \d+) goes into (\w+ \d+)/.exec(answer) ?? [];
   if (!(await hop('alfworld', 'hop-alfworld', `Joe says that the ${thing} goes into the ${target}`)))
     return { won: false, commands };

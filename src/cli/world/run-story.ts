@@ -47,15 +47,15 @@ export interface StorySetting extends StoryWires {
   readonly env: Io['env'];
   /** The person: a script, or one in `emacs --batch`. */
   readonly joe: 'script' | 'emacs';
-  readonly tell: (line: string) => void;
+  readonly printLine: (line: string) => void;
 }
 
 /** Plays the story. A served world is restarted while the agent is in chat. */
-export async function runStory({ root, env, seed, joe, tell, world, agent }: StorySetting): Promise<PlayedStory> {
+export async function runStory({ root, env, seed, joe, printLine, world, agent }: StorySetting): Promise<PlayedStory> {
   const { hint } = generateHouse({ seed, asks: true });
   const serve = (port: number) => serveWorld({ choice: { seed, asks: true }, port });
   let server = world === 'here' ? null : await serve(0);
-  if (server) tell(`A world is served at ${server.address}.`);
+  if (server) printLine(`A world is served at ${server.address}.`);
   const address = server?.address ?? '';
   const folder = ensureStateDir(root, env);
   const store = openEvidenceFile(evidenceFileIn(folder), 'create');
@@ -71,7 +71,7 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
     await codex.start('desk');
     others.push(agentAtDesk(codex, 'Open it. The answer names what is in it.'), { ended: () => codex.detach() });
     others.push(
-      joe === 'emacs' ? await joeInEmacs({ root, env, store, tell }, knows) : await scriptedJoe(store, knows),
+      joe === 'emacs' ? await joeInEmacs({ root, env, store, printLine }, knows) : await scriptedJoe(store, knows),
     );
     const opened = await openSession({ root, agent: 'claude', store, specs });
     await opened.start('chat');
@@ -84,12 +84,12 @@ export async function runStory({ root, env, seed, joe, tell, world, agent }: Sto
       wired = await overStdio(recorded, { root, env });
     }
     const end = await playWithAgent(wired.session, {
-      tell,
+      printLine,
       async asked() {
         if (server) {
           await server.close();
           server = await serve(Number(new URL(address).port));
-          tell('(Meanwhile the world was ended and started again.)');
+          printLine('(Meanwhile the world was ended and started again.)');
         }
         await waitForAnswer(store, `session:${opened.id}`);
       },
@@ -177,8 +177,8 @@ async function overStdio(
   );
   const words = [...args, 'mcp', '--root', root, '--session', released.id];
   const transport = new StdioClientTransport({ command, args: words, env: given, stderr: 'ignore' });
-  const mute = { ...released, said: () => {}, heard: () => {}, close: async () => {} };
-  return connectAgent(mute, transport);
+  const unrecorded = { ...released, said: () => {}, heard: () => {}, close: async () => {} };
+  return connectAgent(unrecorded, transport);
 }
 
 async function connectAgent(recorded: RecordedSession, transport: Transport): Promise<ConnectedAgent> {

@@ -60,7 +60,12 @@ function looking(look: () => Promise<void>): Participant {
 
 /** Joe, played by `emacs --batch` with hopgate.el. `tell` receives the lines that Emacs prints. */
 export async function joeInEmacs(
-  { root, env, store, tell }: { root: string; env: Environment; store: EvidenceStore; tell: (line: string) => void },
+  {
+    root,
+    env,
+    store,
+    printLine,
+  }: { root: string; env: Environment; store: EvidenceStore; printLine: (line: string) => void },
   knows: string,
 ): Promise<Participant> {
   await store.messages!.addPerson('joe');
@@ -87,7 +92,7 @@ export async function joeInEmacs(
   emacs.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop()!;
-    for (const line of lines) if (line.startsWith('ding! ')) tell(`(Joe's Emacs) ${line}`);
+    for (const line of lines) if (line.startsWith('ding! ')) printLine(`(Joe's Emacs) ${line}`);
   });
   const gone = new Promise<void>((resolve) => {
     emacs.once('close', () => resolve());

@@ -75,12 +75,12 @@ export function pictureOf(specs: SpecSet): Picture {
 function wayOf(exit: string, requirements: readonly Requirement[]): PictureExit {
   const observed = requirements.some((need) => need.kind === 'fruit' && need.value === exit);
   const byOperator = requirements.some((need) => need.kind === 'principal' && need.is === 'operator');
-  const told = requirements.filter(
+  const shown = requirements.filter(
     (need) =>
       !(need.kind === 'fruit' && need.value === exit) &&
       !(byOperator && need.kind === 'source' && need.any.includes('user-request')),
   );
-  return { exit, observed, needs: told.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })) };
+  return { exit, observed, needs: shown.map((need) => ({ mark: markOf(need), words: describeRequirement(need) })) };
 }
 
 function liftNeeds(from: string, to: string, ways: readonly PictureExit[]): PictureEdge {

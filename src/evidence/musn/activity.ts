@@ -49,7 +49,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
       : type === 'pattern-outcome'
         ? 'pattern/outcome'
         : 'agent/interaction');
-  const said = known?.event === 'par' ? known.par : isObject(body) ? body : { body };
+  const metadata = known?.event === 'par' ? known.par : isObject(body) ? body : { body };
   return {
     'event/type': eventType,
     at,
@@ -57,7 +57,7 @@ export function toActivity(entry: EntryDraft & { readonly seq?: number }): Activ
     agent: author,
     source: 'hopgate',
     metadata: {
-      ...said,
+      ...metadata,
       'evidence/id': id,
       'evidence/seq': seq,
       'evidence/claim-type': claim,

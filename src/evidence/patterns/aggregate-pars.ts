@@ -75,8 +75,8 @@ function patternRecords(pars: readonly Par[]): PatternRecord[] {
 
 function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
   const uses = pars.flatMap((par) => par.patterns_used.filter((use) => use.pattern === pattern));
-  const told = uses.flatMap(({ outcome }) => outcome ?? []);
-  const judged = told.filter((outcome) => OUTCOME_HOLDS[outcome] !== null);
+  const outcomes = uses.flatMap(({ outcome }) => outcome ?? []);
+  const judged = outcomes.filter((outcome) => OUTCOME_HOLDS[outcome] !== null);
   const [used, others] = [true, false].map((is) =>
     pars.filter((par) => par.patterns_used.some((use) => use.pattern === pattern) === is),
   ) as [Par[], Par[]];
@@ -87,7 +87,7 @@ function recordOf(pattern: string, pars: readonly Par[]): PatternRecord {
     selected: sum(false),
     inferred: sum(true),
     outcomes: Object.fromEntries(
-      PATTERN_OUTCOMES.map((outcome) => [outcome, told.filter((one) => one === outcome).length]),
+      PATTERN_OUTCOMES.map((outcome) => [outcome, outcomes.filter((one) => one === outcome).length]),
     ) as { [outcome in PatternOutcome]: number },
     held: judged.length === 0 ? null : round(judged.filter((outcome) => OUTCOME_HOLDS[outcome]).length / judged.length),
     errorsWith: meanError(used) ?? 0,

@@ -91,12 +91,12 @@ function recordedUses(cycles: readonly LearningCycle[]): PatternUse[] {
 
 function wentWell(recent: readonly RecordedEntry[], cycles: readonly LearningCycle[]): string[] {
   const fruits = entriesOf(recent, 'stop').flatMap(({ body: { peripheral, fruit } }) => {
-    const said: string[] = [];
+    const results: string[] = [];
     const { result, pushed, deployed } = fruit;
-    if (result === 'pass') said.push(`${peripheral}: the tests passed`);
-    if (pushed === true) said.push(`${peripheral}: the change was pushed`);
-    if (deployed === true) said.push(`${peripheral}: the deployment ran`);
-    return said;
+    if (result === 'pass') results.push(`${peripheral}: the tests passed`);
+    if (pushed === true) results.push(`${peripheral}: the change was pushed`);
+    if (deployed === true) results.push(`${peripheral}: the deployment ran`);
+    return results;
   });
   const held = cycles.filter(({ pur }) => pur?.held).map(({ pattern }) => `pattern ${pattern} held`);
   return countItems([...fruits, ...held]);

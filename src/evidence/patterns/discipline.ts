@@ -83,8 +83,8 @@ export function patternStatusAfter(
   if (pattern === null) return null;
   if (does === 'selects') return { pattern, status: 'selected', selects: true };
   const { held, outcome: word } = fieldsOf(outcome.result);
-  const told = outcomeOf(word);
-  const holds = typeof held === 'boolean' ? held : told ? OUTCOME_HOLDS[told] : false;
+  const recordedOutcome = outcomeOf(word);
+  const holds = typeof held === 'boolean' ? held : recordedOutcome ? OUTCOME_HOLDS[recordedOutcome] : false;
   return { pattern, status: holds === null ? 'selected' : holds ? 'held' : 'failed', selects: false };
 }
 

@@ -16,13 +16,13 @@ export function GrantForm({
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const said = new FormData(event.currentTarget);
-          const times = Number(said.get('times'));
+          const form = new FormData(event.currentTarget);
+          const times = Number(form.get('times'));
           onGrant({
-            minutes: Number(said.get('minutes')),
+            minutes: Number(form.get('minutes')),
             ...(times > 0 ? { times } : {}),
-            ...(said.has('files') ? { files: true } : {}),
-            ...(said.has('tests') ? { testsPass: true } : {}),
+            ...(form.has('files') ? { files: true } : {}),
+            ...(form.has('tests') ? { testsPass: true } : {}),
           });
         }}
       >

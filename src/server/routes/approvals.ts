@@ -153,13 +153,18 @@ const answer = defineRoute('POST /v1/approvals/{approval}', {
     const { id, request } = pending;
     if (body.hash !== request.hash)
       throw new ApiError('invalid-request', 'the request is another one now', 'Read it again.', 'body.hash');
-    const { reason, hash: _, grant: terms, ...said } = body;
+    const { reason, hash: _, grant: terms, ...answer } = body;
     const grant =
       terms && body.verdict === 'yes' ? grantLimits(withoutUndefined(terms), request, Date.now()) : undefined;
     if (grant && 'problem' in grant)
       throw new ApiError('invalid-request', grant.problem, 'Change the limits of the grant.', 'body.grant');
-    const words = body.verdict === 'no' && reason !== undefined ? { reason } : {};
-    const done = answerOnce(stateDir, pending, { ...said, ...words, ...(grant ? { grant } : {}) }, ownToken(stateDir));
+    const refusal = body.verdict === 'no' && reason !== undefined ? { reason } : {};
+    const done = answerOnce(
+      stateDir,
+      pending,
+      { ...answer, ...refusal, ...(grant ? { grant } : {}) },
+      ownToken(stateDir),
+    );
     if (!done)
       throw new ApiError(
         'unknown-request',

@@ -18,18 +18,18 @@ export async function addTestedTree(
   if (outcome.status !== 'ok') return report;
   const result = fieldsOf(outcome.result);
   const now = result['verdict'] === 'pass' ? await observe() : before;
-  const told = (more: { readonly [field: string]: Json }): ToolReport => ({
+  const withFields = (more: { readonly [field: string]: Json }): ToolReport => ({
     ...report,
     outcome: { status: 'ok', result: { ...result, ...more } },
   });
   if ('problem' in before || 'problem' in now) {
     const { problem } = ('problem' in now ? now : before) as { readonly problem: string };
-    return told({ treeProblem: `it is not known which files were tested: ${problem}` });
+    return withFields({ treeProblem: `it is not known which files were tested: ${problem}` });
   }
-  if (result['unsandboxed'] === true || before.id === now.id) return told({ tree: treeRecord(now) });
+  if (result['unsandboxed'] === true || before.id === now.id) return withFields({ tree: treeRecord(now) });
   const paths = changedSince(before, now);
   const what = paths === null ? 'files were changed' : `${listPaths(paths)} changed`;
-  return told({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: treeRecord(now) });
+  return withFields({ ...withoutPass(result, `${what} while the tests ran; run them again`), tree: treeRecord(now) });
 }
 
 const treeRecord = ({ kind, id, head, changed }: TreeState): Json => ({ kind, id, head, changed });

@@ -7,7 +7,7 @@ import type { SourceDocument, SpecSource } from './source-document.ts';
 export function readYaml({ file, text }: SpecSource): { document: SourceDocument; issues: SpecIssue[] } {
   const lines = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false, strict: true });
-  const issues: SpecIssue[] = tellingProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({
+  const issues: SpecIssue[] = reportedProblems([...parsed.errors, ...parsed.warnings]).map((problem) => ({
     file,
     path: '',
     line: lines.linePos(problem.pos[0]).line,
@@ -46,11 +46,12 @@ const inWords = (message: string): string =>
   message.includes('call stack') ? `nested deeper than ${MAX_NESTING} levels` : message;
 
 /** Keeps the first syntax error, because later ones are usually consequences of it, and all duplicate keys. */
-function tellingProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
-  const lost = problems.find(({ code }) => code !== 'DUPLICATE_KEY');
-  return lost === undefined
+function reportedProblems(problems: readonly YAMLError[]): readonly YAMLError[] {
+  const syntaxError = problems.find(({ code }) => code !== 'DUPLICATE_KEY');
+  return syntaxError === undefined
     ? problems
     : problems.filter(
-        (problem) => problem === lost || (problem.code === 'DUPLICATE_KEY' && problem.pos[0] < lost.pos[0]),
+        (problem) =>
+          problem === syntaxError || (problem.code === 'DUPLICATE_KEY' && problem.pos[0] < syntaxError.pos[0]),
       );
 }

@@ -86,8 +86,8 @@ export class CorrespondenceCheck {
     if (!isObject(answer)) return;
     const { id: answered, from, text, ...rest } = answer;
     this.#received.add(String(answered));
-    const said = typeof text === 'string' ? { text } : {};
-    this.#compare(sessionId, seq, { id: answered, ...rest, ...said, sender: from, recipient: address, ref: id });
+    const answerText = typeof text === 'string' ? { text } : {};
+    this.#compare(sessionId, seq, { id: answered, ...rest, ...answerText, sender: from, recipient: address, ref: id });
   }
 
   #compare(sessionId: string, seq: number, due: Row): void {

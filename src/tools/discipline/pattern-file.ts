@@ -36,15 +36,15 @@ export function readPatternFile(path: string, source: string): Pattern | string 
     return (error as Error).message.split('\n', 1)[0] ?? 'it cannot be read';
   }
   const stem = path.slice(path.lastIndexOf('/') + 1, -ending.length);
-  const said = (name: string) => {
+  const textField = (name: string) => {
     const value = fields[name];
     return typeof value === 'string' ? value.trim().replaceAll(/\s+/g, ' ') : '';
   };
-  const id = said('id') || stem;
+  const id = textField('id') || stem;
   if (!PATTERN_ID.test(id))
     return `"${id}" is not an id: write lower-case letters, digits and -, such as read-before-edit`;
-  const when = said('when');
-  const action = said('then') || said('do');
+  const when = textField('when');
+  const action = textField('then') || textField('do');
   const missing = [
     ['when', when],
     ['then', action],
@@ -53,10 +53,10 @@ export function readPatternFile(path: string, source: string): Pattern | string 
   const { tags } = fields;
   return {
     id,
-    title: said('title') || id,
+    title: textField('title') || id,
     when,
     do: action,
-    because: said('because'),
+    because: textField('because'),
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [],
   };
 }

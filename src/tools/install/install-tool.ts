@@ -76,7 +76,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     ...(changedLocks.length > 0 ? { changedLocks } : {}),
     ...droppedField([...left.dropped, ...kept.dropped]),
     ...ran.fields,
-    ...tree.said,
+    ...tree.remarks,
   });
 }
 

@@ -250,12 +250,12 @@ async function tryEscape<T extends ProbeTarget | null>(
     signal: new AbortController().signal,
     onConnection: makeProxy(['listed.example']).accept,
   });
-  const said = stderr.trim().split('\n')[0]!;
+  const errorLine = stderr.trim().split('\n')[0]!;
   if (makes ? makes(target).some((path) => existsSync(path)) : exit === 0)
     return { stopped: false, detail: 'it got through' };
   if (exit === null || exit === 126 || exit === 127)
-    return { stopped: false, detail: `it could not be tried: ${said || 'it did not end'}` };
-  return { stopped: true, detail: said || (exit === 0 ? 'nothing of it is there' : `it ended with ${exit}`) };
+    return { stopped: false, detail: `it could not be tried: ${errorLine || 'it did not end'}` };
+  return { stopped: true, detail: errorLine || (exit === 0 ? 'nothing of it is there' : `it ended with ${exit}`) };
 }
 
 /** Hopgate's own Node as a toolchain, unless the sandbox shows it already. */

@@ -76,7 +76,7 @@ export async function bashTool(context: ShellContext): Promise<ToolReport | Tool
   const report = commandReport(context, result, effects, {
     changed: applied.effects.map(({ path, op }) => ({ path, op })),
     ...findingsField(effects),
-    ...tree.said,
+    ...tree.remarks,
     dropped: [],
     ...droppedField(dropped),
     ...(left.effects.length > 0 ? { completed: left.effects.map(({ path }): Json => path) } : {}),

@@ -102,11 +102,11 @@ const NO_PACKAGE =
 
 /** The remedy for a command that failed because packages were never installed; null otherwise. */
 function notInstalled({ call }: ShellContext, { exit, stdout, stderr }: CommandResult): string | null {
-  const said = `${stdout}\n${stderr}`;
+  const output = `${stdout}\n${stderr}`;
   if (exit === 0) return null;
   const missing =
-    (NOT_FOUND.test(said) && missingPackages(call.envelope.root)) ||
-    (NO_PACKAGE.test(said) && 'Packages that the command needs are not installed here.');
+    (NOT_FOUND.test(output) && missingPackages(call.envelope.root)) ||
+    (NO_PACKAGE.test(output) && 'Packages that the command needs are not installed here.');
   return missing ? `${missing} ${wayToInstall(call, 'Ask the operator to install them')}` : null;
 }
 

@@ -35,7 +35,7 @@ export async function deployTool(context: ShellContext): Promise<ToolReport | To
     command: [...run],
     network,
     ...ran.fields,
-    ...tree.said,
+    ...tree.remarks,
   });
 }
 

@@ -27,7 +27,7 @@ export async function readOnlyTool(context: ShellContext): Promise<ToolReport | 
   });
   const report = commandReport(context, result, [], {
     ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
-    ...tree.said,
+    ...tree.remarks,
   });
   return withGit(report, git, 'nothing');
 }

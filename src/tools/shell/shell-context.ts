@@ -157,7 +157,7 @@ export interface CallTree extends TreeRequest, CoveredFiles {
   readonly unixSockets: boolean;
   readonly scan: TreeScan;
   /** Fields for the result: the repositories whose objects the command does not see, with reasons; empty if none. */
-  readonly said: { readonly [key: string]: Json };
+  readonly remarks: { readonly [key: string]: Json };
 }
 
 /**
@@ -177,11 +177,11 @@ export async function callTree({ call, sandbox, env, overlay }: ShellContext): P
     ? await orAborted(maskedObjects(sandbox, { root, masks, toolchains, scan }), call.signal)
     : { mounts: [], closed: [], problems: [] };
   const { closed, problems } = objects;
-  const said: CallTree['said'] =
+  const remarks: CallTree['remarks'] =
     closed.length > 0 ? { withoutObjects: [...closed], objectProblems: [...problems] } : {};
   const repository = findRepository(root);
   const gitConfig = isStop(repository) ? '' : personConfig(repository, env);
-  const shown = { objects: objects.mounts, gitConfig, said };
+  const shown = { objects: objects.mounts, gitConfig, remarks };
   return { root, masks, toolchains, programs, overlay, unixSockets, scan, limits: homeLimit(config), ...shown };
 }
 

@@ -41,7 +41,8 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
     if (result.aborted) break;
   }
   const [first] = runs;
-  if (chosen.length === 1 && first) return commandReport(context, first.result, [], { ...first.fields, ...tree.said });
+  if (chosen.length === 1 && first)
+    return commandReport(context, first.result, [], { ...first.fields, ...tree.remarks });
   const verdicts = runs.map(({ fields: { verdict } }) => verdict);
   return commandReport(
     context,
@@ -53,7 +54,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
     {
       verdict: verdicts.includes('fail') ? 'fail' : verdicts.includes('error') ? 'error' : 'pass',
       runs: runs.map(({ result: { exit, seconds }, fields: run }) => ({ ...run, exit, seconds })),
-      ...tree.said,
+      ...tree.remarks,
     },
   );
 }

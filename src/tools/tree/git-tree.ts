@@ -135,8 +135,8 @@ export function treeGit(
   ): Promise<{ readonly text: string } | TreeProblem> => {
     const ran = await git(script, { stdin, env: { ...env, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects}"` } });
     if (ran.exit === 0 && !ran.truncated) return { text: ran.stdout };
-    const said = ran.stderr.trim().split('\n').at(-1) || 'git failed';
-    return { problem: ran.timedOut ? 'git took too long' : ran.truncated ? 'too much of it was changed' : said };
+    const errorLine = ran.stderr.trim().split('\n').at(-1) || 'git failed';
+    return { problem: ran.timedOut ? 'git took too long' : ran.truncated ? 'too much of it was changed' : errorLine };
   };
 }
 

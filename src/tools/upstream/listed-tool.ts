@@ -11,6 +11,6 @@ export type ListedTool = Tool;
  */
 export function toolHash(tool: ListedTool): string {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-  const said = { name, title, description, inputSchema, outputSchema, annotations };
-  return sha256Hex(canonicalJson(JSON.parse(JSON.stringify(said).toWellFormed()) as Json));
+  const hashed = { name, title, description, inputSchema, outputSchema, annotations };
+  return sha256Hex(canonicalJson(JSON.parse(JSON.stringify(hashed).toWellFormed()) as Json));
 }

@@ -113,8 +113,8 @@ async function approve(io: Io, id: string | undefined, options: Options): Promis
     return printJson(io, { ...pendingJson(item), tree: await diffFor(request, root) });
   }
   if (canAsk(io)) {
-    const said = await askAndAnswer(io, item, options);
-    if (said !== 'yes') io.exitCode = 1;
+    const answered = await askAndAnswer(io, item, options);
+    if (answered !== 'yes') io.exitCode = 1;
     return;
   }
   await show(io, item);
@@ -141,27 +141,27 @@ async function show(io: Io, { pending: { request, root } }: PendingItem): Promis
 }
 
 /** Returns the verdict; null if the request was left pending. */
-async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<Said['verdict'] | null> {
+async function askAndAnswer(io: Io, item: PendingItem, options: Options): Promise<TypedAnswer['verdict'] | null> {
   tokenFor(io, item, options); // checked before the person reads the request
   await show(io, item);
   if (item.answer !== null)
-    print(io, paint(io, 'yellow', `  ${saidBefore(item.answer)}; your answer replaces that one`));
-  const said = await askAtTerminal(io, item.pending.request);
-  if (said === null || 'problem' in said) {
-    print(io, `Not answered${said ? `: ${escapeInvisible(said.problem)}` : ''}. ${item.pending.id} still waits.`);
+    print(io, paint(io, 'yellow', `  ${describeEarlier(item.answer)}; your answer replaces that one`));
+  const parsed = await askAtTerminal(io, item.pending.request);
+  if (parsed === null || 'problem' in parsed) {
+    print(io, `Not answered${parsed ? `: ${escapeInvisible(parsed.problem)}` : ''}. ${item.pending.id} still waits.`);
     return null;
   }
-  answer(io, item, said.verdict === 'yes' ? { ...termsOf(options), ...said } : said, options);
-  return said.verdict;
+  answer(io, item, parsed.verdict === 'yes' ? { ...termsOf(options), ...parsed } : parsed, options);
+  return parsed.verdict;
 }
 
-interface Said {
+interface TypedAnswer {
   readonly verdict: 'yes' | 'no';
   readonly terms?: GrantTerms;
 }
 
 /** The grant that the options ask for. */
-function termsOf(options: Options): Pick<Said, 'terms'> {
+function termsOf(options: Options): Pick<TypedAnswer, 'terms'> {
   const { times, for: minutes, files, changedFiles, whileTestsPass: testsPass } = options;
   if ([times, minutes, files, changedFiles, testsPass].every((option) => option === undefined)) return {};
   return {
@@ -174,19 +174,19 @@ function termsOf(options: Options): Pick<Said, 'terms'> {
   };
 }
 
-function answer(io: Io, item: PendingItem, { verdict, terms }: Said, options: Options): void {
+function answer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, options: Options): void {
   const grant = terms && grantLimits(terms, item.pending.request, Date.now());
   if (grant && 'problem' in grant)
     throw usageError(grant.problem, 'Change the limits of the grant, or leave them out.');
-  const said = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
+  const personAnswer = { verdict, by: options.by, minutes: options.minutes, ...(grant ? { grant } : {}) };
   const token = tokenFor(io, item, options);
   const waits = pendingItems(item.stateDir).some(({ pending }) => pending.id === item.pending.id);
   // The new answer replaces only an answer that this person has seen, not one from another terminal.
   const done = !waits
     ? null
     : item.answer === null
-      ? answerOnce(item.stateDir, item.pending, said, token)
-      : { answer: answerRequest(item.stateDir, item.pending, said, token) };
+      ? answerOnce(item.stateDir, item.pending, personAnswer, token)
+      : { answer: answerRequest(item.stateDir, item.pending, personAnswer, token) };
   if (done === null)
     throw new CliError(
       'unknown-request',
@@ -196,7 +196,7 @@ function answer(io: Io, item: PendingItem, { verdict, terms }: Said, options: Op
   const { id } = item.pending;
   if ('earlier' in done) throw alreadyAnswered(id, done.earlier);
   const { answer: signed } = done;
-  const { by } = said;
+  const { by } = personAnswer;
   const until = new Date(signed.expiresAt).toISOString();
   if (io.json)
     return printJson(io, { id, verdict, by, until, requestHash: signed.requestHash, ...(grant ? { grant } : {}) });
@@ -211,12 +211,12 @@ function answer(io: Io, item: PendingItem, { verdict, terms }: Said, options: Op
 
 type Earlier = Pick<NonNullable<PendingItem['answer']>, 'by' | 'verdict'>;
 
-const saidBefore = ({ by, verdict }: Earlier): string => `${escapeInvisible(by)} has said ${verdict}`;
+const describeEarlier = ({ by, verdict }: Earlier): string => `${escapeInvisible(by)} has said ${verdict}`;
 
 const alreadyAnswered = (id: string, earlier: Earlier): CliError =>
   new CliError(
     'already-answered',
-    `${id} was answered already: ${saidBefore(earlier)}`,
+    `${id} was answered already: ${describeEarlier(earlier)}`,
     `The first answer counts. To replace it: hopgate approve ${id} --yes --replace, or --no --replace.`,
   );
 

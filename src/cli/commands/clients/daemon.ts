@@ -37,8 +37,8 @@ export function register(command: Command, io: Io): void {
     .action(() => stop(io));
 }
 
-async function start(io: Io, idleMinutes: number, said: boolean | 'contents' | undefined): Promise<void> {
-  const telemetry = await checkedTelemetry(said);
+async function start(io: Io, idleMinutes: number, spans: boolean | 'contents' | undefined): Promise<void> {
+  const telemetry = await checkedTelemetry(spans);
   const { serveDaemon } = await import('../../../daemon/serve-daemon.ts');
   const daemon = await serveDaemon({ env: io.env, telemetry, ...(idleMinutes > 0 ? { idleMinutes } : {}), waitMs: 0 });
   if (!daemon) {

@@ -192,7 +192,7 @@ function serverLine(io: Io, { name, at, problem, tools }: Server, compared: read
   const used = new Set(compared.flatMap(({ upstream }) => (upstream.server === name ? [upstream.tool] : [])));
   const has = [...(tools?.keys() ?? [])].filter((tool) => used.has(tool)).length;
   const mark = problem === null ? paint(io, 'green', 'answers') : paint(io, 'red', 'down   ');
-  const told =
+  const detail =
     problem === null ? `${plural(tools!.size, 'tool')}, ${has} of them used by the specs` : escapeInvisible(problem);
-  return `${mark}  ${heading(io, name)}  ${escapeInvisible(at)}\n         ${told}`;
+  return `${mark}  ${heading(io, name)}  ${escapeInvisible(at)}\n         ${detail}`;
 }

@@ -20,7 +20,7 @@ interface Started {
   readonly context: ShellContext;
   readonly check: () => void;
   discarded: readonly string[];
-  readonly said: { readonly [key: string]: Json };
+  readonly remarks: { readonly [key: string]: Json };
 }
 const started = new WeakMap<Job, Started>();
 
@@ -67,7 +67,7 @@ async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | To
   }
   const tree = await callTree(context);
   const layout = withMounts(exploreLayout(tree), commandCacheMounts(call));
-  const about: Started = { context, check: watchCoveredFiles(tree, layout), discarded: [], said: tree.said };
+  const about: Started = { context, check: watchCoveredFiles(tree, layout), discarded: [], remarks: tree.remarks };
   const left = (envelope.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
   const seconds = Math.max(1, Math.min(tool.limits.seconds, left / 1000));
   const inspect = async (view: OverlayWrites) => {
@@ -84,7 +84,7 @@ async function start(context: ShellContext, jobs: Jobs): Promise<ToolReport | To
 
 /** The output since the last read and, after the end, how the command ended. */
 function read(job: Job, isFirst = false): ToolReport {
-  const { context, check, discarded, said } = started.get(job)!;
+  const { context, check, discarded, remarks } = started.get(job)!;
   if (job.error !== null) throw job.error;
   try {
     check();
@@ -99,7 +99,7 @@ function read(job: Job, isFirst = false): ToolReport {
   const result = { ...job.result, stdout, stderr: '', truncated, aborted: false };
   return commandReport(context, result, [], {
     ...droppedField(discarded.map((path) => ({ path, why: WHY }))),
-    ...said,
+    ...remarks,
     ...about,
   });
 }

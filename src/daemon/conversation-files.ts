@@ -36,9 +36,9 @@ const EXPECTED_MS = 60_000;
 /** Maximum number of events in a record. */
 const MAX_EVENTS = 50;
 
-const fileHash = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
+const nameHash = (...parts: readonly (string | null)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, 24);
 
-const keyOf = ({ client, id, agentId }: Conversation): string => fileHash(client, id, agentId);
+const keyOf = ({ client, id, agentId }: Conversation): string => nameHash(client, id, agentId);
 
 const FOLDER = 'conversations';
 
@@ -60,16 +60,16 @@ export class ConversationFiles {
   }
 
   read(conversation: Conversation): StoredConversation | null {
-    return readRecord(this.#record(keyOf(conversation)));
+    return readRecord(this.#recordFile(keyOf(conversation)));
   }
 
   write(record: StoredConversation): void {
-    writeRecord(this.#record(keyOf(record.conversation)), record);
+    writeRecord(this.#recordFile(keyOf(record.conversation)), record);
   }
 
   /** All records, the most recently used first. */
   all(): readonly StoredConversation[] {
-    const records = this.#named('conversation-').flatMap(
+    const records = this.#filesNamed('conversation-').flatMap(
       (name) => readRecord<StoredConversation>(join(this.#folder, name)) ?? [],
     );
     const last = ({ events }: StoredConversation): number => Date.parse(events.at(-1)?.at ?? '') || 0;
@@ -77,7 +77,7 @@ export class ConversationFiles {
   }
 
   owner(sessionId: string): SessionOwner | null {
-    return readRecord(join(this.#folder, `session-${fileHash(sessionId)}.json`));
+    return readRecord(join(this.#folder, `session-${nameHash(sessionId)}.json`));
   }
 
   /** True if the operator approved moves to this destination, or calls of this tool, in advance. */
@@ -87,48 +87,48 @@ export class ConversationFiles {
   }
 
   setOwner(owner: SessionOwner): void {
-    writeRecord(join(this.#folder, `session-${fileHash(owner.sessionId)}.json`), owner);
+    writeRecord(join(this.#folder, `session-${nameHash(owner.sessionId)}.json`), owner);
   }
 
   owners(): readonly SessionOwner[] {
-    return this.#named('session-').flatMap((name) => readRecord<SessionOwner>(join(this.#folder, name)) ?? []);
+    return this.#filesNamed('session-').flatMap((name) => readRecord<SessionOwner>(join(this.#folder, name)) ?? []);
   }
 
-  keep({ conversation }: ConversationRecord, key: string, value: Json): void {
-    writeTicket(this.#ticket(conversation, key), { value });
+  storeForCall({ conversation }: ConversationRecord, key: string, value: Json): void {
+    writeTicket(this.#ticketFile(conversation, key), { value });
   }
 
-  take({ conversation }: ConversationRecord, key: string): Json {
-    return takeRecord<{ value: Json }>(this.#ticket(conversation, key))?.value ?? null;
+  takeForCall({ conversation }: ConversationRecord, key: string): Json {
+    return takeRecord<{ value: Json }>(this.#ticketFile(conversation, key))?.value ?? null;
   }
 
   /** Records that the next call on this session's connection belongs to another session. */
-  expect(sessionId: string, call: Json, forSession: string): void {
-    writeRecord(this.#expected(sessionId, call), { session: forSession, at: Date.now() });
+  expectCall(sessionId: string, call: Json, forSession: string): void {
+    writeRecord(this.#expectedFile(sessionId, call), { session: forSession, at: Date.now() });
   }
 
   /** Returns and removes the session that `expect` recorded for this call; null if there is none. */
   takeExpected(sessionId: string, call: Json): string | null {
-    const expected = takeRecord<{ session: string; at: number }>(this.#expected(sessionId, call));
+    const expected = takeRecord<{ session: string; at: number }>(this.#expectedFile(sessionId, call));
     return expected && Date.now() - expected.at < EXPECTED_MS ? expected.session : null;
   }
 
-  #record(key: string): string {
+  #recordFile(key: string): string {
     return join(this.#folder, `conversation-${key}.json`);
   }
 
-  #ticket(conversation: Conversation, key: string): string {
-    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${fileHash(key)}.json`);
+  #ticketFile(conversation: Conversation, key: string): string {
+    return join(ensurePrivateDir(join(this.#folder, 'tickets')), `${keyOf(conversation)}-${nameHash(key)}.json`);
   }
 
-  #expected(sessionId: string, call: Json): string {
+  #expectedFile(sessionId: string, call: Json): string {
     return join(
       ensurePrivateDir(join(this.#folder, 'tickets')),
-      `${fileHash(sessionId)}-${fileHash(canonicalJson(call))}.json`,
+      `${nameHash(sessionId)}-${nameHash(canonicalJson(call))}.json`,
     );
   }
 
-  #named(start: string): readonly string[] {
+  #filesNamed(start: string): readonly string[] {
     return readdirSync(this.#folder).filter((name) => name.startsWith(start) && name.endsWith('.json'));
   }
 }

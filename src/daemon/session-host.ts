@@ -58,11 +58,11 @@ export class SessionHost {
     return {
       server: this.#server(),
       conversation: (conversation) => this.conversations.record(conversation, caller),
-      recordEvent: (record, event, notes) => this.conversations.remember(record, event, notes),
+      recordEvent: (record, event, notes) => this.conversations.recordEvent(record, event, notes),
       withSession: (record, work) =>
         this.sessions.use(record.conversation.root, record.sessionId, `a hook of ${record.conversation.client}`, work),
       denialByParent: (record, call) => this.denialByParent(record.conversation.root, record.sessionId, call),
-      storeForCall: async (record, key, value) => files(record).keep(record, key, value),
+      storeForCall: async (record, key, value) => files(record).storeForCall(record, key, value),
       instructionProblem: (record, client, near) =>
         this.sessions.join(record.conversation.root, record.sessionId, async (session) =>
           instructionProblem(session, client, near),
@@ -73,12 +73,12 @@ export class SessionHost {
           return skillProblem(session, call, caller.env['CLAUDE_CONFIG_DIR']);
         }),
       isApproved: (record, { action }) => files(record).isApproved(record.sessionId, action.to),
-      takeForCall: async (record, key) => files(record).take(record, key),
+      takeForCall: async (record, key) => files(record).takeForCall(record, key),
       commandFor: async (record, call) => this.runs.commandFor({ conversation: record.conversation, call }),
       revokeCommand: async (command) => this.runs.revoke(command),
       recordTranscript: (record, ...items) => this.transcript(record.conversation.root, record.sessionId).add(...items),
       expectSubAgentCall: ({ conversation, parent, sessionId }, call) => {
-        if (parent !== null) this.sessions.files(conversation.root).expect(parent, call, sessionId);
+        if (parent !== null) this.sessions.files(conversation.root).expectCall(parent, call, sessionId);
       },
     };
   }
@@ -94,7 +94,7 @@ export class SessionHost {
   }
 
   transcript(root: string, sessionId: string): SessionTranscript {
-    return this.#transcripts.of(root, sessionId);
+    return this.#transcripts.transcriptOf(root, sessionId);
   }
 
   /** The session of a call over this connection: its own, or that of a sub-agent that announced the call. */

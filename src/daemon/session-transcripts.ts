@@ -17,7 +17,7 @@ export class Transcripts {
     this.#env = env;
   }
 
-  of(root: string, sessionId: string): SessionTranscript {
+  transcriptOf(root: string, sessionId: string): SessionTranscript {
     const key = `${sessionId} ${root}`;
     const known = this.#known.get(key);
     if (known) return known;

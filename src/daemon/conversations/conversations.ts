@@ -55,7 +55,9 @@ export class Conversations {
       };
       files.write(record);
       if (meanwhile?.sessionId !== record.sessionId)
-        this.#transcripts.of(conversation.root, record.sessionId).add(sessionOpened(record.sessionId, 'hooks'));
+        this.#transcripts
+          .transcriptOf(conversation.root, record.sessionId)
+          .add(sessionOpened(record.sessionId, 'hooks'));
       return record;
     });
   }
@@ -74,7 +76,7 @@ export class Conversations {
   }
 
   /** Adds an event, and notes for the user, to the record of a conversation. */
-  async remember(
+  async recordEvent(
     record: ConversationRecord,
     event: ConversationRecord['events'][number],
     notes?: ConversationRecord['notes'],

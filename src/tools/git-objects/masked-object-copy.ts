@@ -25,11 +25,11 @@ export interface MaskedObjectCopy {
   readonly mounts: readonly Mount[];
   /** Names the rewritten packs and their removed objects; null if all objects were rewritten. */
   readonly repacked: string | null;
-  /** The state of the view's folders at the time when the view was complete. */
+  /** The state of the copy's folders at the time when the copy was complete. */
   readonly stamp: string;
 }
 
-/** True if no file of the view was removed. */
+/** True if no file of the copy was removed. */
 export const isCopyComplete = ({ folder, stamp }: MaskedObjectCopy): boolean => stampOf(folder) === stamp;
 
 const stampOf = (folder: string): string => {
@@ -48,8 +48,8 @@ const stampOf = (folder: string): string => {
 /** Number of folders with loose objects that are checked; a cleaner of temporary files removes from all. */
 const STAMPED = 8;
 /** Maximum number of unchanged packs, because each of their files needs a mount of its own. */
-const MOST_KEPT_PACKS = 40;
-const KEPT_FILES = ['pack', 'idx', 'rev', 'promisor'];
+const MOST_UNCHANGED = 40;
+const PACK_FILES = ['pack', 'idx', 'rev', 'promisor'];
 const INSIDE = '/tmp/view';
 const EMPTY_BLOB = deflateSync(Buffer.from('blob 0\0'));
 
@@ -67,7 +67,7 @@ export interface CopyRequest {
 }
 
 /**
- * Builds a view without unreachable objects, in which each masked blob is empty under its own name. Git's diff, blame
+ * Makes a copy without unreachable objects, in which each masked blob is empty under its own name. Git's diff, blame
  * and grep still work and find masked files empty, as they are in the sandbox's work tree, because git does not verify
  * an object's hash when it reads it.
  *
@@ -76,8 +76,8 @@ export interface CopyRequest {
 export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObjectCopy | GitFailure> {
   const { objects, list, folder, before, borrows } = request;
   const { open, masked } = list;
-  const { kept, rewritten } = sortPacks(request);
-  const files = new ViewFolder(folder, lstatSync(objects));
+  const { unchanged, rewritten } = sortPacks(request);
+  const files = new ObjectFolder(folder, lstatSync(objects));
   for (const name of request.stored.loose)
     if (open.has(name) && !masked.has(name))
       files.addObject(name, (path) => copyFileSync(join(objects, name.slice(0, 2), name.slice(2)), path));
@@ -87,10 +87,10 @@ export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObj
   if (repacked !== null && before?.repacked === repacked) linkPacks(before.folder, folder);
   else {
     const wanted = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
-    const failure = wanted.length > 0 ? await pack(request, wanted) : null;
+    const failure = wanted.length > 0 ? await writePack(request, wanted) : null;
     if (failure) return failure;
   }
-  const placed = mountedFiles(request, kept);
+  const placed = mountedFiles(request, unchanged);
   for (const { path } of placed) writeFileSync(join(folder, path), '', { mode: 0o444 });
   return {
     folder,
@@ -107,31 +107,31 @@ interface Pack {
   readonly name: string;
   readonly has: (object: string) => boolean;
   /** The masked and the unreachable objects in the pack. */
-  readonly covered: readonly string[];
+  readonly removed: readonly string[];
 }
 
 /** The packs that are mounted unchanged, and those that are rewritten. */
-function sortPacks({ list, stored, borrows }: CopyRequest): Record<'kept' | 'rewritten', readonly Pack[]> {
+function sortPacks({ list, stored, borrows }: CopyRequest): Record<'unchanged' | 'rewritten', readonly Pack[]> {
   const all = [...list.masked, ...list.unreached];
   const nameBytes = ([...list.open, ...all][0]?.length ?? 40) / 2;
   const packs = stored.packs.map((name) => {
     const has = packIndex(join(stored.packFolder, `${name}.idx`), nameBytes);
-    return { name, has, covered: all.filter(has) };
+    return { name, has, removed: all.filter(has) };
   });
-  const mayKeep = !borrows && packs.length <= MOST_KEPT_PACKS;
+  const mayStay = !borrows && packs.length <= MOST_UNCHANGED;
   return {
-    kept: packs.filter(({ covered }) => mayKeep && covered.length === 0),
-    rewritten: packs.filter(({ covered }) => !mayKeep || covered.length > 0),
+    unchanged: packs.filter(({ removed }) => mayStay && removed.length === 0),
+    rewritten: packs.filter(({ removed }) => !mayStay || removed.length > 0),
   };
 }
 
 /** Names the rewritten packs and the objects that they lose. */
 const fingerprintOf = (rewritten: readonly Pack[]): string =>
-  hash('sha256', JSON.stringify(rewritten.map(({ name, covered }) => [name, covered.toSorted()])), 'hex');
+  hash('sha256', JSON.stringify(rewritten.map(({ name, removed }) => [name, removed.toSorted()])), 'hex');
 
-/** The files of git that are mounted into the view: each kept pack, and the commit graph. Links are left out. */
-function mountedFiles({ objects, stored: { packFolder } }: CopyRequest, kept: readonly Pack[]) {
-  const packFiles = kept.flatMap(({ name }) => KEPT_FILES.map((ending) => `${name}.${ending}`));
+/** The files of git that are mounted into the copy: each unchanged pack, and the commit graph. Links are left out. */
+function mountedFiles({ objects, stored: { packFolder } }: CopyRequest, unchanged: readonly Pack[]) {
+  const packFiles = unchanged.flatMap(({ name }) => PACK_FILES.map((ending) => `${name}.${ending}`));
   return [
     ...packFiles.map((name) => ({ path: `pack/${name}`, source: join(packFolder, name) })),
     { path: 'info/commit-graph', source: join(objects, 'info/commit-graph') },
@@ -141,10 +141,10 @@ function mountedFiles({ objects, stored: { packFolder } }: CopyRequest, kept: re
 type Owner = Readonly<Record<'uid' | 'gid', number>>;
 
 /**
- * The folder of a view, laid out like git's `objects`. If hopgate is root, git may run as the repository's owner, who
+ * The folder of a copy, laid out like git's `objects`. If hopgate is root, git may run as the repository's owner, who
  * then owns the folder.
  */
-class ViewFolder {
+class ObjectFolder {
   readonly #folder: string;
   readonly #owner: Owner;
 
@@ -174,8 +174,8 @@ class ViewFolder {
   }
 }
 
-/** Writes these objects as a new pack of the view. Returns git's failure, or null. */
-async function pack({ git, objects, folder }: CopyRequest, names: readonly string[]): Promise<GitFailure | null> {
+/** Writes these objects as a new pack of the copy. Returns git's failure, or null. */
+async function writePack({ git, objects, folder }: CopyRequest, names: readonly string[]): Promise<GitFailure | null> {
   const packed = await git(`"$@" pack-objects -q --window=0 ${INSIDE}/pack/pack`, {
     stdin: names.map((name) => `${name}\n`).join(''),
     mounts: [{ kind: 'writable', source: folder, target: INSIDE }],
@@ -184,7 +184,7 @@ async function pack({ git, objects, folder }: CopyRequest, names: readonly strin
   return packed.exit === 0 ? null : gitFailure(packed);
 }
 
-/** Links the rewritten packs of another view into this one. An empty file is the mount point of a kept pack. */
+/** Links the rewritten packs of another copy into this one. An empty file is the mount point of an unchanged pack. */
 function linkPacks(from: string, to: string): void {
   for (const name of readdirSync(join(from, 'pack')))
     if (lstatSync(join(from, 'pack', name)).size > 0) linkSync(join(from, 'pack', name), join(to, 'pack', name));

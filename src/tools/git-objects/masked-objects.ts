@@ -38,18 +38,18 @@ interface ShownObjects extends MaskedObjectCopy {
   readonly elsewhere: readonly string[];
 }
 
-/** The objects that are shown: a view, all of them, or none, because git failed. */
+/** The objects that are shown: a copy, all of them, or none, because git failed. */
 type Shown = ShownObjects | 'all' | GitFailure;
-const isView = (shown: Shown | null | undefined): shown is ShownObjects =>
+const isCopy = (shown: Shown | null | undefined): shown is ShownObjects =>
   typeof shown === 'object' && shown !== null && !('problem' in shown);
 
 interface Known {
   stamp: string;
-  view: Promise<Shown>;
+  copy: Promise<Shown>;
   readonly folders: string[];
 }
 
-/** Number of kept views: a running command may still use an older one. */
+/** Number of kept copies: a running command may still use an older one. */
 const VIEWS_KEPT = 3;
 const known = new WeakMap<Sandbox, Map<string, Known>>();
 
@@ -75,17 +75,17 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   for (const folder of folders) {
     const objects = join(folder.commonDir, 'objects');
     if (isReplaced(folder.commonDir)) continue;
-    const view = await viewOf(sandbox, request, folder, seen);
-    if (view === 'all') for (const path of elsewhere(objects)) lent.add(path);
+    const copy = await copyOf(sandbox, request, folder, seen);
+    if (copy === 'all') for (const path of elsewhere(objects)) lent.add(path);
     else {
       replaced.push(objects);
-      if (isView(view)) mounts.push(...view.mounts);
+      if (isCopy(copy)) mounts.push(...copy.mounts);
       else {
         mounts.push(...cover(objects));
         closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
-        problems.push(view.problem);
+        problems.push(copy.problem);
       }
-      for (const path of isView(view) ? view.elsewhere : elsewhere(objects))
+      for (const path of isCopy(copy) ? copy.elsewhere : elsewhere(objects))
         if (!shown().includes(path)) mounts.push(...cover(path));
     }
     const copies = placesOf(folder).flatMap((place) => COPIES.flatMap((name) => cover(join(place, name))));
@@ -104,43 +104,43 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
 
 const elsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
 
-async function viewOf(
+async function copyOf(
   sandbox: Sandbox,
   request: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
-): Known['view'] {
+): Known['copy'] {
   const all = getOrInsert(known, sandbox, () => new Map<string, Known>());
   const key = JSON.stringify([folder, request.root, request.masks]);
   const stamp = fingerprint(folder);
   const before = all.get(key);
   if (before?.stamp === stamp) {
-    const view = await before.view;
-    if (!isView(view) || isCopyComplete(view)) return view;
-    if (all.get(key) !== before) return viewOf(sandbox, request, folder, seen);
+    const copy = await before.copy;
+    if (!isCopy(copy) || isCopyComplete(copy)) return copy;
+    if (all.get(key) !== before) return copyOf(sandbox, request, folder, seen);
   }
   const now: Known = {
     stamp,
     folders: before?.folders ?? [],
-    view: Promise.resolve({ problem: 'its objects were not read yet' }),
+    copy: Promise.resolve({ problem: 'its objects were not read yet' }),
   };
-  now.view = makeView(sandbox, request, folder, seen, now, before?.view ?? null);
+  now.copy = makeCopy(sandbox, request, folder, seen, now, before?.copy ?? null);
   all.set(key, now);
   // Retry after a failure.
   const forget = () => {
     if (all.get(key) === now) now.stamp = '';
   };
-  now.view.then((found) => typeof found === 'object' && !isView(found) && forget(), forget);
-  return now.view;
+  now.copy.then((found) => typeof found === 'object' && !isCopy(found) && forget(), forget);
+  return now.copy;
 }
 
-async function makeView(
+async function makeCopy(
   sandbox: Sandbox,
   { root, masks, toolchains }: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
   now: Known,
-  last: Known['view'] | null,
+  last: Known['copy'] | null,
 ): Promise<Shown> {
   const before = await last?.catch(() => null);
   let made: string | null = null;
@@ -153,11 +153,11 @@ async function makeView(
     const files = listStoredObjects(objects, seen);
     if (list.masked.size + list.unreached.size === 0 && !files.hasLeftovers) return 'all';
     made = hiddenFolder();
-    const earlier = isView(before) && isCopyComplete(before) ? before : null;
+    const earlier = isCopy(before) && isCopyComplete(before) ? before : null;
     const borrows = alternatesOf(objects).length > 0;
-    const view = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
-    if ('problem' in view) return view;
-    const found = { ...view, elsewhere: elsewhere(objects) };
+    const copy = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
+    if ('problem' in copy) return copy;
+    const found = { ...copy, elsewhere: elsewhere(objects) };
     now.folders.push(made);
     made = null;
     for (const old of now.folders.splice(0, Math.max(0, now.folders.length - VIEWS_KEPT)))

@@ -13,7 +13,7 @@ import {
   wrapLanguageModel,
 } from 'ai';
 import { parseJson } from '../base/json.ts';
-import { approvedRequest, hashIn, rejectedCalls } from './ai-sdk/approval-messages.ts';
+import { approvedRequest, hashIn, refusedCalls } from './ai-sdk/approval-messages.ts';
 import type { AgentAnswer, AgentCall, AgentSession, AgentTool } from './core/agent-session.ts';
 import { repeatInOwnTurn } from './core/approval-collection.ts';
 import { approvalQuestion } from './core/approval-question.ts';
@@ -109,7 +109,7 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
         throw error;
       }
       if (stepNumber === 0)
-        for (const { toolName: name, input } of rejectedCalls(initialMessages))
+        for (const { toolName: name, input } of refusedCalls(initialMessages))
           if (ours.has(name)) await session.call({ name, input, approved: null }); // only recorded: the SDK answers the call
       const now = new Set((await session.tools()).map(({ name }) => name));
       return {

@@ -58,7 +58,7 @@ ${tags.length === 0 ? '' : `${union(`${Name}Tag`, tags.map(printString))}\n`}exp
   types: {
     events: {} as ${Name}Event,
 ${tags.length === 0 ? '' : `    tags: {} as ${Name}Tag,\n`}${hasMeta ? '    meta: {} as EnvelopeMeta,\n' : ''}  },
-${names.length === 0 ? '' : `${called('  guards: guards', names.map(printString))},\n`}}).createMachine(${printLiteral(config as unknown as Json, 0, '}).createMachine('.length, 2)});
+${names.length === 0 ? '' : `${callText('  guards: guards', names.map(printString))},\n`}}).createMachine(${printLiteral(config as unknown as Json, 0, '}).createMachine('.length, 2)});
 `;
 }
 
@@ -75,7 +75,7 @@ function union(name: string, members: readonly string[]): string {
 }
 
 /** A call in Biome's layout, with a comma after it. */
-function called(start: string, args: readonly string[]): string {
+function callText(start: string, args: readonly string[]): string {
   const flat = `${start}(${args.join(', ')})`;
   return flat.length < 120 ? flat : `${start}(\n${args.map((arg) => `    ${arg},`).join('\n')}\n  )`;
 }

@@ -41,12 +41,16 @@ export async function checkGenerated(outDir: string, files: GeneratedFiles): Pro
   return {
     missing: names.filter((name) => !found.has(name)),
     stale,
-    extra: await leftovers(outDir, [...found].sort(), files),
+    extra: await leftoverFiles(outDir, [...found].sort(), files),
   };
 }
 
 /** Files of machines that were generated once (their `.machine.ts` says so) and no longer exist. */
-async function leftovers(outDir: string, found: readonly string[], files: GeneratedFiles): Promise<readonly string[]> {
+async function leftoverFiles(
+  outDir: string,
+  found: readonly string[],
+  files: GeneratedFiles,
+): Promise<readonly string[]> {
   const extra: string[] = [];
   for (const name of found.filter((each) => each.endsWith('.machine.ts') && !Object.hasOwn(files, each))) {
     if (!(await readFile(join(outDir, name), 'utf8')).startsWith(GENERATED_BY)) continue;

@@ -32,20 +32,20 @@ function printFlat(value: Json): string | null {
   if (value === null || typeof value !== 'object')
     return typeof value === 'string' ? printString(value) : String(value);
   if (Array.isArray(value)) {
-    return isBroken(value) ? null : enclose('[', value.map(printFlat), ']', '');
+    return isBroken(value) ? null : encloseParts('[', value.map(printFlat), ']', '');
   }
   const members = Object.entries(value).map(([key, item]) => {
     const flat = printFlat(item);
     return flat === null ? null : `${printKey(key)}: ${flat}`;
   });
-  return enclose('{', members, '}', ' ');
+  return encloseParts('{', members, '}', ' ');
 }
 
 /** Several objects with several members each never share a line. */
 const isBroken = (list: readonly Json[]): boolean =>
   list.length > 1 && list.every((item) => typeof item === 'object' && item !== null && Object.keys(item).length > 1);
 
-function enclose(open: string, parts: readonly (string | null)[], close: string, pad: string): string | null {
+function encloseParts(open: string, parts: readonly (string | null)[], close: string, pad: string): string | null {
   if (parts.length === 0) return open + close;
   return parts.includes(null) ? null : `${open}${pad}${parts.join(', ')}${pad}${close}`;
 }

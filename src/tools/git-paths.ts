@@ -4,20 +4,20 @@ import { getOrInsert } from '../base/get-or-insert.ts';
 import { isGitCredential } from '../gate/scope/masks.ts';
 import { isTooDeep, readFolder } from './sandbox/mounts/read-folder.ts';
 
-type Named = Pick<Dirent, 'name' | 'isDirectory'>;
+type NamedEntry = Pick<Dirent, 'name' | 'isDirectory'>;
 
 /** True for a folder in which git may find objects and refs: a repository, or the target of a `commondir` file. */
-export const isGitFolder = (entries: readonly Named[]): boolean => has(entries, 'objects', 'refs');
+export const isGitFolder = (entries: readonly NamedEntry[]): boolean => hasNames(entries, 'objects', 'refs');
 
 /** True if git reads a configuration in a folder of any name: a repository, or the entry of a linked work tree. */
-export function isConfiguredGitFolder(folder: string, entries: readonly Named[]): boolean {
+export function isConfiguredGitFolder(folder: string, entries: readonly NamedEntry[]): boolean {
   if (entries.some((entry) => entry.name === 'HEAD' && !entry.isDirectory()))
-    return isGitFolder(entries) || has(entries, 'commondir');
+    return isGitFolder(entries) || hasNames(entries, 'commondir');
   return isGitFolder(entries) && isObjectStore(readFolder(join(folder, 'objects')));
 }
 
-export const isObjectStore = (entries: readonly Named[]): boolean =>
-  has(entries, 'pack') && entries.some(({ name }) => name === 'info' || /^[0-9a-f]{2}$/.test(name));
+export const isObjectStore = (entries: readonly NamedEntry[]): boolean =>
+  hasNames(entries, 'pack') && entries.some(({ name }) => name === 'info' || /^[0-9a-f]{2}$/.test(name));
 
 /** Folders that git itself writes in a git folder. */
 const GIT_OWN_FOLDERS = ['objects', 'refs', 'logs', 'hooks', 'info', 'lfs'];
@@ -27,11 +27,11 @@ export const isGitOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.include
 /** True for a name in a git folder that only git may write there, also if the root itself is that folder. */
 export const isGitOwn = (name: string): boolean => isGitCredential(name) || isGitOwnFolder(name);
 
-const has = (entries: readonly Named[], ...wanted: readonly string[]): boolean =>
+const hasNames = (entries: readonly NamedEntry[], ...wanted: readonly string[]): boolean =>
   wanted.every((name) => entries.some((entry) => entry.name === name));
 
 /** The entries of a folder by which git recognizes it, without reading the others. */
-const gitEntries = (folder: string): Named[] =>
+const gitEntries = (folder: string): NamedEntry[] =>
   ['HEAD', 'objects', 'refs', 'commondir'].flatMap((name) => {
     const stat = entryIfAny(join(folder, name));
     return stat ? [{ name, isDirectory: () => stat.isDirectory() }] : [];

@@ -15,11 +15,11 @@ export function lintTools(specs: SpecSet): SpecWarning[] {
   );
 }
 
-type Finding = Omit<SpecWarning, 'path'>;
+type ToolWarning = Omit<SpecWarning, 'path'>;
 
 const MODES_PATH = 'modes.<mode>.effects of gate.yaml';
 
-function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): Finding | null {
+function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): ToolWarning | null {
   if (!gate || Object.values(gate.effects).some((effects) => effects.includes(effect))) return null;
   return {
     code: 'never-in-mode',
@@ -29,7 +29,7 @@ function modeFinding({ id, effect }: ToolSpec, { modeGate: gate }: SpecSet): Fin
 }
 
 /** A required argument for which the scope grants no value, so every call is refused. */
-function reachFinding({ id, parameters }: ToolSpec, { scope, agencies }: PeripheralSpec): Finding | null {
+function reachFinding({ id, parameters }: ToolSpec, { scope, agencies }: PeripheralSpec): ToolWarning | null {
   for (const parameter of parameters) {
     const lacks = lackOf(parameter, { ...scope.rule, ...(agencies ? { agency: agencies } : {}) });
     if (lacks === null) continue;
@@ -66,7 +66,7 @@ function lackOf(
   }
 }
 
-function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): Finding | null {
+function commandFinding({ id, upstream }: ToolSpec, { scope }: PeripheralSpec): ToolWarning | null {
   const tool = upstream ? undefined : getOwn(COMMAND_TOOLS, id);
   const { command } = scope.rule;
   if (!tool || tool.worksIn.includes(command)) return null;

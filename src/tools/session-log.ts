@@ -31,17 +31,17 @@ async function readLog(store: EvidenceStore, call: ToolCall): Promise<ToolOutcom
   for await (const stored of store.entries(call.sessionId, { from })) {
     if (call.signal.aborted) return aborted;
     if (views.length === limit || stored.entry.seq >= total) break;
-    views.push(view(stored));
+    views.push(entryFields(stored));
   }
   if (after === null) views.reverse();
-  const entries = fitting(views, call.tool.limits.outputBytes);
+  const entries = takeFitting(views, call.tool.limits.outputBytes);
   const last = Number(entries.at(-1)?.['seq'] ?? total);
   const next = after !== null && last < total - 1 ? last : null;
   return { status: 'ok', result: { entries, next, total } };
 }
 
 /** The fields of an entry that an agent needs for reflection. */
-function view({ entry, body }: StoredEntry): { [key: string]: Json } {
+function entryFields({ entry, body }: StoredEntry): { [key: string]: Json } {
   const { seq, id, at, type, claim, peripheral, mode, inReplyTo = null } = entry;
   const content = body === null ? null : entry.body;
   const event = isObject(content) ? (content['event'] ?? null) : null;
@@ -55,12 +55,12 @@ function view({ entry, body }: StoredEntry): { [key: string]: Json } {
     peripheral,
     mode,
     inReplyTo,
-    ...shown(content),
+    ...shownBody(content),
     ...(body === null ? { erased: true } : {}),
   };
 }
 
-function shown(body: Json): { body: Json; cut?: true } {
+function shownBody(body: Json): { body: Json; cut?: true } {
   const bytes = Buffer.from(JSON.stringify(body));
   return bytes.length <= MAX_BODY_BYTES
     ? { body }
@@ -68,7 +68,7 @@ function shown(body: Json): { body: Json; cut?: true } {
 }
 
 /** As many entries as fit, but at least one, so that the cursor always advances. */
-function fitting<T extends { [key: string]: Json }>(views: readonly T[], cap: number): T[] {
+function takeFitting<T extends { [key: string]: Json }>(views: readonly T[], cap: number): T[] {
   let size = 0;
   const fits = (one: T) => {
     size += Buffer.byteLength(JSON.stringify(one)) + 1;

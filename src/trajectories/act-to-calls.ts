@@ -47,7 +47,7 @@ export function actToCalls(act: ForeignAct, folder: string, open: string | null)
     .map((key) => textOf(input[key]))
     .find((p) => p);
   if (/^(?:submit|finish|complete|mark_task_complete|exit_forfeit)/.test(name)) return { kind: 'submit' };
-  if (path) return fileAct(`${name} ${textOf(command) ?? ''}`, below(path, folder));
+  if (path) return fileAct(`${name} ${textOf(command) ?? ''}`, relativeTo(path, folder));
   if (/grep|search|find|glob|^ls$|list/.test(name)) return calls({ tool: 'glob', args: { pattern: '**' } });
   const line = Array.isArray(command) ? command.join(' ') : textOf(command);
   if (line !== null) return shellAct(line.trim(), folder, open);
@@ -66,7 +66,7 @@ function fileAct(verb: string, path: string): ActMeaning {
 }
 
 /** The path relative to the folder; unchanged if it lies elsewhere. */
-function below(path: string, folder: string): string {
+function relativeTo(path: string, folder: string): string {
   const full = posix.resolve(folder, path);
   const relative = posix.relative(folder, full) || '.';
   return relative === '..' || relative.startsWith('../') ? full : relative;
@@ -75,19 +75,19 @@ function below(path: string, folder: string): string {
 function shellAct(line: string, folder: string, open: string | null): ActMeaning {
   if (/^submit\b|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/.test(line)) return { kind: 'submit' };
   const [first = '', second, third] = line.split(/\s+/).map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
-  if (first === 'create' && second) return calls(write(below(second, folder)));
-  if (/^(?:edit|insert|append)$/.test(first)) return open === null ? NONE : calls(write(below(open, folder)));
-  if (first === 'open' && second) return calls(read(below(second, folder)));
+  if (first === 'create' && second) return calls(write(relativeTo(second, folder)));
+  if (/^(?:edit|insert|append)$/.test(first)) return open === null ? NONE : calls(write(relativeTo(open, folder)));
+  if (first === 'open' && second) return calls(read(relativeTo(second, folder)));
   if (LOOKS.includes(first)) return NONE;
-  if (first === 'str_replace_editor' && second && third) return fileAct(second, below(third, folder));
+  if (first === 'str_replace_editor' && second && third) return fileAct(second, relativeTo(third, folder));
   const found: OwnCall[] = [];
   let at = folder;
   for (const command of commandsIn(parse(line))) {
     const words = [command.name, ...command.suffix].filter((one): one is Word => one?.type === 'Word');
     const [program = '', ...args] = words.map(({ value }) => value);
     if (program === 'cd' && args[0] !== undefined) at = posix.resolve(at, args[0]);
-    for (const path of [...writtenBy(program, args), ...redirected(command.redirects)])
-      found.push(write(below(posix.resolve(at, path), folder)));
+    for (const path of [...writtenBy(program, args), ...redirectedFiles(command.redirects)])
+      found.push(write(relativeTo(posix.resolve(at, path), folder)));
     const special = specialCall(program, args);
     if (special !== null) found.push(special);
   }
@@ -103,7 +103,7 @@ function commandsIn(node: unknown): readonly Command[] {
   return node['type'] === 'Command' ? [node as unknown as Command, ...inner] : inner;
 }
 
-function redirected(redirects: readonly Redirection[]): readonly string[] {
+function redirectedFiles(redirects: readonly Redirection[]): readonly string[] {
   return redirects
     .filter((one) => one.type === 'Redirect' && one.operator.includes('>') && one.operator !== '>&')
     .map((one) => (one.type === 'Redirect' ? (one.target?.value ?? '') : ''))

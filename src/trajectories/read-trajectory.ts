@@ -24,34 +24,34 @@ export interface Trajectory {
 /** The name of an act that is a command line, with the argument `command`. */
 export const SHELL_ACT = 'bash';
 
-const loose = <T extends z.core.$ZodLooseShape>(shape: T) => z.looseObject(shape);
+const looseObject = <T extends z.core.$ZodLooseShape>(shape: T) => z.looseObject(shape);
 const text = z.string().catch('');
 const anything = z.unknown().optional();
 
 /** https://swe-agent.com/latest/usage/trajectories/ */
-const sweAgent = loose({
-  trajectory: z.array(loose({ action: text, observation: text, state: anything })),
-  info: loose({ exit_status: z.string().nullish() }).nullish(),
+const sweAgent = looseObject({
+  trajectory: z.array(looseObject({ action: text, observation: text, state: anything })),
+  info: looseObject({ exit_status: z.string().nullish() }).nullish(),
 });
 
 /** `messages` of mini-swe-agent 1 and 2; its first versions wrote the list alone. */
-const message = loose({ role: text, content: anything, tool_calls: anything, extra: anything });
-const miniSweAgent = loose({
+const message = looseObject({ role: text, content: anything, tool_calls: anything, extra: anything });
+const miniSweAgent = looseObject({
   messages: z.array(message),
-  info: loose({ exit_status: z.string().nullish(), config: anything }).nullish(),
+  info: looseObject({ exit_status: z.string().nullish(), config: anything }).nullish(),
 });
 
 /** https://harborframework.com/docs/trajectory-format, versions 1.0 to 1.7 */
-const atif = loose({
+const atif = looseObject({
   schema_version: z.string(),
   steps: z.array(
-    loose({
+    looseObject({
       source: text,
       tool_calls: z
-        .array(loose({ tool_call_id: z.string().nullish(), function_name: z.string(), arguments: anything }))
+        .array(looseObject({ tool_call_id: z.string().nullish(), function_name: z.string(), arguments: anything }))
         .nullish(),
-      observation: loose({
-        results: z.array(loose({ source_call_id: z.string().nullish(), content: anything })).nullish(),
+      observation: looseObject({
+        results: z.array(looseObject({ source_call_id: z.string().nullish(), content: anything })).nullish(),
       }).nullish(),
     }),
   ),

@@ -68,7 +68,7 @@ export async function replayTrajectory(
     config,
     trustConfig: true,
     approver: () => true,
-    backends: [recorded(Object.keys(specs.tools), () => current)],
+    backends: [recordedBackend(Object.keys(specs.tools), () => current)],
   });
   const moves = { hops: 0, modes: 0 };
   const refused: RefusedAct[] = [];
@@ -121,7 +121,7 @@ async function callOnTheWay(
       const failed = await changeMode(session, call, moves);
       if (failed !== null) return failed;
     } else if (denial.code === 'no-peripheral') {
-      const started = await session.start(entrance(session));
+      const started = await session.start(entrancePeripheral(session));
       if (!started.ok) return started.denial;
       moves.hops += 1;
     } else if (next === undefined) return denial;
@@ -140,7 +140,7 @@ function asHere({ specs, state }: Session, call: OwnCall): OwnCall {
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }
 
-function entrance(session: Session): string {
+function entrancePeripheral(session: Session): string {
   return firstPeripheral(session.specs) ?? session.available().hops[0]?.to ?? '';
 }
 
@@ -172,7 +172,7 @@ async function changeMode(session: Session, call: OwnCall, moves: { modes: numbe
 }
 
 /** Tools that return the recorded result of the present act. */
-const recorded = (tools: readonly string[], current: () => ForeignAct | null): ToolBackend => ({
+const recordedBackend = (tools: readonly string[], current: () => ForeignAct | null): ToolBackend => ({
   name: 'recorded',
   tools,
   run: async ({ tool, args }): Promise<ToolReport> => {

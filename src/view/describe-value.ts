@@ -85,7 +85,8 @@ export function describeValue(value: Json): string {
   if (Array.isArray(dropped) && dropped.length > 0)
     return `dropped: ${shortValue(dropped.map(nameWhy).join('; '), 140)}; ${ended}`;
   if (hint !== undefined) return `${ended}: ${shortValue(hint, 240)}`;
-  if (exit !== undefined) return `${ended}${stdout ? `: ${output(stdout)}` : stderr ? `: ${output(stderr)}` : ''}`;
+  if (exit !== undefined)
+    return `${ended}${stdout ? `: ${describeOutput(stdout)}` : stderr ? `: ${describeOutput(stderr)}` : ''}`;
   const [kept] = Object.entries(value).filter(([, part]) => typeof fieldsOf(part)['blob'] === 'string');
   if (kept) return `${kept[0]}: ${describeValue(kept[1])}`;
   return shortValue(value, 160);
@@ -107,7 +108,7 @@ function matchOf(match: Json): string {
 const inOneLine = (text: string): string => plainOutput(text).trim().replaceAll(/\s+/g, ' ');
 
 /** The output of a command; a long output is stored in a blob. */
-const output = (printed: Json): string =>
+const describeOutput = (printed: Json): string =>
   typeof printed === 'string' ? shortValue(inOneLine(printed), 120) : describeValue(printed);
 
 function eachRun(run: Json): string {

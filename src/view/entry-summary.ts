@@ -23,7 +23,7 @@ export interface EntrySummary {
   readonly notes: readonly string[];
 }
 
-type Telling = Partial<Omit<EntrySummary, 'event'>>;
+type SummaryParts = Partial<Omit<EntrySummary, 'event'>>;
 
 /** Summarises any entry. Bodies may come from other programs, so every field may be missing. */
 export function summariseEntry(
@@ -57,25 +57,25 @@ export function summariseInOneLine(
   return { event, text: refusal === '' ? text : `${refusal.split(':', 2).join(':')}: ${text}` };
 }
 
-const EVENTS: { readonly [event: string]: (body: OptionalFields, order: ParameterOrder) => Telling } = {
+const EVENTS: { readonly [event: string]: (body: OptionalFields, order: ParameterOrder) => SummaryParts } = {
   'session-open': (body) => ({
     what: `opened by ${text(body['agent'])} in ${text(body['root'])}`,
     came: body['unsafeNoSandbox'] === true ? 'without a sandbox' : '',
   }),
-  'session-closed': (body) => ({ what: `closed${asker(body)}`, came: text(body['reason']) }),
-  start: (body) => ({ what: `${text(body['peripheral'])}${asker(body)}` }),
+  'session-closed': (body) => ({ what: `closed${askedBy(body)}`, came: text(body['reason']) }),
+  start: (body) => ({ what: `${text(body['peripheral'])}${askedBy(body)}` }),
   stop: (body) => ({
-    what: `${text(body['peripheral'])} ${body['exit'] ? `left by ${text(body['exit'])}` : 'stopped'}${asker(body)}`,
+    what: `${text(body['peripheral'])} ${body['exit'] ? `left by ${text(body['exit'])}` : 'stopped'}${askedBy(body)}`,
     came: text(body['reason']),
     notes: members('fruit', body['fruit']),
   }),
   hop: (body) => ({
-    what: `${text(body['from'])} → ${text(body['to'])} by ${text(body['exit'])}${asker(body)}`,
+    what: `${text(body['from'])} → ${text(body['to'])} by ${text(body['exit'])}${askedBy(body)}`,
     came: text(body['reason']),
     notes: reframe(body['reframe']),
   }),
   delegation: (body) => ({
-    what: `${body['agency'] ? 'agent' : 'sub-agent'} in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${asker(body)}`,
+    what: `${body['agency'] ? 'agent' : 'sub-agent'} in ${text(body['to'])}, within ${body['within'] === 'own' ? 'its own limits' : text(body['from'])}${askedBy(body)}`,
     came: body['agency'] ? `run ${text(fieldsOf(body['agency'])['run'])}` : `session ${text(body['session'])}`,
   }),
   step: (body, order) => {
@@ -95,13 +95,13 @@ const EVENTS: { readonly [event: string]: (body: OptionalFields, order: Paramete
   outcome: (body) => ({ what: text(body['tool']), ...outcome(body) }),
   interrupted: (body) => ({ what: text(body['tool']), mark: 'unknown', came: `interrupted: ${text(body['reason'])}` }),
   denial: (body, order) => ({
-    what: asked(fieldsOf(body['request']), order),
+    what: describeRequest(fieldsOf(body['request']), order),
     mark: body['enforced'] === false ? 'unknown' : 'refused',
     came: `${body['enforced'] === false ? WOULD : ''}${text(body['code'])}: ${text(body['message'])}`,
     notes: body['remedy'] ? [`→ ${text(body['remedy'])}`] : [],
   }),
   mode: (body) => ({
-    what: `mode ${text(body['from'])} → ${text(body['to'])}${body['how'] === 'transition' ? '' : ` by ${text(body['how'])}`}${asker(body)}`,
+    what: `mode ${text(body['from'])} → ${text(body['to'])}${body['how'] === 'transition' ? '' : ` by ${text(body['how'])}`}${askedBy(body)}`,
     came: text(body['summary'] ?? body['reason']),
     notes: body['exitCriteria'] ? [`until: ${text(body['exitCriteria'])}`] : [],
   }),
@@ -161,7 +161,8 @@ function call({ tool, args }: OptionalFields, order: ParameterOrder): string {
   return `${tool} to ${text(to)}: ${act === undefined ? '' : `${text(act)}: `}${text(words)}`;
 }
 
-const asker = ({ by }: OptionalFields): string => (by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`);
+const askedBy = ({ by }: OptionalFields): string =>
+  by === undefined || by === 'agent' ? '' : `, asked by ${text(by)}`;
 
 /** The refusal that enforcement would have given; empty if there is none. */
 function refusalNotes({ wouldRefuse }: OptionalFields): readonly string[] {
@@ -177,13 +178,13 @@ function reframe(value: Json | undefined): readonly string[] {
   return expected === undefined ? [] : [`reframe: expected ${text(expected)}, got ${text(actual)}`];
 }
 
-function outcome(body: OptionalFields): Telling {
+function outcome(body: OptionalFields): SummaryParts {
   const { status, code, message, result } = fieldsOf(body['outcome']);
   const notes = [...lastLines(result ?? null).map((line) => `│ ${line}`), ...changes(body['effects'])];
   if (status === 'ok')
     return {
       mark: wentWell(fieldsOf(result)) ? 'ok' : 'failed',
-      came: sent(body['tool'], fieldsOf(result)) ?? (result === undefined ? '' : describeValue(result)),
+      came: describeAnswer(body['tool'], fieldsOf(result)) ?? (result === undefined ? '' : describeValue(result)),
       notes,
     };
   if (status === undefined) return { mark: 'unknown', came: text(body['outcome']), notes };
@@ -191,7 +192,7 @@ function outcome(body: OptionalFields): Telling {
 }
 
 /** The answer to a message that the session sent; null for other tools. */
-function sent(tool: Json | undefined, { status, answer, message }: OptionalFields): string | null {
+function describeAnswer(tool: Json | undefined, { status, answer, message }: OptionalFields): string | null {
   if (message === undefined || (tool !== 'bell' && tool !== 'whistle')) return null;
   const { author, text: words } = fieldsOf(answer);
   return words === undefined ? (status === 'waiting' ? 'no answer in time' : '') : `${text(author)}: ${text(words)}`;
@@ -228,7 +229,7 @@ function actionText(kind: OptionalFields[string], from: string, to: string): str
 }
 
 /** The request that was refused. */
-function asked(request: OptionalFields, order: ParameterOrder): string {
+function describeRequest(request: OptionalFields, order: ParameterOrder): string {
   const { kind, to, exit, peripheral } = request;
   if (kind === 'step') return call(request, order);
   if (kind === 'hop') return `hop to ${text(to)}${exit ? ` by ${text(exit)}` : ''}`;

@@ -81,7 +81,7 @@ export class ThreadRows {
     const summary = summariseEntry(entry, this.#order);
     const own = fieldsOf(entry.body);
     const before = this.#open.get(entry.inReplyTo ?? '');
-    if (before && joins(before, summary, own)) {
+    if (before && joinsRow(before, summary, own)) {
       this.#open.delete(entry.inReplyTo ?? '');
       this.#seen.add(entry.id);
       const took = before.took ?? at - Date.parse(before.entries.at(-1)!.at);
@@ -101,7 +101,7 @@ export class ThreadRows {
       after: at - this.#first,
       took: null,
       depth: depthOf(entry, summary, this.#depths),
-      notes: [...summary.notes, ...lost(entry, this.#seen)],
+      notes: [...summary.notes, ...lostParent(entry, this.#seen)],
     };
     this.#seen.add(entry.id);
     const approval = this.#approvals.get(joinedText(own['approval']));
@@ -155,7 +155,7 @@ export const joinedText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 /** Joins an outcome to its intent, and the denial from a tool's own refusal to that call. */
-function joins(before: ThreadRow, summary: EntrySummary, own: OptionalFields): boolean {
+function joinsRow(before: ThreadRow, summary: EntrySummary, own: OptionalFields): boolean {
   if (summary.event === 'outcome' || summary.event === 'interrupted') return before.event === 'intent';
   if (summary.event !== 'denial' || before.mark !== 'refused' || before.event !== 'outcome') return false;
   const call = before.entries.find(({ body }) => fieldsOf(body)['event'] === 'intent');
@@ -163,7 +163,7 @@ function joins(before: ThreadRow, summary: EntrySummary, own: OptionalFields): b
 }
 
 /** A remark if the entry replies to an entry that was not shown before, so that a damaged log can be recognised. */
-const lost = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
+const lostParent = ({ inReplyTo }: Entry, before: ReadonlySet<string>): readonly string[] =>
   inReplyTo === undefined || before.has(inReplyTo) ? [] : [`replies to ${inReplyTo}, which is not shown before it`];
 
 /** Indents a message of others under the entry that it replies to; the session's actions stay in their visit. */

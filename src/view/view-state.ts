@@ -209,12 +209,12 @@ export function applyDelta(state: ViewState, { backpack, files, ...fields }: Vie
   return {
     ...state,
     ...fields,
-    ...(backpack ? { backpack: merged(state.backpack, backpack) } : {}),
-    ...(files ? { files: merged(state.files, files) } : {}),
+    ...(backpack ? { backpack: mergeTexts(state.backpack, backpack) } : {}),
+    ...(files ? { files: mergeTexts(state.files, files) } : {}),
   };
 }
 
-function merged(before: TextMap, changed: { readonly [name: string]: string | null }): TextMap {
+function mergeTexts(before: TextMap, changed: { readonly [name: string]: string | null }): TextMap {
   const after = Object.entries({ ...before, ...changed }).filter((member) => member[1] !== null);
   return Object.fromEntries(after) as TextMap;
 }

@@ -16,7 +16,7 @@ export function possibleWays(context: GateContext, passedBefore: boolean): reado
   if (view.closed) return [];
   if (view.visit) return edgesFrom(specs, view.visit.peripheral).map((edge) => wayOfEdge(context, edge, passedBefore));
   return Object.keys(specs.peripherals).flatMap((to) => {
-    const way = judged(
+    const way = judgeWay(
       context,
       (by) => ({ kind: 'start', peripheral: to, by }),
       startRequirements(specs, to),
@@ -41,22 +41,22 @@ export function waysKey({ specs, view }: GateContext, passedBefore: boolean): st
   return JSON.stringify([
     [view.closed, view.mode, visit?.peripheral, visit?.status, view.naturalClose, view.steps === 0],
     [Object.keys(view.visits), view.tests, view.patterns, fruit, passedBefore],
-    [present(view.backpack), Object.entries(view.fruits).map(([id, fields]) => [id, present(fields)])],
+    [presentFields(view.backpack), Object.entries(view.fruits).map(([id, fields]) => [id, presentFields(fields)])],
   ]);
 }
 
 const isRule = (need: Requirement): boolean =>
   need.kind === 'when' || (need.kind === 'condition' && need.name !== TESTS_PASSED);
-const present = (fields: { readonly [field: string]: Json }): readonly string[] =>
+const presentFields = (fields: { readonly [field: string]: Json }): readonly string[] =>
   Object.keys(fields).filter((field) => fields[field] !== null);
 
 function wayOfEdge(context: GateContext, edge: Edge, passedBefore: boolean): ViewWay {
   const { exit, to } = edge;
   const request = (by: Principal): HopRequest => ({ kind: 'hop', to, exit, reason: 'shown', by });
-  return { exit, to, ...judged(context, request, requirementsOf(context.specs, edge), passedBefore) };
+  return { exit, to, ...judgeWay(context, request, requirementsOf(context.specs, edge), passedBefore) };
 }
 
-function judged(
+function judgeWay(
   context: GateContext,
   request: (by: Principal) => HopRequest | StartRequest,
   requirements: readonly Requirement[],

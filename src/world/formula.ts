@@ -34,7 +34,7 @@ export function formulaHolds(formula: Expression, at: FactSet, bindings: Binding
     case 'imply':
       return !formulaHolds(rest[0]!, at, bindings) || formulaHolds(rest[1]!, at, bindings);
     case '=':
-      return bound(rest[0] as string, bindings) === bound(rest[1] as string, bindings);
+      return boundName(rest[0] as string, bindings) === boundName(rest[1] as string, bindings);
     case 'exists': {
       const typed = readTyped(rest[0] as readonly Expression[]);
       const inner = new Set(typed.map(([name]) => name));
@@ -45,13 +45,13 @@ export function formulaHolds(formula: Expression, at: FactSet, bindings: Binding
       return !formulaHolds(['exists', rest[0]!, ['not', rest[1]!]], at, bindings);
     default: {
       const [predicate, first = '', second = ''] = formula as readonly string[];
-      const [a, b] = [bound(first, bindings), bound(second, bindings)];
+      const [a, b] = [boundName(first, bindings), boundName(second, bindings)];
       return at.facts.some((facts) => facts.has(predicate!, a, b));
     }
   }
 }
 
-const bound = (name: string, bindings: Bindings): string => (isVariable(name) ? (bindings[name] ?? name) : name);
+const boundName = (name: string, bindings: Bindings): string => (isVariable(name) ? (bindings[name] ?? name) : name);
 
 /**
  * The bindings under which all formulas hold. Atoms bind their variables through the index, in the given order; the
@@ -71,7 +71,7 @@ export function* formulaSolutions(
     return;
   }
   for (const [name, type] of typed) if (!at.named.get(type)?.length && !(name in bindings)) return;
-  yield* solve(
+  yield* solveAtoms(
     flat.filter(isAtom),
     flat.filter((formula) => !isAtom(formula)),
     at,
@@ -80,7 +80,7 @@ export function* formulaSolutions(
   );
 }
 
-function* solve(
+function* solveAtoms(
   atoms: readonly (readonly string[])[],
   others: readonly Expression[],
   at: FactSet,
@@ -95,22 +95,22 @@ function* solve(
       return;
     }
     for (const name of at.named.get(free[1]) ?? [])
-      yield* solve([], others, at, { ...bindings, [free[0]]: name }, typed);
+      yield* solveAtoms([], others, at, { ...bindings, [free[0]]: name }, typed);
     return;
   }
   const [predicate, first = '', second = ''] = atom;
-  const [a, b] = [bound(first, bindings), bound(second, bindings)];
+  const [a, b] = [boundName(first, bindings), boundName(second, bindings)];
   for (const facts of at.facts) {
     if (!isVariable(a) && !isVariable(b)) {
-      if (facts.has(predicate!, a, b)) yield* solve(rest, others, at, bindings, typed);
+      if (facts.has(predicate!, a, b)) yield* solveAtoms(rest, others, at, bindings, typed);
     } else if (!isVariable(a)) {
       for (const found of facts.after(predicate!, a))
-        yield* solve(rest, others, at, { ...bindings, [b]: found }, typed);
+        yield* solveAtoms(rest, others, at, { ...bindings, [b]: found }, typed);
     } else if (!isVariable(b)) {
       for (const found of facts.before(predicate!, b))
-        yield* solve(rest, others, at, { ...bindings, [a]: found }, typed);
+        yield* solveAtoms(rest, others, at, { ...bindings, [a]: found }, typed);
     } else
       for (const [one, two] of facts.pairs(predicate!))
-        yield* solve(rest, others, at, { ...bindings, [a]: one, [b]: two }, typed);
+        yield* solveAtoms(rest, others, at, { ...bindings, [a]: one, [b]: two }, typed);
   }
 }

@@ -33,8 +33,8 @@ export class GameFileError extends Error {
  * @throws GameFileError
  */
 export function readGame(id: string, game: string, trajectory: string | null = null): House {
-  const content = parsed(id, Game, game);
-  const about = trajectory === null ? null : parsed('traj_data.json', Trajectory, trajectory);
+  const content = parseFile(id, Game, game);
+  const about = trajectory === null ? null : parseFile('traj_data.json', Trajectory, trajectory);
   const goal = /Your task is to: (.+?)\.?"/.exec(content.grammar)?.[1];
   try {
     return houseFromPddl(content.pddl_problem, {
@@ -58,7 +58,7 @@ function taskOf({
   return { ...(type ? { type } : {}), ...classes };
 }
 
-function parsed<T extends z.ZodType>(file: string, schema: T, text: string): z.infer<T> {
+function parseFile<T extends z.ZodType>(file: string, schema: T, text: string): z.infer<T> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -82,7 +82,7 @@ export async function loadHouse(path: string): Promise<House> {
   });
   const trajectory = await readFile(join(dirname(path), 'traj_data.json'), 'utf8').catch(() => null);
   if (text.trimStart().startsWith('{')) return readGame(path, text, trajectory);
-  const about = trajectory === null ? null : parsed('traj_data.json', Trajectory, trajectory);
+  const about = trajectory === null ? null : parseFile('traj_data.json', Trajectory, trajectory);
   try {
     return houseFromPddl(text, { id: path, ...(about ? { task: taskOf(about) } : {}) });
   } catch (error) {

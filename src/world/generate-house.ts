@@ -228,7 +228,7 @@ function things(kind: string, count: number, random: Random): readonly Thing[] {
   return Array.from({ length: count }, () => {
     const point = [coordinate(random), coordinate(random), coordinate(random)].join('|');
     const basin = /^(Sink|Bathtub)Basin$/.exec(kind);
-    return { kind, id: mangled(basin ? `${basin[1]}|${point}|${kind}` : `${kind}|${point}`) };
+    return { kind, id: pddlName(basin ? `${basin[1]}|${point}|${kind}` : `${kind}|${point}`) };
   });
 }
 
@@ -238,12 +238,12 @@ function coordinate(random: Random): string {
 }
 
 const locationId = (random: Random): string =>
-  mangled(
+  pddlName(
     `loc|${random.whole(-20, 20)}|${random.whole(-20, 20)}|${random.whole(0, 3)}|${random.pick([0, 30, 45, 60])}`,
   );
 
 /** Converts an object id of the ALFRED data set to a name that is valid in PDDL. */
-function mangled(id: string): string {
+function pddlName(id: string): string {
   const words: { readonly [character: string]: string } = { '-': '_minus_', '|': '_bar_', '+': '_plus_', '.': '_dot_' };
   return id.replaceAll(/[-|+.]/g, (character) => words[character]!).toLowerCase();
 }

@@ -57,15 +57,15 @@ export class HouseholdEnvironment implements WorldEnvironment {
       if (house) return house;
       const options = optionsOf(game);
       if (!options) throw new WorldError('no-such-game', `no game is named ${JSON.stringify(game)}`);
-      return generated(options);
+      return generateSolvable(options);
     }
     const number = this.#resets++;
     if (seed === undefined && houses.length > 0) return houses[number % houses.length]!;
-    return generated({ ...rest, seed: seed ?? first + number });
+    return generateSolvable({ ...rest, seed: seed ?? first + number });
   }
 }
 
-function generated(options: HouseOptions): House {
+function generateSolvable(options: HouseOptions): House {
   try {
     return generateHouse(options);
   } catch (error) {

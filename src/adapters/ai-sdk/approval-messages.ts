@@ -25,7 +25,7 @@ export const approvedRequest = (
   requestsAnswered(messages, true).find(({ toolCallId }) => toolCallId === id);
 
 /** The calls that a person has just refused. */
-export function rejectedCalls(messages: readonly ModelMessage[]) {
+export function refusedCalls(messages: readonly ModelMessage[]) {
   const ids = new Set(requestsAnswered(messages, false).map(({ toolCallId }) => toolCallId));
   return partsOf(messages).flatMap((part) => (part.type === 'tool-call' && ids.has(part.toolCallId) ? [part] : []));
 }

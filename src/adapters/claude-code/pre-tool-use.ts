@@ -58,7 +58,7 @@ const allow = (items: readonly Item[], instead: Omit<Extract<HookReply, { kind: 
 });
 
 /** A refusal by the adapter, not by the gate. */
-function deny({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
+function refuse({ event }: HookCall<ClaudeToolEvent>, why: string): Decided {
   const { toolUseId: id, tool, input } = event;
   const items = [toolCall({ id, tool, input, channel: tool }), toolResult(id, { status: 'refused', text: why })];
   return { reply: { kind: 'deny', why }, acts: false, items };
@@ -94,13 +94,13 @@ async function decideAction(at: HookCall<ClaudeToolEvent>, action: ClientAction)
     }
     case 'hop':
     case 'mode':
-      return isSubAgent(at) ? deny(at, refuseClaudeSubAgent(action.kind)) : allow([], GRANTED);
+      return isSubAgent(at) ? refuse(at, refuseClaudeSubAgent(action.kind)) : allow([], GRANTED);
     case 'ask':
       at.host.expectSubAgentCall(at.record, { tool: action.control, args: action.input });
       return allow([], GRANTED);
     case 'inner': {
       const why = tool === 'Skill' ? await at.host.skillProblem(at.record, skillOf(input)) : null;
-      if (why !== null) return deny(at, refuseSkill(skillOf(input), why));
+      if (why !== null) return refuse(at, refuseSkill(skillOf(input), why));
       const started = tool === 'Agent' || tool === 'Task' ? await startSubAgent(at) : null;
       if (started !== null) return started;
       return allow([innerCall({ id, tool, input, channel: tool })]);
@@ -147,7 +147,7 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
   const { host, record, event } = at;
   // Claude Code shows its model the instruction files in the folders above a file that it reads.
   const shown = await host.instructionProblem(record, 'claude-code', textOf(args['path']) ?? '');
-  if (shown) return deny(at, `${shown.message}.\nWhat to do: ask the operator. ${shown.remedy}`);
+  if (shown) return refuse(at, `${shown.message}.\nWhat to do: ask the operator. ${shown.remedy}`);
   const denied = isSubAgent(at) ? await dryRun(at, call) : null;
   if (denied) return decideRefused(at, call, denied);
   const admitted = await host.withSession(record, (session) => session.admit(call));
@@ -171,7 +171,7 @@ async function decideShell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<
   // Only hopgate's own tool can ask a person while the call waits.
   const wanted = await host.withSession(record, (session) => session.wants({ step: asked }));
   const isApproved = wanted !== null && !isSubAgent(at) && host.isApproved(record, wanted);
-  if (wanted !== null && !isApproved) return deny(at, refuseClientTool('Bash', asked, claudeToolName(host)));
+  if (wanted !== null && !isApproved) return refuse(at, refuseClientTool('Bash', asked, claudeToolName(host)));
   const denied = isApproved ? null : await dryRun(at, { tool, args });
   if (denied) return decideRefused(at, { tool, args }, denied);
   const seconds = await host.withSession(
@@ -212,7 +212,7 @@ async function throughHopgate(at: HookCall<ClaudeToolEvent>, call: Call): Promis
   const denied = await dryRun(at, call);
   return denied
     ? decideRefused(at, call, denied)
-    : deny(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
+    : refuse(at, refuseClientTool(at.event.tool, call, claudeToolName(at.host)));
 }
 
 /**
@@ -228,7 +228,7 @@ async function decideOurTool(at: HookCall<ClaudeToolEvent>, { tool, args }: Call
   }));
   const denied = native || isSubAgent(at) ? await dryRun(at, { tool, args }) : null;
   if (denied) return decideRefused(at, { tool, args }, denied);
-  if (native) return deny(at, refuseOursForNative(event.tool, native));
+  if (native) return refuse(at, refuseOursForNative(event.tool, native));
   host.expectSubAgentCall(record, { tool, args });
   const ruled = RULED[tool];
   if (ruled && hasUserRules(ruled, record.conversation.root, at.env))
@@ -248,12 +248,12 @@ async function refuseUnmapped(at: HookCall<ClaudeToolEvent>, why: string | null)
   if (await at.host.withSession(at.record, (session) => session.pass({ tool, args })))
     return allow([toolCall({ id, tool, input: args, channel: tool })]);
   const denied = await dryRun(at, { tool, args });
-  if (denied === null) return deny(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
+  if (denied === null) return refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host)));
   const { items, ...decided } = await decideRefused(at, { tool, args }, denied);
   return {
     ...decided,
     items,
-    ...(why === null ? {} : { reply: deny(at, refuseOutsideTool(tool, why, claudeToolName(at.host))).reply }),
+    ...(why === null ? {} : { reply: refuse(at, refuseOutsideTool(tool, why, claudeToolName(at.host))).reply }),
   };
 }
 

@@ -38,7 +38,7 @@ export function register(command: Command, io: Io): void {
 async function doctor(io: Io, options: Options): Promise<void> {
   const root = rootOf(io, options);
   const examined = await watchWork(io, 'checking this machine', () => examine(root, io));
-  const tests = options.tests ? await compared(io, options, examined) : [];
+  const tests = options.tests ? await compareTestRuns(io, options, examined) : [];
   const findings = [...examined, ...tests];
   const attempts = options.probe ? await watchWork(io, 'trying to leave the sandbox', probe) : null;
   const held = !options.probe || attempts?.every(({ stopped }) => stopped) === true;
@@ -54,7 +54,11 @@ async function doctor(io: Io, options: Options): Promise<void> {
 }
 
 /** Empty if no session can start; the results of the checks say why. */
-async function compared(io: Io, options: Options, examined: readonly Diagnosis[]): Promise<readonly Diagnosis[]> {
+async function compareTestRuns(
+  io: Io,
+  options: Options,
+  examined: readonly Diagnosis[],
+): Promise<readonly Diagnosis[]> {
   if (examined.some(({ status }) => status === 'broken')) return [];
   const { root, config } = await openProject(rootOf(io, options), io.env);
   return watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io));

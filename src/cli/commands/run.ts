@@ -56,7 +56,7 @@ export function register(command: Command, io: Io): void {
     .action((file: string, options: Options) => run(io, file, options));
 }
 
-interface Place {
+interface RunPlace {
   readonly root: string;
   readonly config: ProjectConfig;
   readonly specs: SpecSet;
@@ -72,7 +72,7 @@ async function run(io: Io, file: string, options: Options): Promise<void> {
 const AGAIN_MS = 1000;
 
 /** Runs a scenario in a session of its own and prints it. Returns the id of the session. */
-export async function playScenario(io: Io, scenario: Scenario, place: Place, options: Options): Promise<string> {
+export async function playScenario(io: Io, scenario: Scenario, place: RunPlace, options: Options): Promise<string> {
   let scripted: 'given' | 'refused' | null = null;
   const named = options.specs ?? scenario.specs;
   const specs = named === null ? place.specs : await loadSpecs(namedSpecs(io, named));
@@ -138,7 +138,7 @@ export async function playScenario(io: Io, scenario: Scenario, place: Place, opt
 }
 
 /** The repository of a run: the named one, or the scenario's fixture. */
-export async function scenarioPlace(io: Io, { fixture }: Scenario, { root }: Options): Promise<Place> {
+export async function scenarioPlace(io: Io, { fixture }: Scenario, { root }: Options): Promise<RunPlace> {
   if (root === undefined && fixture !== null) return { ...makeFixture(fixture), specs: await loadSpecs('default') };
   const project = await openProject(rootOf(io, { root: root ?? '.' }), io.env);
   if (project.narrowed)
@@ -149,7 +149,7 @@ export async function scenarioPlace(io: Io, { fixture }: Scenario, { root }: Opt
   return { root: project.root, config: project.config, specs: project.specs, remote: null };
 }
 
-function open(io: Io, scenario: Scenario, session: Session, { root }: Place): void {
+function open(io: Io, scenario: Scenario, session: Session, { root }: RunPlace): void {
   if (io.json)
     return printJsonLine(io, {
       type: 'open',
@@ -203,7 +203,7 @@ function show(io: Io, { number, step, result, surprises }: ScenarioOutcome): voi
   for (const surprise of surprises) print(io, `      ${paint(io, 'red', 'unexpected')}: ${escapeInvisible(surprise)}`);
 }
 
-async function finish(io: Io, session: Session, place: Place, outcomes: readonly ScenarioOutcome[]): Promise<void> {
+async function finish(io: Io, session: Session, place: RunPlace, outcomes: readonly ScenarioOutcome[]): Promise<void> {
   const evidence = await session.evidence();
   const unexpected = outcomes.filter(({ surprises }) => surprises.length > 0);
   const denials = outcomes.filter(({ result }) => !result.ok).length;

@@ -102,14 +102,17 @@ export function editScope(
   const files = names.filter((name) => !name.endsWith('/'));
   const code = files.filter((name) => CODE.test(name) || (!name.includes('.') && tree.read(name)?.startsWith('#!')));
   const program = folders.filter(
-    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holds(tree, name, isCode),
+    (name) => !ASIDE.test(name) && !NOTES.test(name) && !isTestFolder(name) && holdsName(tree, name, isCode),
   );
   const isFlat = program.length === 0 && (code.length > 0 || folders.length === 0);
   if (isFlat || folders.length > MOST_NAMED) {
     const usual = kinds.flatMap(({ excludes }) => excludes);
-    return ['.', ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existing(tree, names, folders), ...git.ignored])];
+    return [
+      '.',
+      ...excluded(['.*', ...usual, ...INSTRUCTIONS, ...existingExclusions(tree, names, folders), ...git.ignored]),
+    ];
   }
-  const hasTests = folders.some(isTestFolder) || program.some((name) => holds(tree, name, isTestFolder));
+  const hasTests = folders.some(isTestFolder) || program.some((name) => holdsName(tree, name, isTestFolder));
   const isMissing = (place: string) => (isTestFolder(place) ? !hasTests : !names.includes(place));
   const creates = [...kinds.flatMap((each) => each.creates), ...(names.includes('doc/') ? [] : ['docs/'])];
   const written = code.filter(
@@ -122,7 +125,7 @@ export function editScope(
   const atRoot = files.filter((name) => globs.some((glob) => matches(glob, name)));
   return [
     ...new Set([...places, ...globs.sort().map(asGrant).filter(isValid)]),
-    ...excluded([...INSTRUCTIONS, ...existing(tree, atRoot, folders)]),
+    ...excluded([...INSTRUCTIONS, ...existingExclusions(tree, atRoot, folders)]),
   ];
 }
 
@@ -183,7 +186,7 @@ interface Listing {
 }
 
 /** The exclusions for names at the root and in the upper two levels of the folders. */
-function existing(tree: DiskTree, names: readonly string[], folders: readonly string[]): readonly string[] {
+function existingExclusions(tree: DiskTree, names: readonly string[], folders: readonly string[]): readonly string[] {
   const listing = (at: string): Listing => ({ at, names: tree.list(at) });
   const first = folders.slice(0, MOST_LISTED).map(listing);
   const below = first.flatMap(({ at, names: inner }) =>
@@ -204,7 +207,7 @@ function placedIn(tree: DiskTree, { at, names }: Listing): readonly string[] {
   const isPackage = at === '' || names.includes('package.json');
   const patterns = [
     ...(isPackage && names.some((name) => matches(SETTINGS, name)) ? [SETTINGS] : []),
-    ...SHIPPING.filter((pattern) => names.some((name) => matches(pattern, name) && ships(tree, at, name))),
+    ...SHIPPING.filter((pattern) => names.some((name) => matches(pattern, name) && shipsFile(tree, at, name))),
   ];
   const folder = at === '' ? '/' : at.replace(/^([^/]+)\/[^/]+\/$/, '$1/*/');
   return patterns.map((pattern) => `${folder}${pattern}`);
@@ -214,15 +217,15 @@ const SCRIPTS = /(?:^|\/)(?:bin|scripts?|tools|ci)\/$/;
 /** Code and documents, which are never a deploy file. */
 const OWN_TEXT = new RegExp(`^(?!readme)(?!.*\\.(?:sh|bash)$).*(?:${CODE.source}|${PROSE.source})`, 'i');
 
-const ships = (tree: DiskTree, at: string, name: string): boolean =>
+const shipsFile = (tree: DiskTree, at: string, name: string): boolean =>
   name.endsWith('/')
-    ? at === '' || !holds(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
+    ? at === '' || !holdsName(tree, `${at}${name}`, (each) => OWN_TEXT.test(each))
     : !PROSE.test(name) && (at === '' || SCRIPTS.test(at) || /\.(?:sh|ya?ml)$/.test(name));
 
 const matchesAny = (name: string): boolean => ALL_EXCLUDED.some((pattern) => matches(pattern, name));
 
 /** True if a file or folder at any depth of a folder has such a name; generated folders are not opened. */
-function holds(tree: DiskTree, folder: string, isSuch: (name: string) => boolean): boolean {
+function holdsName(tree: DiskTree, folder: string, isSuch: (name: string) => boolean): boolean {
   const open = [folder];
   for (let listed = 0; listed < MOST_LISTED && open.length > 0; listed++) {
     const at = open.shift()!;

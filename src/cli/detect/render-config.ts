@@ -44,9 +44,9 @@ function block(style: QuoteStyle, key: string, value: unknown, reasons: readonly
   return doc.toString({ ...FORMAT, ...style }).trimEnd();
 }
 
-const commented = (text: string): string => text.replaceAll(/^/gm, '# ').replaceAll(/^# $/gm, '#');
+const commentOut = (text: string): string => text.replaceAll(/^/gm, '# ').replaceAll(/^# $/gm, '#');
 
-const section = (explanation: string, setting: string): string => `${commented(explanation)}\n${setting}\n`;
+const section = (explanation: string, setting: string): string => `${commentOut(explanation)}\n${setting}\n`;
 
 /** The programs and folders of the operator that the sandbox shows. */
 export interface ProposedConfig extends ProposedPrograms {
@@ -74,12 +74,12 @@ export function renderConfig(
     ),
     section(
       'The files that an agent may change here, instead of the paths in the spec of a\nperipheral.',
-      edit.length === 0 ? commented(inStyle('scopes', { edit: ['src/', 'docs/'] })) : inStyle('scopes', { edit }),
+      edit.length === 0 ? commentOut(inStyle('scopes', { edit: ['src/', 'docs/'] })) : inStyle('scopes', { edit }),
     ),
     section(
       'How this repository is tested: the only commands that bash-test runs. "report"\nsays where the counts come from: tap (the output), {junit: path} (a file that\nthe run leaves), or none (the exit status only). A word "{args}" marks where\nan agent may add arguments.',
       test.length === 0
-        ? commented(inStyle('test', [{ run: ['npm', 'test'], report: 'tap' }]))
+        ? commentOut(inStyle('test', [{ run: ['npm', 'test'], report: 'tap' }]))
         : inStyle(
             'test',
             test.map(({ run, report }) => ({ run: withArguments(run), report })),
@@ -94,7 +94,7 @@ export function renderConfig(
       : [
           section(
             'Names in scripts here that are also programs of yours. If commands start them,\nadd them to "programs".',
-            commented(inStyle('programs', [...certain, ...possible])),
+            commentOut(inStyle('programs', [...certain, ...possible])),
           ),
         ]),
     ...(caches.length === 0
@@ -108,12 +108,12 @@ export function renderConfig(
     section(
       'How it is shipped: the only commands besides git that the deploy peripheral\nruns, by name.',
       deploy.length === 0
-        ? commented(inStyle('deploy', { staging: ['./deploy.sh', 'staging'] }))
+        ? commentOut(inStyle('deploy', { staging: ['./deploy.sh', 'staging'] }))
         : inStyle('deploy', Object.fromEntries(deploy.map(({ name, run }) => [name, run])), because(deploy)),
     ),
     section(
       'The remote and the branch that deploy pushes to. [main, "agent/*"] adds\nbranches that an agent creates.',
-      git === null ? commented(inStyle('git', { remote: 'origin', branch: 'main' })) : inStyle('git', git),
+      git === null ? commentOut(inStyle('git', { remote: 'origin', branch: 'main' })) : inStyle('git', git),
     ),
     section(
       'The hosts that web-fetch may ask; none unless listed ("*.example.com" covers\nsubdomains).',
@@ -122,7 +122,7 @@ export function renderConfig(
     section(
       'Files that no tool shows or changes. "default" is the list of files that\nusually hold secrets; "!" makes an exception.',
       shown.length === 0
-        ? commented(inStyle('mask', ['default', 'secrets/', '!test/fixtures/**']))
+        ? commentOut(inStyle('mask', ['default', 'secrets/', '!test/fixtures/**']))
         : inStyle('mask', ['default', ...shown]),
     ),
     section(

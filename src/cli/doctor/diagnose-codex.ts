@@ -19,7 +19,10 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
   try {
     const { version, hooks } = await askCodex({ codex, cwd: root, env: io.env, waitMs: 10_000 });
     const ours = hooks.filter(({ command }) => command !== null && isOurCodexHook(command));
-    return [{ name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: OPEN }, installed(ours, root, io)];
+    return [
+      { name: 'Codex', status: 'ok', found: `${version} (${codex})`, details: OPEN },
+      diagnoseHooks(ours, root, io),
+    ];
   } catch (error) {
     return [
       {
@@ -33,7 +36,7 @@ export async function diagnoseCodex(root: string, io: Io): Promise<readonly Diag
   }
 }
 
-function installed(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
+function diagnoseHooks(ours: Awaited<ReturnType<typeof askCodex>>['hooks'], root: string, io: Io): Diagnosis {
   const name = 'Codex hooks';
   const details = [lastHeard(root, io)];
   if (ours.length === 0)

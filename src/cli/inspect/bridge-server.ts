@@ -36,7 +36,7 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
     for (const message of kept) socket.send(message);
   });
   const actual = await new Promise<number>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(unusable(port, error)));
+    server.once('error', (error: NodeJS.ErrnoException) => reject(unusablePort(port, error)));
     sockets.once('error', () => {}); // it repeats the server's
     server.listen(port, LOOPBACK, () => resolve((server.address() as AddressInfo).port));
   });
@@ -80,7 +80,7 @@ function answer(request: IncomingMessage, response: ServerResponse, inspector: s
   }
 }
 
-function unusable(port: number, error: NodeJS.ErrnoException): CliError {
+function unusablePort(port: number, error: NodeJS.ErrnoException): CliError {
   return error.code === 'EADDRINUSE'
     ? new CliError('port-in-use', `port ${port} is in use`, 'Choose another with --port; 0 takes any free one.')
     : new CliError('port-unusable', `cannot listen on port ${port}: ${error.message}`, 'Choose another with --port.');

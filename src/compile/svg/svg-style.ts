@@ -74,7 +74,7 @@ const colours = (of: Colours): readonly (readonly [selectors: string, rule: stri
 ];
 
 /** All rules are scoped to `.hop-graph`, so that the picture can be embedded in a page. */
-const scoped = (rules: readonly (readonly [selectors: string, rule: string])[]): string =>
+const scopedRules = (rules: readonly (readonly [selectors: string, rule: string])[]): string =>
   rules
     .map(
       ([selectors, rule]) =>
@@ -102,8 +102,8 @@ const SHAPES: readonly (readonly [selectors: string, rule: string])[] = [
 ];
 
 export const SVG_STYLE = `.hop-graph{font-family:${SANS};color-scheme:light dark}
-${scoped(SHAPES)}
-${scoped(colours(LIGHT))}
+${scopedRules(SHAPES)}
+${scopedRules(colours(LIGHT))}
 @media(prefers-color-scheme:dark){
-${scoped(colours(DARK))}
+${scopedRules(colours(DARK))}
 }`;

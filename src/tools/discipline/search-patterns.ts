@@ -33,7 +33,10 @@ function weightOf(pattern: Pattern, word: string): number {
   let best = 0;
   for (const [field, weight] of Object.entries(WEIGHTS)) {
     const value = pattern[field as keyof typeof WEIGHTS];
-    if (weight > best && wordsOf(typeof value === 'string' ? value : value.join(' ')).some((one) => alike(one, word)))
+    if (
+      weight > best &&
+      wordsOf(typeof value === 'string' ? value : value.join(' ')).some((one) => isSameWord(one, word))
+    )
       best = weight;
   }
   return best;
@@ -44,7 +47,7 @@ const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !COMMON.has(word));
 
 /** True for the same word or an inflection: `edit` and `edited`. */
-const alike = (a: string, b: string): boolean =>
+const isSameWord = (a: string, b: string): boolean =>
   a === b || (Math.min(a.length, b.length) >= 4 && (a.startsWith(b) || b.startsWith(a)));
 
 const COMMON = new Set(

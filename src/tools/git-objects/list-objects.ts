@@ -128,13 +128,13 @@ export async function listObjects(
   return { open, masked: blobs, unreached };
 }
 
-interface Placed {
+interface PlacedObject {
   readonly name: string;
   readonly path: string;
 }
 
 /** Parses the output of `ls-files --stage -z`. */
-function* stagedIn(text: string): Generator<Placed> {
+function* stagedIn(text: string): Generator<PlacedObject> {
   for (const entry of text.split('\0')) {
     const [, name, path] = /^\d+ ([0-9a-f]+) \d\t(.*)$/s.exec(entry) ?? [];
     if (name !== undefined && path !== undefined) yield { name, path };
@@ -145,7 +145,7 @@ function* stagedIn(text: string): Generator<Placed> {
  * Parses the output of `diff-tree --raw -z`: for each change a header that ends with the new object names, then the
  * path.
  */
-function* changesIn(text: string): Generator<Placed> {
+function* changesIn(text: string): Generator<PlacedObject> {
   const words = text.split('\0');
   for (const [at, path] of words.entries()) {
     const name = /:[0-7 ]+(?: [0-9a-f]+)* ([0-9a-f]+) [A-Z]+$/.exec(words[at - 1] ?? '')?.[1];

@@ -43,7 +43,7 @@ type Shown = ShownObjects | 'all' | GitFailure;
 const isCopy = (shown: Shown | null | undefined): shown is ShownObjects =>
   typeof shown === 'object' && shown !== null && !('problem' in shown);
 
-interface Known {
+interface KnownCopy {
   stamp: string;
   copy: Promise<Shown>;
   readonly folders: string[];
@@ -51,7 +51,7 @@ interface Known {
 
 /** Number of kept copies: a running command may still use an older one. */
 const VIEWS_KEPT = 3;
-const known = new WeakMap<Sandbox, Map<string, Known>>();
+const known = new WeakMap<Sandbox, Map<string, KnownCopy>>();
 
 /**
  * Hides git's stored contents of masked files from commands: in the sandbox their blobs are empty, and unreachable
@@ -76,7 +76,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
     const objects = join(folder.commonDir, 'objects');
     if (isReplaced(folder.commonDir)) continue;
     const copy = await copyOf(sandbox, request, folder, seen);
-    if (copy === 'all') for (const path of elsewhere(objects)) lent.add(path);
+    if (copy === 'all') for (const path of foldersElsewhere(objects)) lent.add(path);
     else {
       replaced.push(objects);
       if (isCopy(copy)) mounts.push(...copy.mounts);
@@ -85,7 +85,7 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
         closed.push(isWithin(root, folder.commonDir) ? relative(root, folder.commonDir) : folder.commonDir);
         problems.push(copy.problem);
       }
-      for (const path of isCopy(copy) ? copy.elsewhere : elsewhere(objects))
+      for (const path of isCopy(copy) ? copy.elsewhere : foldersElsewhere(objects))
         if (!shown().includes(path)) mounts.push(...cover(path));
     }
     const copies = placesOf(folder).flatMap((place) => COPIES.flatMap((name) => cover(join(place, name))));
@@ -102,15 +102,15 @@ export async function maskedObjects(sandbox: Sandbox, request: MaskedObjectsRequ
   return { mounts, closed, problems };
 }
 
-const elsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
+const foldersElsewhere = (objects: string): string[] => [...alternatesOf(objects), ...linkedFrom(objects)];
 
 async function copyOf(
   sandbox: Sandbox,
   request: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
-): Known['copy'] {
-  const all = getOrInsert(known, sandbox, () => new Map<string, Known>());
+): KnownCopy['copy'] {
+  const all = getOrInsert(known, sandbox, () => new Map<string, KnownCopy>());
   const key = JSON.stringify([folder, request.root, request.masks]);
   const stamp = fingerprint(folder);
   const before = all.get(key);
@@ -119,7 +119,7 @@ async function copyOf(
     if (!isCopy(copy) || isCopyComplete(copy)) return copy;
     if (all.get(key) !== before) return copyOf(sandbox, request, folder, seen);
   }
-  const now: Known = {
+  const now: KnownCopy = {
     stamp,
     folders: before?.folders ?? [],
     copy: Promise.resolve({ problem: 'its objects were not read yet' }),
@@ -139,8 +139,8 @@ async function makeCopy(
   { root, masks, toolchains }: MaskedObjectsRequest,
   folder: GitFolder,
   seen: readonly string[],
-  now: Known,
-  last: Known['copy'] | null,
+  now: KnownCopy,
+  last: KnownCopy['copy'] | null,
 ): Promise<Shown> {
   const before = await last?.catch(() => null);
   let made: string | null = null;
@@ -157,7 +157,7 @@ async function makeCopy(
     const borrows = alternatesOf(objects).length > 0;
     const copy = await copyMaskedObjects({ git, objects, list, stored: files, folder: made, before: earlier, borrows });
     if ('problem' in copy) return copy;
-    const found = { ...copy, elsewhere: elsewhere(objects) };
+    const found = { ...copy, elsewhere: foldersElsewhere(objects) };
     now.folders.push(made);
     made = null;
     for (const old of now.folders.splice(0, Math.max(0, now.folders.length - VIEWS_KEPT)))

@@ -52,7 +52,7 @@ export async function commitGit(
   const { isOwnChange = () => true, tree: approved = null, message: due = null } = call.envelope.shipping ?? {};
   const named = (long: string) => parsed.options.filter(({ option }) => option.long === long);
   const stated = due ?? messageOf(parsed) ?? '';
-  const persons = committers(session, call, operator);
+  const persons = chooseCommitters(session, call, operator);
   if (persons === null) return failed('no-author', NO_AUTHOR);
   const message = withTrailer(stated, trailerIn(call));
   const all = named('all').length > 0;
@@ -71,7 +71,7 @@ export async function commitGit(
   if (isStop(before)) return before;
   const index = staged === null ? given : await stagedFiles(session);
   if (isStop(index)) return index;
-  const [mine, others] = split(index.files, ({ path }) => goesOn || isOwnChange(path));
+  const [mine, others] = splitAtFirst(index.files, ({ path }) => goesOn || isOwnChange(path));
   const back = others.map((file) => indexInfo(file.path, file.before)).join('');
   const made = await session.run([], { access: COMMIT, script: TREE_OF_STAGED, stdin: back });
   if (made.exit !== 0) return gitReport('commit', made, nothing);
@@ -145,7 +145,7 @@ function explainMismatch(
   return `${what} is not staged as it was tested and approved. ${APPROVE_AGAIN}`;
 }
 
-function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+function splitAtFirst<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
@@ -173,7 +173,7 @@ const NO_AUTHOR =
   'Git knows no name and address for commits here. Ask the operator to run `git config --global user.name "NAME"` and `git config --global user.email ADDRESS`, or to set git.author in hopgate.yaml.';
 
 /** The author and the committer: the approved author, the configured one, or the person that git names. */
-function committers(
+function chooseCommitters(
   { repository }: GitSession,
   { envelope }: ToolCall,
   operator: NodeJS.ProcessEnv,

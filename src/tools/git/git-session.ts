@@ -106,7 +106,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
     run: (args, options) => execute(submoduleNames(config), args, tool.limits.outputBytes, options),
     ask: async (args, options) => {
       const answer = await execute(submoduleNames(config), args, ANSWER_BYTES, options);
-      const ended = stopped(answer);
+      const ended = refuseStopped(answer);
       if (ended !== null) return ended;
       if (answer.truncated || answer.flooded)
         return failed('too-many-changes', 'git lists more than can be checked here; name fewer files.');
@@ -142,7 +142,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 }
 
 /** The refusal for a command that did not end by itself; null if it did. */
-function stopped(result: CommandResult): ToolStop | null {
+function refuseStopped(result: CommandResult): ToolStop | null {
   if (result.aborted) return failed('aborted', 'The call was aborted.');
   if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;

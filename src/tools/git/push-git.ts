@@ -123,7 +123,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const pushed = after.sha === sha && before.sha !== sha;
   const follows = parsed.options.some(({ option }) => option.long === 'set-upstream') && after.sha === sha;
   const upstream = follows && (await setUpstream(session, remote, branch));
-  const rejected = rejection(result.stdout);
+  const rejected = rejectionReason(result.stdout);
   // Some remotes can be read without a credential and request one only for a push.
   const denied = pushed || result.exit === 0 || rejected !== null ? null : explained(ran.stderr);
   if (denied !== null) return { outcome: failed(denied.code, denied.message).stop, effects: [...connects, ...moved] };
@@ -141,14 +141,14 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   return gitReport('push', result, more, [...connects, ...moved]);
 }
 
-interface Tip {
+interface BranchTip {
   readonly sha: string;
   readonly tree: string;
   readonly parents: readonly string[];
   readonly message: string;
 }
 
-async function describeTip(session: GitSession, sha: string): Promise<Tip | ToolStop> {
+async function describeTip(session: GitSession, sha: string): Promise<BranchTip | ToolStop> {
   const shown = await session.ask(['show', '-s', '--no-show-signature', '--format=%T%n%P%n%B', sha]);
   if (isStop(shown)) return shown;
   const [tree = '', parents = '', ...message] = (shown.stdout ?? '').split('\n');
@@ -156,7 +156,12 @@ async function describeTip(session: GitSession, sha: string): Promise<Tip | Tool
 }
 
 /** Explains how the branch or the address of the remote differs from the approved one; null if none does. */
-function explainMismatch({ head, ships }: TreeToShip, tip: Tip, to: string, message: string | null): string | null {
+function explainMismatch(
+  { head, ships }: TreeToShip,
+  tip: BranchTip,
+  to: string,
+  message: string | null,
+): string | null {
   if (ships === null) return `There was no repository when this was approved. ${APPROVE_AGAIN}`;
   if (ships.to !== to) return `The remote is at ${to}, not at ${ships.to ?? 'the approved address'}. ${APPROVE_AGAIN}`;
   if (tip.sha === head) {
@@ -198,7 +203,7 @@ function trackingSpecs({ config }: GitSession, remote: string): string[] {
 }
 
 /** The reason for which the remote rejected a push: the summary of a `!` line of `git push --porcelain`. */
-function rejection(stdout: string): string | null {
+function rejectionReason(stdout: string): string | null {
   const line = stdout.split('\n').find((entry) => entry.startsWith('!\t'));
   return line === undefined ? null : (line.split('\t')[2] ?? line);
 }

@@ -21,29 +21,30 @@ export function findRepository(root: string): Repository | ToolStop {
   const dotGit = join(root, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat === undefined) {
-    if (isBareRepository(root)) return none(`${root} is a bare repository; open the session in a work tree of it.`);
-    return none(`${root} has no .git; open the session at the top of a repository, or run "git init" there.`);
+    if (isBareRepository(root))
+      return notARepository(`${root} is a bare repository; open the session in a work tree of it.`);
+    return notARepository(`${root} has no .git; open the session at the top of a repository, or run "git init" there.`);
   }
-  if (stat.isSymbolicLink()) return none(`${dotGit} is a symbolic link; make it a folder.`);
+  if (stat.isSymbolicLink()) return notARepository(`${dotGit} is a symbolic link; make it a folder.`);
   const gitDir = stat.isDirectory() ? dotGit : gitFileTarget(dotGit);
-  if (gitDir === null) return none(`${dotGit} names no folder; repair it with "git worktree repair".`);
+  if (gitDir === null) return notARepository(`${dotGit} names no folder; repair it with "git worktree repair".`);
   const commonDir = commonDirOf(root, gitDir);
   if (commonDir === null)
-    return none(
+    return notARepository(
       `${dotGit} leads to a repository that does not name ${root} as a work tree of its own. Repair it with "git worktree repair"; in a submodule or with a separate git folder, run "git config core.worktree ${root}" there; in a folder .git, delete the file commondir.`,
     );
   const objects = realpathIfAny(join(commonDir, 'objects'));
   if (objects === null || !existsSync(join(gitDir, 'HEAD')))
-    return none(`${gitDir} is not a complete git folder; check it with "git fsck".`);
+    return notARepository(`${gitDir} is not a complete git folder; check it with "git fsck".`);
   if (![root, commonDir].some((folder) => isWithin(folder, objects)))
-    return none(`the objects of ${commonDir} are a link that leads out of it; make them a folder.`);
+    return notARepository(`the objects of ${commonDir} are a link that leads out of it; make them a folder.`);
   return { root, gitDir, commonDir };
 }
 
 export const isBareRepository = (folder: string): boolean =>
   ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 
-const none = (message: string): ToolStop => failed('not-a-repository', message);
+const notARepository = (message: string): ToolStop => failed('not-a-repository', message);
 
 /** The folder that a `.git` file names; null if there is none. */
 export function gitFileTarget(path: string): string | null {

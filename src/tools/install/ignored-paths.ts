@@ -7,12 +7,12 @@ import type { CallTree, ShellContext } from '../shell/shell-context.ts';
 import { isStop } from '../workspace/tool-stop.ts';
 
 /** The changed paths that git ignores, and those of them that must not be replaced. */
-interface Ignored {
+interface IgnoredChanges {
   readonly paths: readonly string[];
   readonly dropped: readonly DroppedChange[];
 }
 
-const NOTHING: Ignored = { paths: [], dropped: [] };
+const NOTHING: IgnoredChanges = { paths: [], dropped: [] };
 
 /**
  * The topmost of the changed paths that git ignores; a folder with a tracked file is not ignored. Left out: masked and
@@ -22,7 +22,7 @@ export async function ignoredPaths(
   { call, sandbox }: ShellContext,
   { scan }: CallTree,
   changes: readonly Change[],
-): Promise<Ignored> {
+): Promise<IgnoredChanges> {
   const { root, config } = call.envelope;
   const repository = findRepository(root);
   if (isStop(repository)) return NOTHING;

@@ -49,7 +49,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   const before = readLocks(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
   const layout = withMounts({ ...testLayout(request), name: 'install' }, context.contained ? cacheMounts(call) : []);
-  let kept: Kept = { effects: [], kept: [], dropped: [] };
+  let kept: KeptChanges = { effects: [], kept: [], dropped: [] };
   let changed: string[] = [];
   const ran = await runOnline(context, tree, layout, chosen, {
     key: 'install',
@@ -57,8 +57,8 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
     inspect: async (view, exit) => {
       // Another program changed these files: the command's own changes are still in the overlay.
-      changed = differing(before, readLocks(root));
-      if (exit === 0 && changed.length === 0) kept = await keep(context, tree, view);
+      changed = differingLocks(before, readLocks(root));
+      if (exit === 0 && changed.length === 0) kept = await keepChanges(context, tree, view);
     },
   });
   if (isStop(ran)) return ran;
@@ -67,7 +67,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     const message = `${changed.join(', ')} changed while the command ran, so nothing was kept. Install again.`;
     return { outcome: { status: 'failed', code: 'locks-changed', message }, effects };
   }
-  const changedLocks = differing(before, readLocks(root));
+  const changedLocks = differingLocks(before, readLocks(root));
   return commandReport(context, ran.result, effects, {
     command: [...chosen.run],
     scripts: chosen.scripts,
@@ -82,17 +82,17 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
 
 type Locks = ReturnType<typeof readLocks>;
 
-const differing = (before: Locks, after: Locks): string[] =>
+const differingLocks = (before: Locks, after: Locks): string[] =>
   Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
 
-interface Kept {
+interface KeptChanges {
   readonly effects: readonly ObservedEffect[];
   /** Paths that git ignores, replaced as a whole. */
   readonly kept: readonly string[];
   readonly dropped: readonly DroppedChange[];
 }
 
-async function keep(context: ShellContext, tree: CallTree, view: OverlayWrites): Promise<Kept> {
+async function keepChanges(context: ShellContext, tree: CallTree, view: OverlayWrites): Promise<KeptChanges> {
   const { call } = context;
   const startedAt = Date.now();
   const masked = new Set(tree.scan.maskedFiles);

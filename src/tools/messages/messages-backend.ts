@@ -33,11 +33,11 @@ async function send(store: EvidenceStore, call: ToolCall): Promise<ToolOutcome> 
   const { to, text, act, ref, seconds } = call.args;
   const id = call.messageId ?? `m-${randomUUID()}`;
   const checked = await checkPost(store, messages, { kind, id, from: `session:${call.sessionId}`, to, text, act, ref });
-  if (!checked.ok) return refusal(checked);
+  if (!checked.ok) return toolRefusal(checked);
   if (kind === 'bell') return ok(receiptOf(await sendBell(messages, checked.draft)));
   const wait = typeof seconds === 'number' ? seconds : DEFAULT_SECONDS;
   const whistled = await sendWhistle(messages, checked.draft, { seconds: wait, signal: call.signal });
-  if (!whistled.ok) return refusal(whistled);
+  if (!whistled.ok) return toolRefusal(whistled);
   const { message, answer, waitedMs } = whistled;
   const waited = { ...receiptOf(message), waitedMs };
   if (!answer) return ok({ ...waited, status: 'waiting', job: id, note: 'The answer will arrive as a message.' });
@@ -49,7 +49,7 @@ const receiptOf = ({ id, to, seq, act, sentAt }: Message) => ({ message: id, to,
 
 const ok = (result: Json): ToolOutcome => ({ status: 'ok', result });
 
-const refusal = ({ argument, message, remedy }: PostRefusal): ToolRefusal => ({
+const toolRefusal = ({ argument, message, remedy }: PostRefusal): ToolRefusal => ({
   status: 'refused',
   code: 'invalid-action',
   argument,

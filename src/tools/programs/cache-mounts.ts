@@ -21,7 +21,7 @@ export function cacheMounts({ envelope: { root, config }, sessionId }: ToolCall)
   const base = folders.some(({ read }) => !read) ? ownFolders(root, sessionId) : null;
   return folders.flatMap((each): readonly Mount[] => {
     if (each.read) return readCacheMounts(root, { cache: [each] });
-    const source = made(join(base!, digest(each.folder)), root);
+    const source = makeCacheFolder(join(base!, digest(each.folder)), root);
     return [{ kind: 'writable', source, target: targetOf(each.folder, root) }];
   });
 }
@@ -33,10 +33,10 @@ export function cacheMounts({ envelope: { root, config }, sessionId }: ToolCall)
 export function commandCacheMounts({ envelope: { root, config }, sessionId }: ToolCall): readonly Mount[] {
   const folders = (config.cache ?? []).filter(({ folder, read }) => !read && folder.startsWith('~/'));
   if (folders.length === 0) return [];
-  const base = made(join(ownFolders(root, sessionId), 'commands'), root);
+  const base = makeCacheFolder(join(ownFolders(root, sessionId), 'commands'), root);
   return folders.map(({ folder }) => ({
     kind: 'writable',
-    source: made(join(base, digest(folder)), root),
+    source: makeCacheFolder(join(base, digest(folder)), root),
     target: targetOf(folder, root),
   }));
 }
@@ -57,18 +57,18 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 /** This session's folder among those of the repository; unused ones are removed. */
 function ownFolders(root: string, sessionId: string): string {
-  const all = made(join(xdgFolder(process.env, 'XDG_CACHE_HOME', '.cache'), 'hopgate', digest(root)), root);
+  const all = makeCacheFolder(join(xdgFolder(process.env, 'XDG_CACHE_HOME', '.cache'), 'hopgate', digest(root)), root);
   const own = digest(sessionId);
   for (const name of readdirSync(all))
     if (name !== own && Date.now() - statSync(join(all, name)).mtimeMs > IDLE_MS)
       rmSync(join(all, name), { recursive: true, force: true });
-  const folder = made(join(all, own), root);
+  const folder = makeCacheFolder(join(all, own), root);
   utimesSync(folder, new Date(), new Date());
   return folder;
 }
 
 /** Makes a folder for the user that runs the command. If hopgate runs as root, that user is the repository's owner. */
-function made(folder: string, root: string): string {
+function makeCacheFolder(folder: string, root: string): string {
   if (existsSync(folder)) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid } = statSync(root);

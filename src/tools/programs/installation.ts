@@ -53,12 +53,12 @@ export function installationMounts(folder: string, masks: readonly string[]): re
   );
   return [
     { kind: 'read-only', source: realpathIfAny(folder) ?? folder, target: folder },
-    ...hidden.map((name) => cover(join(folder, name))),
-    ...(existsSync(join(folder, 'var')) ? [cover(join(folder, 'var'))] : []),
+    ...hidden.map((name) => emptyMount(join(folder, name))),
+    ...(existsSync(join(folder, 'var')) ? [emptyMount(join(folder, 'var'))] : []),
   ];
 }
 
-const cover = (target: string): Mount =>
+const emptyMount = (target: string): Mount =>
   namesIn(target).length > 0 ? { kind: 'empty-folder', target } : { kind: 'empty-file', target };
 
 /** True if the user that runs commands (if hopgate runs as root, the repository's owner) may read a file. */

@@ -26,7 +26,7 @@ export function operatorPrograms(request: ProgramsRequest): FoundPrograms {
     ),
   ];
   if (path.length === 0) return NOWHERE;
-  const key = JSON.stringify({ ...request, env: relevant(env) });
+  const key = JSON.stringify({ ...request, env: relevantEnv(env) });
   const venv = virtualEnvOf(root, env);
   const folders = withVenv(path, root, venv);
   const stamp = [
@@ -51,7 +51,7 @@ const latest = new Map<string, { readonly stamp: string; readonly programs: Foun
 /** Empty if the program does not exist, or is in an unreadable folder. */
 const stampOf = (path: string): string => valueOr(() => `${realpathIfAny(path)} ${statSync(path).mtimeMs}`, '');
 
-const relevant = (env: Env) =>
+const relevantEnv = (env: Env) =>
   Object.entries(env).filter(([name]) =>
     /^PATH$|^HOME$|^GO|^LC_|^LANG|^TZ$|_(?:VERSION|TOOLCHAIN|HOME|ROOT|DIR|PREFIX|ENV)$/.test(name),
   );

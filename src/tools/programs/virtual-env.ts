@@ -32,7 +32,7 @@ function ofPipenv(root: string, env: Env): string | null {
   const mine = namesIn(all)
     .map((name) => join(all, name))
     .filter((folder) => isVirtualEnv(folder) && readIfAny(join(folder, '.project')).trim() === root);
-  return newest(mine);
+  return newestFolder(mine);
 }
 
 /** Poetry ends the name of an environment with a hash of the project's path and the version of Python. */
@@ -45,8 +45,8 @@ function ofPoetry(root: string, env: Env): string | null {
     .slice(0, 8);
   const isMine = (name: string) => /^py\d[\d.]*$/.test(name.slice(name.lastIndexOf(`-${mark}-`) + mark.length + 2));
   const mine = namesIn(all).filter((name) => name.includes(`-${mark}-`) && isMine(name));
-  return newest(mine.map((name) => join(all, name)).filter(isVirtualEnv));
+  return newestFolder(mine.map((name) => join(all, name)).filter(isVirtualEnv));
 }
 
-const newest = (folders: readonly string[]): string | null =>
+const newestFolder = (folders: readonly string[]): string | null =>
   folders.toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)[0] ?? null;

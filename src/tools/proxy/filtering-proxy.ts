@@ -72,7 +72,7 @@ export function makeProxy(
     for (const socket of open) socket.destroy();
   };
   const meter = setInterval(() => {
-    const bytes = [...open].reduce((sum, socket) => sum + transferred(socket), bytesOfEnded);
+    const bytes = [...open].reduce((sum, socket) => sum + bytesTransferred(socket), bytesOfEnded);
     if (bytes <= PROXY_LIMITS.bytes) return;
     note('any place', `more than ${PROXY_LIMITS.bytes} bytes were transferred`);
     close();
@@ -82,7 +82,7 @@ export function makeProxy(
     kind: 'http' | 'https',
     target: HostAndPort | null,
     asked: string,
-  ): Promise<{ readonly refusal: string } | Admitted> => {
+  ): Promise<{ readonly refusal: string } | AdmittedTarget> => {
     const text = target ? hostAndPortText(target) : asked.slice(0, 200);
     const found = target ? upstreamProxy(env, kind, target) : null;
     const verdict = !target
@@ -101,13 +101,13 @@ export function makeProxy(
     client.on('error', () => client.destroy());
     const target = parseHostAndPort(request.url ?? '');
     const verdict = await judge('https', target, request.url ?? '');
-    if ('refusal' in verdict) return client.end(answer(403, 'Forbidden', verdict.refusal));
+    if ('refusal' in verdict) return client.end(answerText(403, 'Forbidden', verdict.refusal));
     let remote: Socket;
     try {
-      remote = verdict.via ? await openTunnel(verdict.via, target!) : await connected(verdict, target!);
+      remote = verdict.via ? await openTunnel(verdict.via, target!) : await connectTo(verdict, target!);
     } catch (error) {
       unanswered.set(hostAndPortText(target!), (error as Error).message);
-      return client.end(answer(502, 'Bad Gateway', `${(error as Error).message}\n`));
+      return client.end(answerText(502, 'Bad Gateway', `${(error as Error).message}\n`));
     }
     if (client.destroyed) return remote.destroy();
     client.once('close', () => remote.destroy());
@@ -135,7 +135,7 @@ export function makeProxy(
       else response.writeHead(502, { 'content-type': 'text/plain' }).end(`${error.message}\n`);
     });
     outgoing.on('response', (incoming) => {
-      response.writeHead(incoming.statusCode ?? 502, kept(incoming.headers));
+      response.writeHead(incoming.statusCode ?? 502, endToEndHeaders(incoming.headers));
       incoming.on('error', () => response.destroy()).pipe(response);
     });
     response.once('close', () => outgoing.destroy());
@@ -155,7 +155,7 @@ export function makeProxy(
       socket.on('error', () => socket.destroy());
       socket.once('close', () => {
         open.delete(socket);
-        bytesOfEnded += transferred(socket);
+        bytesOfEnded += bytesTransferred(socket);
       });
       server.emit('connection', socket);
     },
@@ -165,28 +165,33 @@ export function makeProxy(
   };
 }
 
-const transferred = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
+const bytesTransferred = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
 
-interface Checked {
+interface CheckedTarget {
   readonly host: string;
   readonly addresses: readonly string[];
 }
 
 /** A reachable place, and the proxy to use for it. */
-interface Admitted extends Checked {
+interface AdmittedTarget extends CheckedTarget {
   readonly via: UpstreamProxy | null;
 }
 
-async function connected(checked: Checked, { port }: HostAndPort): Promise<Socket> {
+async function connectTo(checked: CheckedTarget, { port }: HostAndPort): Promise<Socket> {
   const socket = connect({ host: checked.host, port, ...lookupOnly(checked.addresses), allowHalfOpen: true });
   await once(socket, 'connect');
   return socket;
 }
 
 /** Starts the request of a command: to the checked address, or to the operator's proxy. */
-function requestTo(checked: Admitted, { port }: HostAndPort, url: URL, request: IncomingMessage): http.ClientRequest {
+function requestTo(
+  checked: AdmittedTarget,
+  { port }: HostAndPort,
+  url: URL,
+  request: IncomingMessage,
+): http.ClientRequest {
   // The address decides, not the Host header, so that a request for one host cannot be sent to another.
-  const headers = { ...framed(request), host: url.host };
+  const headers = { ...requestHeaders(request), host: url.host };
   const method = request.method!;
   const path = `${url.pathname}${url.search}`;
   if (checked.via)
@@ -205,7 +210,7 @@ function requestTo(checked: Admitted, { port }: HostAndPort, url: URL, request: 
 }
 
 /** The headers of a message without the hop-by-hop ones. */
-function kept(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+function endToEndHeaders(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name)));
 }
@@ -214,12 +219,12 @@ function kept(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
  * The headers of a request. A body always gets a length or is chunked, whatever the method: otherwise the server would
  * read the body as the next request, with an unchecked Host header.
  */
-function framed(request: IncomingMessage): http.OutgoingHttpHeaders {
-  const headers = kept(request.headers);
+function requestHeaders(request: IncomingMessage): http.OutgoingHttpHeaders {
+  const headers = endToEndHeaders(request.headers);
   const { 'transfer-encoding': chunks, 'content-length': length } = request.headers;
   const isFramed = chunks === undefined && (length === undefined || headers['content-length'] !== undefined);
   return isFramed ? headers : { ...headers, 'transfer-encoding': 'chunked' };
 }
 
-const answer = (status: number, title: string, text: string): string =>
+const answerText = (status: number, title: string, text: string): string =>
   `HTTP/1.1 ${status} ${title}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`;

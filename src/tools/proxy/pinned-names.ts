@@ -9,7 +9,7 @@ const SYSTEM: ResolveName = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
 /** A reachable place with its addresses, or the reason why it may not be reached. */
-type Reach = { readonly host: string; readonly addresses: readonly string[] } | { readonly problem: string };
+type ReachableHost = { readonly host: string; readonly addresses: readonly string[] } | { readonly problem: string };
 
 /**
  * Resolves each listed name once for a command. A name that is not listed is never resolved, so a command cannot send
@@ -26,7 +26,7 @@ export class PinnedNames {
   }
 
   /** @param elsewhere another proxy resolves the name, so it need not have an address here */
-  async reach(target: HostAndPort, elsewhere = false): Promise<Reach> {
+  async reach(target: HostAndPort, elsewhere = false): Promise<ReachableHost> {
     const { host } = target;
     const refusal = connectionProblem(this.#list, target, [], isPublicAddress);
     if (refusal !== null) return { problem: refusal };

@@ -53,7 +53,7 @@ export async function runOnline(
     );
     // The result of a command that was ended here is its own, unlike that of a call that was aborted.
     const result = { ...ended, aborted: aborted && context.call.signal.aborted };
-    const { connects, fields } = described(proxy, filled, key, result.exit);
+    const { connects, fields } = reportConnections(proxy, filled, key, result.exit);
     const { refusals } = PROXY_LIMITS;
     const warning = `The command was ended: it tried a refused place ${refusals} times.`;
     return {
@@ -71,7 +71,7 @@ export async function runOnline(
 }
 
 /** Reports the hosts that a command tried to reach: connections as effects, refusals as fields of the result. */
-function described(
+function reportConnections(
   proxy: FilteringProxy | null,
   { cleanPlace }: FilledEnv,
   key: string,

@@ -180,7 +180,7 @@ function isOpenToAll(path: string): boolean {
 }
 
 const RUN = 'HOPGATE_RUN';
-const word = (index: number): string => `HOPGATE_${index}`;
+const variableName = (index: number): string => `HOPGATE_${index}`;
 
 /** In the units of POSIX `ulimit`; a limit above hopgate's own is lowered to it. */
 function limitsOf({ openFiles, fileBytes, processes }: LayoutLimits, cpuSeconds: number): string {
@@ -218,7 +218,7 @@ function variablesOf(argv: readonly string[]): { readonly values: readonly strin
     const [bytes, last] = [Buffer.byteLength(text), values.at(-1)];
     if (bytes > MAX_BYTES.word) throw tooLong();
     if (bytes > MAX_BYTES.packed / 4) {
-      set.push(`\\"\\$${word(values.push(text) - 1)}\\"`);
+      set.push(`\\"\\$${variableName(values.push(text) - 1)}\\"`);
       isPacked = false;
     } else if (
       isPacked &&
@@ -227,7 +227,7 @@ function variablesOf(argv: readonly string[]): { readonly values: readonly strin
     ) {
       values[values.length - 1] = `${last} ${quoted}`;
     } else {
-      set.push(`$${word(values.push(quoted) - 1)}`);
+      set.push(`$${variableName(values.push(quoted) - 1)}`);
       isPacked = true;
     }
   }
@@ -265,12 +265,12 @@ export function commandMessage(
           `exec ${FD.channel}>&-`,
         ]
       : []),
-    `unset go ${[...values.keys().map(word), RUN].join(' ')}`,
+    `unset go ${[...values.keys().map(variableName), RUN].join(' ')}`,
     'exec "$@"',
   ].join('; ');
   const words = [
     ...layoutArguments(layout, host.supportFiles, env),
-    ...values.flatMap((text, index) => ['--setenv', word(index), text]),
+    ...values.flatMap((text, index) => ['--setenv', variableName(index), text]),
     ...['--setenv', RUN, run],
   ];
   if (words.some((text) => text.includes('\0'))) throw new SandboxError('a word of the command holds a NUL');

@@ -24,7 +24,7 @@ const MOST_RUNS = 500;
 /** Attempts to find the group empty: the kernel needs a moment to remove a sandbox's processes. */
 const ATTEMPTS = 50;
 
-interface Idle {
+interface IdleShell {
   readonly key: string;
   readonly shell: CommandShell;
   readonly timer: NodeJS.Timeout;
@@ -32,7 +32,7 @@ interface Idle {
 
 export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): CommandShells {
   const all = new Set<CommandShell>();
-  const idle: Idle[] = [];
+  const idle: IdleShell[] = [];
   atExit(() => {
     for (const shell of all) shell.kill();
     for (const shell of all) shell.endNow();
@@ -41,10 +41,10 @@ export function makeCommandShells(host: SandboxHost, cgroups: Cgroups | null): C
     await shell.end();
     all.delete(shell);
   };
-  const takeIdle = (isWanted: (each: Idle) => boolean): CommandShell | null => {
+  const takeIdle = (isWanted: (each: IdleShell) => boolean): CommandShell | null => {
     const at = idle.findIndex(isWanted);
     if (at === -1) return null;
-    const [{ shell, timer }] = idle.splice(at, 1) as [Idle];
+    const [{ shell, timer }] = idle.splice(at, 1) as [IdleShell];
     clearTimeout(timer);
     return shell;
   };

@@ -122,7 +122,7 @@ export const PROBE_ATTEMPTS: { readonly [name: string]: Attempt } = {
   },
   'connect to a port of the host': { argv: ({ port }) => connect(`{ host: '127.0.0.1', port: ${port} }`), of: OFFLINE },
   'reach this machine through the proxy': {
-    argv: ({ port }) => nodeCommand(tunnels(port)),
+    argv: ({ port }) => nodeCommand(tunnelScript(port)),
     of: ['deploy-hosts'],
   },
   'connect to a unix socket': { argv: ({ socket }) => connect(`{ path: ${JSON.stringify(socket)} }`) },
@@ -177,7 +177,7 @@ const connect = (to: string) =>
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '127.1'];
 
 /** Asks the proxy for a tunnel to a port of this machine under each of its names; an error if none is opened. */
-const tunnels = (port: number) => `
+const tunnelScript = (port: number) => `
   let left = ${THIS_MACHINE.length};
   for (const host of ${JSON.stringify(THIS_MACHINE)})
     require('node:http')

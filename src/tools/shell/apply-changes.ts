@@ -47,7 +47,7 @@ export function applyChanges(envelope: CallEnvelope, judged: JudgedChanges, view
       const why = `no change could be applied: ${(error as Error).message}`;
       return { effects: [], dropped: paths.map((path) => ({ path, why })) };
     }
-    return perform(envelope.root, stage.folder, steps, modes);
+    return performSteps(envelope.root, stage.folder, steps, modes);
   } finally {
     stage?.remove();
   }
@@ -90,7 +90,7 @@ export function finishLeftJournals(root: string): AppliedChanges {
   const dropped: DroppedChange[] = [];
   for (const { folder, steps } of leftJournals(root)) {
     if (steps) {
-      const done = perform(root, folder, steps, new Map());
+      const done = performSteps(root, folder, steps, new Map());
       effects.push(...done.effects);
       dropped.push(...done.dropped);
     }
@@ -99,7 +99,7 @@ export function finishLeftJournals(root: string): AppliedChanges {
   return { effects, dropped };
 }
 
-function perform(
+function performSteps(
   root: string,
   stage: ChangeJournal['folder'],
   steps: readonly JournaledChange[],

@@ -46,7 +46,7 @@ export async function testTool(context: ShellContext): Promise<ToolReport | Tool
   const verdicts = runs.map(({ fields: { verdict } }) => verdict);
   return commandReport(
     context,
-    combine(
+    combineResults(
       runs.map(({ result }) => result),
       chosen,
     ),
@@ -83,7 +83,7 @@ function fieldsOfRun(
 }
 
 /** Combines several runs: the first non-zero status, and the outputs one after the other, each below its command. */
-function combine(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
+function combineResults(results: readonly CommandResult[], chosen: readonly ChosenTest[]): CommandResult {
   const bad = results.find(({ exit }) => exit !== 0);
   const text = (of: (result: CommandResult) => string) =>
     results.map((result, at) => (of(result) === '' ? '' : `$ ${chosen[at]!.argv.join(' ')}\n${of(result)}\n`)).join('');
@@ -114,7 +114,7 @@ export async function runTest(
   const path = place === null ? null : named === null ? place.path : place.freshPath;
   let junit: string | null = null;
   let changed: readonly string[] = [];
-  const before = path === null || context.contained ? null : stamp(join(envelope.root, path));
+  const before = path === null || context.contained ? null : fileStampOf(join(envelope.root, path));
   const layout = withMounts(testLayout({ ...tree, limits: { ...tree.limits, ...memoryLimit(memory) } }), [
     ...(context.contained ? cacheMounts(context.call) : []),
     ...(named && place?.outbox ? [{ kind: 'outbox', target: place.outbox } as const] : []),
@@ -133,7 +133,7 @@ export async function runTest(
       changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
-  if (path !== null && !context.contained && stamp(join(envelope.root, path)) !== before)
+  if (path !== null && !context.contained && fileStampOf(join(envelope.root, path)) !== before)
     junit = readWritten(envelope.root, path);
   const { stdout, stderr } = result;
   const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
@@ -175,7 +175,7 @@ function nameReport(
 }
 
 /** A text that changes if the file is written; null if it does not exist. */
-function stamp(path: string): string | null {
+function fileStampOf(path: string): string | null {
   const stats = fs.lstatSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.ctimeMs} ${stats.size}` : null;
 }

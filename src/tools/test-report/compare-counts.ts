@@ -5,7 +5,7 @@ import { readIfAny, writeAtomically } from '../../base/files.ts';
 import { fieldsOf, parseJson } from '../../base/json.ts';
 
 /** The passing runs of a command in a repository. */
-interface Known {
+interface PassingRuns {
   /** Number of tests of the last run, in any session. */
   readonly last: number;
   /** Highest number of tests by session, the latest session last. */
@@ -37,7 +37,7 @@ export function compareCount(
   const known = read(file);
   const before = new Map(known?.sessions).get(session) ?? known?.last ?? null;
   const others = (known?.sessions ?? []).filter(([id]) => id !== session);
-  const next: Known = {
+  const next: PassingRuns = {
     last: total,
     sessions: [...others.slice(1 - MOST_SESSIONS), [session, Math.max(before ?? 0, total)]],
   };
@@ -50,7 +50,7 @@ export function compareCount(
   return before;
 }
 
-function read(file: string): Known | null {
-  const { last, sessions } = fieldsOf(parseJson(readIfAny(file))) as Partial<Known>;
+function read(file: string): PassingRuns | null {
+  const { last, sessions } = fieldsOf(parseJson(readIfAny(file))) as Partial<PassingRuns>;
   return Number.isInteger(last) && Array.isArray(sessions) ? { last: last!, sessions } : null;
 }

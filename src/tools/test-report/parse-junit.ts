@@ -42,7 +42,7 @@ export function parseJunit(xml: string): TestRunReport | ReportProblem {
   const cases: Case[] = [];
   const tally = new TestTally();
   collect(document, '', cases, tally);
-  for (const found of leaves(cases)) {
+  for (const found of leafCases(cases)) {
     if (found.outcome === 'passed') tally.pass();
     else if (found.outcome === 'skipped') tally.skip();
     else tally.fail(found.name, found.message);
@@ -109,7 +109,7 @@ function readCase(node: Node, children: readonly Node[], group: string): Case {
   return { name, group: `${group}\0${className}`, outcome, message: detail };
 }
 
-function leaves(cases: readonly Case[]): Case[] {
+function leafCases(cases: readonly Case[]): Case[] {
   const failedUnder = new Map<string, boolean>();
   for (const { group, name, outcome } of cases)
     for (let at = name.indexOf('/'); at > 0; at = name.indexOf('/', at + 1)) {

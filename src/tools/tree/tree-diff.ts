@@ -57,7 +57,7 @@ export async function treeDiff(
   const untracked = listed.text.split('\0').filter((path) => path !== '' && (files?.includes(path) ?? true));
   const [first, others] = [untracked.filter(isOfRequest), untracked.filter((path) => !isOfRequest(path))];
   const shown = [...first, ...others].slice(0, MOST_NEW);
-  const added: Ran[] = [];
+  const added: DiffRun[] = [];
   for (const path of shown) added.push(await git.run('diff', '--no-index', ...plain, '--', '/dev/null', path));
   const parts = [tracked, listed, ...added];
   return {
@@ -108,7 +108,7 @@ function isDifferent(root: string, path: string, then: Json | undefined): boolea
   }
 }
 
-interface Ran {
+interface DiffRun {
   readonly text: string;
   readonly problem: string | null;
 }
@@ -119,7 +119,7 @@ const isRequired = ({ key }: ConfigValue): boolean => /^filter\..*\.required$/s.
 /** Git on a repository, without the programs of its configuration. */
 async function quietGit(
   root: string,
-): Promise<{ run(...args: readonly string[]): Promise<Ran> } | { readonly problem: string }> {
+): Promise<{ run(...args: readonly string[]): Promise<DiffRun> } | { readonly problem: string }> {
   const repository = findRepository(topOf(root));
   if (isStop(repository)) return { problem: repository.stop.message };
   const listed = await runGit(root, repository, [], ['config', '--list', '-z', '--show-scope', '--includes']);
@@ -141,7 +141,7 @@ async function runGit(
   repository: Repository,
   config: readonly ConfigValue[],
   args: readonly string[],
-): Promise<Ran> {
+): Promise<DiffRun> {
   const programs = [...commandKeys(config), ...config.filter(isRequired).map(({ key }) => key)];
   const emptied = programs.map((key, n) => ({ [`GIT_CONFIG_KEY_${n}`]: key, [`GIT_CONFIG_VALUE_${n}`]: '' }));
   const [program, ...words] = hardenedArgv(repository, submoduleNames(config), ['core.quotePath=true']);

@@ -13,7 +13,10 @@ export interface UpstreamResult {
  * does not fit is replaced by a note; `truncated` is true then. `clean` is applied to every text.
  */
 export function boundResult(answer: CallToolResult, bytes: number, clean: (text: string) => string): UpstreamResult {
-  const { content, structuredContent, isError } = cleanly(JSON.parse(JSON.stringify(answer)) as Json, clean) as Fields;
+  const { content, structuredContent, isError } = cleanTexts(
+    JSON.parse(JSON.stringify(answer)) as Json,
+    clean,
+  ) as Fields;
   const blocks = Array.isArray(content) ? content : [];
   const rest: { [key: string]: Json } = {
     ...(structuredContent === undefined ? {} : { structuredContent }),
@@ -42,11 +45,11 @@ function shorten(block: Fields, left: number): Json {
 
 const sizeOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value));
 
-function cleanly(value: Json, clean: (text: string) => string): Json {
+function cleanTexts(value: Json, clean: (text: string) => string): Json {
   if (typeof value === 'string') return clean(value);
-  if (Array.isArray(value)) return value.map((item) => cleanly(item, clean));
+  if (Array.isArray(value)) return value.map((item) => cleanTexts(item, clean));
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [clean(key), cleanly(item, clean)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [clean(key), cleanTexts(item, clean)]));
 }
 
 export const resultText = ({ content }: UpstreamResult): string =>

@@ -22,7 +22,7 @@ export function catalogueFragments(
 ): readonly CatalogueFragment[] {
   const used = new Set<string>();
   return [...tools].map((tool) => {
-    const id = unique(`${prefix}-${kebab(tool.name)}`, used);
+    const id = uniqueName(`${prefix}-${kebab(tool.name)}`, used);
     return { id, yaml: entry(id, server, tool) };
   });
 }
@@ -34,11 +34,11 @@ function entry(id: string, server: string, tool: ListedTool): string {
   const lines = [
     ...comment(tool.description ?? ''),
     `${id}:`,
-    `  purpose: ${scalar(firstSentence(tool))} # CHECK: the server's words; the model reads them`,
+    `  purpose: ${yamlScalar(firstSentence(tool))} # CHECK: the server's words; the model reads them`,
     `  effect: ${looks ? 'observe # CHECK: the server says that it only observes' : 'act'}`,
     '  upstream:',
     `    server: ${server}`,
-    `    tool: ${scalar(tool.name)}`,
+    `    tool: ${yamlScalar(tool.name)}`,
     `    schema-hash: ${toolHash(tool)}`,
     ...(folders
       ? ['    folders: names # CHECK: remove this line if the tool shows or changes the content of files in a folder']
@@ -71,14 +71,14 @@ function parametersOf(
   const needed = ([name]: readonly [string, SchemaProperty]): boolean => required.includes(name);
   const all = Object.entries(properties);
   return [...all.filter(needed), ...all.filter((one) => !needed(one))].map(([theirs, property]) => {
-    const name = unique(kebab(theirs), used);
+    const name = uniqueName(kebab(theirs), used);
     const { role, check } = guessRole(theirs, property, looks);
     const { schema, whole } = schemaOf(property, rest);
     const parts = [
       `name: ${name}`,
-      ...(name === theirs ? [] : [`as: ${scalar(theirs)}`]),
+      ...(name === theirs ? [] : [`as: ${yamlScalar(theirs)}`]),
       `role: ${role}${check === null ? '' : ` # ${check}`}`,
-      `description: ${scalar(oneLine(String(property['description'] ?? '')) || `The ${name.replaceAll('-', ' ')}.`)}`,
+      `description: ${yamlScalar(oneLine(String(property['description'] ?? '')) || `The ${name.replaceAll('-', ' ')}.`)}`,
       ...(schema === null
         ? []
         : [`schema: ${JSON.stringify(schema)}${whole ? '' : ' # CHECK: its own schema cannot be used'}`]),
@@ -118,7 +118,7 @@ const kebab = (name: string): string => {
   return /^[a-z]/.test(words) ? words : `x-${words}`.replace(/-$/, '');
 };
 
-function unique(name: string, used: Set<string>): string {
+function uniqueName(name: string, used: Set<string>): string {
   let free = name;
   for (let count = 2; used.has(free); count++) free = `${name}-${count}`;
   used.add(free);
@@ -126,7 +126,7 @@ function unique(name: string, used: Set<string>): string {
 }
 
 /** JSON is YAML. */
-const scalar = (text: string): string =>
+const yamlScalar = (text: string): string =>
   /^[A-Za-z][\w-]*$/.test(text) && !WORDS.test(text) ? text : JSON.stringify(text);
 const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 

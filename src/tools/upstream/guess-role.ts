@@ -22,12 +22,12 @@ const NAMES: { readonly [role in ArgumentRole]: RegExp | null } = {
   text: null,
 };
 
-const spoken = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+const snakeCase = (name: string): string => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
 
 /** Guesses an argument's role from its name and type; a person must confirm it. */
 export function guessRole(name: string, property: SchemaProperty, looks: boolean): RoleGuess {
   if (holdsText(property)) {
-    const word = spoken(name).replaceAll('-', '_');
+    const word = snakeCase(name).replaceAll('-', '_');
     if (property['format'] === 'uri') return { role: 'url', check: 'CHECK the role' };
     const other = looks ? 'path:write' : 'path:read';
     const named = (Object.keys(NAMES) as ArgumentRole[]).find((role) => role !== other && NAMES[role]?.test(word));

@@ -48,7 +48,7 @@ async function httpLine({
   const { StreamableHTTPClientTransport, SdkHttpError } = await import('@modelcontextprotocol/client');
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: async (input, init) => bounded(await fetch(input, init)),
+    fetch: async (input, init) => limitBody(await fetch(input, init)),
   });
   return {
     transport,
@@ -65,7 +65,7 @@ async function httpLine({
 }
 
 /** Limits the length of a response body; a longer one ends with an error. */
-function bounded(response: Response): Response {
+function limitBody(response: Response): Response {
   if (response.body === null) return response;
   let size = 0;
   const limit = new TransformStream<Uint8Array, Uint8Array>({

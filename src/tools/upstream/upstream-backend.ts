@@ -105,7 +105,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
       const message = plainText(resultText(result)).trim().slice(0, SHOWN) || 'it says only that it failed';
       return { outcome: { status: 'failed', code: 'upstream-error', message, result }, effects, ...reported };
     } catch (error) {
-      const { stop } = await ending(error, call, upstream, connection);
+      const { stop } = await outcomeWithoutAnswer(error, call, upstream, connection);
       const result = withChanges({ content: [] });
       return { outcome: 'changed' in result && stop.status === 'failed' ? { ...stop, result } : stop, effects };
     }
@@ -120,7 +120,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     name: 'upstream',
     tools: [...tools.keys()],
     async run(call) {
-      const result = await run(call).catch((error: unknown) => quietly(error, call.signal));
+      const result = await run(call).catch((error: unknown) => failedBeforeSending(error, call.signal));
       return isStop(result) ? { outcome: result.stop, effects: [] } : result;
     },
     async close() {
@@ -132,7 +132,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
 const SHOWN = 2000;
 
 /** The result of a call that failed before it was sent. Throws any other error. */
-function quietly(error: unknown, signal: AbortSignal): ToolStop {
+function failedBeforeSending(error: unknown, signal: AbortSignal): ToolStop {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
   if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
   throw error;
@@ -161,7 +161,7 @@ function changedTool(
 }
 
 /** Outcome of a call that was sent and got no answer. */
-async function ending(
+async function outcomeWithoutAnswer(
   error: unknown,
   { signal, tool }: ToolCall,
   { server, tool: name }: UpstreamTool,

@@ -24,7 +24,7 @@ export interface ConnectionParts {
   readonly version: string;
 }
 
-interface Up {
+interface UpState {
   readonly client: Client;
   readonly line: ServerTransport;
   tools: ReadonlyMap<string, ListedTool>;
@@ -32,7 +32,7 @@ interface Up {
   stale: boolean;
 }
 
-interface Down {
+interface DownState {
   /** Epoch milliseconds. */
   readonly since: number;
   readonly again: number;
@@ -58,9 +58,9 @@ export class UpstreamConnection {
   readonly #name: string;
   readonly #server: UpstreamServer;
   readonly #parts: ConnectionParts;
-  #up: Up | null = null;
-  #down: Down | null = null;
-  #opening: Promise<Up> | null = null;
+  #up: UpState | null = null;
+  #down: DownState | null = null;
+  #opening: Promise<UpState> | null = null;
   /** The connection that is being opened, so that `close` need not wait for a silent server. */
   #half: ServerTransport | null = null;
   #failures = 0;
@@ -132,7 +132,7 @@ export class UpstreamConnection {
     await up?.line.close();
   }
 
-  async #ready(): Promise<Up> {
+  async #ready(): Promise<UpState> {
     if (this.#closed) throw new UpstreamDown(`The connection to the upstream "${this.#name}" is closed.`);
     if (this.#up) return this.#up;
     if (this.#down && this.#parts.clock.now() < this.#down.again) throw new UpstreamDown(this.#downMessage(this.#down));
@@ -143,7 +143,7 @@ export class UpstreamConnection {
     return this.#opening;
   }
 
-  async #open(): Promise<Up> {
+  async #open(): Promise<UpState> {
     let line: ServerTransport | null = null;
     try {
       const filled = fillSettings(this.#server, this.#parts.env);
@@ -152,7 +152,7 @@ export class UpstreamConnection {
       this.#half = line;
       if (this.#closed) throw new Error('the session is over');
       const client = await newClient('url' in this.#server, this.#parts.version);
-      let up: Up | null = null;
+      let up: UpState | null = null;
       client.setNotificationHandler('notifications/tools/list_changed', () => {
         if (up) up.stale = true;
       });
@@ -172,7 +172,7 @@ export class UpstreamConnection {
     }
   }
 
-  async #orLost<T>(up: Up, work: () => Promise<T>): Promise<T> {
+  async #orLost<T>(up: UpState, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -184,7 +184,7 @@ export class UpstreamConnection {
     }
   }
 
-  #lose(up: Up, otherwise: string): void {
+  #lose(up: UpState, otherwise: string): void {
     if (this.#up !== up) return;
     this.#up = null;
     const { why, line } = up.line.last();
@@ -203,7 +203,7 @@ export class UpstreamConnection {
     };
   }
 
-  #downMessage({ since, again, why }: Down): string {
+  #downMessage({ since, again, why }: DownState): string {
     const at = (time: number) => new Date(time).toISOString();
     return `The upstream "${this.#name}" is down since ${at(since)}: ${why}. It is tried again by the next call from ${at(again)} on.`;
   }

@@ -11,7 +11,7 @@ const BYTE_ORDER_MARKS: readonly (readonly [encoding: string, mark: readonly num
 
 /** Decodes a response as browsers do: by byte order mark, else content type, else `meta`, else UTF-8. */
 export function decodeText(bytes: Uint8Array, type: string, html: boolean): string {
-  const encoding = markOf(bytes) ?? named(type) ?? (html ? named(start(bytes)) : undefined);
+  const encoding = markOf(bytes) ?? encodingNamedIn(type) ?? (html ? encodingNamedIn(start(bytes)) : undefined);
   return new TextDecoder(encoding).decode(bytes);
 }
 
@@ -29,7 +29,7 @@ const markOf = (bytes: Uint8Array): string | undefined =>
   BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
 
 /** Returns the encoding named in a text; undefined if there is none or it is unknown. */
-function named(text: string): string | undefined {
+function encodingNamedIn(text: string): string | undefined {
   const name = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(text)?.[1];
   return name === undefined ? undefined : valueOr(() => new TextDecoder(name).encoding, undefined);
 }

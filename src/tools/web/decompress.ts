@@ -17,17 +17,17 @@ export function decompress(response: IncomingMessage): Readable | null {
       return response;
     case 'gzip':
     case 'x-gzip':
-      return through(response, () => createGunzip());
+      return pipeThrough(response, () => createGunzip());
     case 'deflate':
-      return through(response, inflate);
+      return pipeThrough(response, inflate);
     case 'br':
-      return through(response, () => createBrotliDecompress());
+      return pipeThrough(response, () => createBrotliDecompress());
     default:
       return null;
   }
 }
 
-function through(response: IncomingMessage, unpack: (first: number) => Transform): Readable {
+function pipeThrough(response: IncomingMessage, unpack: (first: number) => Transform): Readable {
   const body = new PassThrough();
   response.once('readable', () => {
     const head = response.read() as Buffer | null;

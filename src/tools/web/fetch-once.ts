@@ -58,7 +58,7 @@ export async function fetchOnce(target: JudgedUrl, network: FetchNetwork, limits
   try {
     addresses = isIP(target.host) === 0 ? await orAborted(network.resolve(target.host), limits.signal) : [target.host];
   } catch (error) {
-    if (limits.signal.aborted) return aborted();
+    if (limits.signal.aborted) return abortedAnswer();
     if (!via) return failure('name-not-found', `${target.host} has no address: ${(error as Error).message}`);
     addresses = [];
   }
@@ -123,7 +123,7 @@ async function connectVia(
       (socket) => socket.destroy(),
       () => {},
     );
-    return limits.signal.aborted ? aborted() : failure('fetch-failed', (error as Error).message);
+    return limits.signal.aborted ? abortedAnswer() : failure('fetch-failed', (error as Error).message);
   }
 }
 
@@ -137,7 +137,9 @@ function answerOf(
   return new Promise((settle) => {
     request.on('error', (error: NodeJS.ErrnoException) =>
       settle(
-        limits.signal.aborted ? aborted() : failure('fetch-failed', `${host} cannot be fetched from: ${error.message}`),
+        limits.signal.aborted
+          ? abortedAnswer()
+          : failure('fetch-failed', `${host} cannot be fetched from: ${error.message}`),
       ),
     );
     request.on('response', (response) => {
@@ -201,7 +203,9 @@ function read(
   };
   const fail = (error: Error) => {
     hangUp();
-    settle(limits.signal.aborted ? aborted() : failure('fetch-failed', `the answer was cut off: ${error.message}`));
+    settle(
+      limits.signal.aborted ? abortedAnswer() : failure('fetch-failed', `the answer was cut off: ${error.message}`),
+    );
   };
   response.on('error', fail);
   body.on('error', fail);
@@ -229,4 +233,4 @@ function sameAddress(wanted: string, actual: string): boolean {
 const canonical = (address: string): string => (isIPv4(address) ? address : new URL(`http://[${address}]/`).hostname);
 
 const failure = (code: string, message: string): FetchAnswer => ({ kind: 'failed', code, message });
-const aborted = (): FetchAnswer => failure('aborted', 'the call ended before the answer came');
+const abortedAnswer = (): FetchAnswer => failure('aborted', 'the call ended before the answer came');

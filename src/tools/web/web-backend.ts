@@ -25,7 +25,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
   const { url: asked } = call.args;
   const { allow } = call.envelope.config.web;
   if (typeof asked !== 'string')
-    return report(refused('invalid-action', '"url" must be a string', 'Give an https:// address.'));
+    return report(refusedOutcome('invalid-action', '"url" must be a string', 'Give an https:// address.'));
   const { seconds, outputBytes } = call.tool.limits;
   const timeout = AbortSignal.timeout(seconds * 1000);
   const signal = AbortSignal.any([call.signal, timeout]);
@@ -35,13 +35,13 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
     const verdict = judgeUrl(next, allow);
     if (!verdict.ok) {
       const whence = redirects.length === 0 ? '' : `the redirect to ${next} is not followed: `;
-      return report(refused(verdict.code, `${whence}${verdict.message}`, verdict.remedy));
+      return report(refusedOutcome(verdict.code, `${whence}${verdict.message}`, verdict.remedy));
     }
     const { judged } = verdict;
     const answer = await fetchOnce(judged, network, { bytes: outputBytes * READ_FACTOR, accepts: isText, signal });
     if (answer.kind === 'blocked')
       return report(
-        refused(
+        refusedOutcome(
           'out-of-scope',
           `${judged.host} leads to ${answer.address}, which is not a public address`,
           'Fetch from a public host; hosts of the local network are never reached from here.',
@@ -57,7 +57,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
       });
     }
     effects.push({ path: judged.host, op: 'connect' });
-    if (answer.kind === 'body') return report(await shown(answer, judged, outputBytes, redirects, signal));
+    if (answer.kind === 'body') return report(await showPage(answer, judged, outputBytes, redirects, signal));
     if (redirects.length === MAX_REDIRECTS)
       return report({
         status: 'failed',
@@ -73,7 +73,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
     next = new URL(answer.location, judged.url).href;
     if (judged.url.protocol === 'https:' && next.startsWith('http:'))
       return report(
-        refused(
+        refusedOutcome(
           'out-of-scope',
           `the redirect from https to ${next} is not followed`,
           'Fetch an address that stays on https.',
@@ -83,7 +83,7 @@ async function fetchPage(network: FetchNetwork, call: ToolCall): Promise<ToolRep
   }
 }
 
-async function shown(
+async function showPage(
   answer: Extract<FetchAnswer, { kind: 'body' }>,
   { url }: JudgedUrl,
   outputBytes: number,
@@ -115,6 +115,6 @@ async function shown(
   };
 }
 
-function refused(code: 'invalid-action' | 'out-of-scope', message: string, remedy: string): ToolOutcome {
+function refusedOutcome(code: 'invalid-action' | 'out-of-scope', message: string, remedy: string): ToolOutcome {
   return { status: 'refused', code, argument: 'url', message: `${message}.`, remedy };
 }

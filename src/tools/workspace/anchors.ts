@@ -34,14 +34,14 @@ const ifPresent = <T>(look: () => T): T | null => valueOr(look, null, ['ENOENT']
 
 /** Race-free: each step opens one name in a folder held by descriptor (openat through /proc). */
 export const byDescriptor: Anchors = {
-  root: (path) => held(openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
-  child: (folder, name) => ifPresent(() => held(openSync(within(folder, name), O_PATH | O_NOFOLLOW))),
+  root: (path) => anchorOfDescriptor(openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW)),
+  child: (folder, name) => ifPresent(() => anchorOfDescriptor(openSync(pathWithin(folder, name), O_PATH | O_NOFOLLOW))),
 };
 
-const within = ({ path }: Anchor, name: string | Buffer): string | Buffer =>
+const pathWithin = ({ path }: Anchor, name: string | Buffer): string | Buffer =>
   typeof name === 'string' ? `${path}/${name}` : Buffer.concat([Buffer.from(`${path}/`), name]);
 
-function held(fd: number): Anchor {
+function anchorOfDescriptor(fd: number): Anchor {
   const path = `/proc/self/fd/${fd}`;
   try {
     const stat = fstatSync(fd);
@@ -60,16 +60,16 @@ function held(fd: number): Anchor {
 
 /** Fallback without /proc: compares real paths before and after. A swap in between is detected, not prevented. */
 export const byRealPath: Anchors = {
-  root: (path) => named(path, lstatSync(path)),
+  root: (path) => anchorOfPath(path, lstatSync(path)),
   child: (folder, name) => {
     // A name that is not UTF-8 cannot be expressed here, so it counts as missing.
     const path = join(folder.path, name.toString());
     const stat = ifPresent(() => lstatSync(path));
-    return stat && named(path, stat);
+    return stat && anchorOfPath(path, stat);
   },
 };
 
-function named(path: string, stat: Stats): Anchor {
+function anchorOfPath(path: string, stat: Stats): Anchor {
   const check = () => {
     if (!stat.isSymbolicLink() && ifPresent(() => realpathSync.native(path)) !== path)
       throw new MovedError(`${path} moved while it was in use`);

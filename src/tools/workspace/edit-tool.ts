@@ -32,10 +32,10 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolSto
   const put = putFile(call, anchors, (before, path) => {
     if (before === null) return failed('not-found', `There is no "${path}"; create it with write.`);
     if (looksBinary(before)) return failed('binary-file', `"${path}" is binary; edit changes text only.`);
-    const places = occurrences(before, from);
+    const places = findOccurrences(before, from);
     if (places.length === 0) return notFound(before, from, path);
     if (places.length > 1 && !all) return notUnique(before, places, path);
-    const after = splice(before, places, from.length, to);
+    const after = replaceAt(before, places, from.length, to);
     [replacements, lines] = [places.length, countLines(after)];
     return after;
   });
@@ -44,13 +44,13 @@ export function editTool(call: ToolCall, anchors: Anchors): ToolReport | ToolSto
   return { outcome: { status: 'ok', result }, effects: [put.effect] };
 }
 
-function occurrences(text: Buffer, part: Buffer): number[] {
+function findOccurrences(text: Buffer, part: Buffer): number[] {
   const found: number[] = [];
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found.push(at);
   return found;
 }
 
-function splice(text: Buffer, places: readonly number[], length: number, to: Buffer): Buffer {
+function replaceAt(text: Buffer, places: readonly number[], length: number, to: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   for (const offset of places) {
@@ -83,7 +83,7 @@ function notFound(text: Buffer, part: Buffer, path: string): ToolStop {
     .split('\n')
     .find((line) => line.trim() !== '')
     ?.trim();
-  const near = first ? occurrences(text, Buffer.from(first)) : [];
+  const near = first ? findOccurrences(text, Buffer.from(first)) : [];
   const hint = near.length
     ? `its first line is there (line ${lineList(text, near)}), but what surrounds it differs`
     : 'its first line was not found either';

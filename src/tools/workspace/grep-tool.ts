@@ -57,7 +57,7 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
         odd.add(root, bytes);
         return true;
       }
-      const match = { path: root.rootRelative(name), line: data.line_number, ...shown(line) };
+      const match = { path: root.rootRelative(name), line: data.line_number, ...showLine(line) };
       size += Buffer.byteLength(JSON.stringify(match)) + 1;
       if (size > outputBytes) return false;
       matches.push(match);
@@ -115,7 +115,7 @@ function verifier(root: SearchRoot) {
 const bytesOf = ({ text, bytes = '' }: { readonly text?: string; readonly bytes?: string }): Buffer =>
   text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text);
 
-function shown(line: Buffer): { text: string; cut?: true } {
+function showLine(line: Buffer): { text: string; cut?: true } {
   const text = line.toString('utf8').replace(/\r?\n$/, '');
   if (text.length <= SHOWN_CHARACTERS) return { text };
   return { text: text.slice(0, SHOWN_CHARACTERS).toWellFormed(), cut: true };

@@ -47,7 +47,7 @@ export function holdPath(call: ToolCall, argument: string, access: PathAccess, a
   return outOfScope(argument, `"${shown}" is a link to "${held.real.join('/')}". ${real.message}`, real.remedy);
 }
 
-const refusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnType<PathCheck> => ({
+const pathRefusal = (path: string, { why, remedy }: typeof MASKED_PATH): ReturnType<PathCheck> => ({
   message: `"${path}": ${why}.`,
   remedy,
 });
@@ -60,7 +60,7 @@ export function readCheck({ root, scope, readableFiles, config }: CallEnvelope):
     const path = segments.join('/');
     if (scope.read === 'none')
       return { message: 'This scope reads no files.', remedy: 'Continue with the known facts.' };
-    if (isMasked(path, config.mask) || git.holdsCredential(path)) return refusal(path, MASKED_PATH);
+    if (isMasked(path, config.mask) || git.holdsCredential(path)) return pathRefusal(path, MASKED_PATH);
     if (scope.read === 'session-log' && !named.has(path))
       return {
         message: `"${path || '.'}" is not among the files that this session's log names.`,
@@ -85,8 +85,8 @@ function writeJudge({ root, scope, config }: CallEnvelope): PathCheck {
       };
     if (isGitInternal(path) || git.holds(path))
       return { message: `"${path}" belongs to git.`, remedy: 'Use the git tool.' };
-    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return refusal(path, PROTECTED_PATH);
-    if (isMasked(path, config.mask)) return refusal(path, MASKED_PATH);
+    if (isProtected(path) || (ownSpecs && startsWith(segments, ownSpecs))) return pathRefusal(path, PROTECTED_PATH);
+    if (isMasked(path, config.mask)) return pathRefusal(path, MASKED_PATH);
     return null;
   };
 }

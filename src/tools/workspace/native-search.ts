@@ -29,7 +29,7 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
   }
   const { scope, config } = call.envelope;
   if (scope.read === 'session-log')
-    return own(
+    return useOurSearch(
       call,
       'Only files that this session has named may be read here, and the search of another program would show all files.',
     );
@@ -50,12 +50,13 @@ async function judgeSearch(call: ToolCall, anchors: Anchors): Promise<ToolStop |
         return masked === null;
       },
     );
-    if (masked !== null) return own(call, `"${masked}" is masked, and a search of another program would show it.`);
-    return run.end === 'done' ? null : own(call, 'Masked files could not be searched for in time.');
+    if (masked !== null)
+      return useOurSearch(call, `"${masked}" is masked, and a search of another program would show it.`);
+    return run.end === 'done' ? null : useOurSearch(call, 'Masked files could not be searched for in time.');
   } finally {
     root.close();
   }
 }
 
-const own = ({ tool }: ToolCall, message: string): ToolStop =>
+const useOurSearch = ({ tool }: ToolCall, message: string): ToolStop =>
   outOfScope('path', message, `Use hopgate's own "${tool.id}", which leaves such files out, or search another folder.`);

@@ -23,7 +23,7 @@ export interface HomeWorld {
   readonly gameFor: (words: string, seed: number) => string | null;
 }
 
-interface Kept {
+interface StoredGame {
   readonly world: string;
   readonly carried: string | null;
   readonly saved: SavedGame;
@@ -61,8 +61,8 @@ export function worldBackend(home: HomeWorld): ToolBackend {
       try {
         return await play(call, settings, worldOf(call, settings), home);
       } catch (error) {
-        if (error instanceof Refusal) return failed(error.code, error.message);
-        if (error instanceof WorldError) return failed(`world-${error.code}`, remedied(error));
+        if (error instanceof Refusal) return failedReport(error.code, error.message);
+        if (error instanceof WorldError) return failedReport(`world-${error.code}`, messageWithRemedy(error));
         throw error;
       }
     },
@@ -73,12 +73,12 @@ export function worldBackend(home: HomeWorld): ToolBackend {
   };
 }
 
-const failed = (code: string, message: string): ToolReport => ({
+const failedReport = (code: string, message: string): ToolReport => ({
   outcome: { status: 'failed', code, message },
   effects: [],
 });
 
-const remedied = ({ code, message }: WorldError): string =>
+const messageWithRemedy = ({ code, message }: WorldError): string =>
   ({
     unreachable: `${message}. Start the world ("hopgate world"), then try again: the game goes on if it is the same.`,
     'no-game': message,
@@ -191,7 +191,7 @@ function clientOf(address: string, call: ToolCall): WorldEnvironment {
 }
 
 /** The state as JSON; a log that is too long is left out. */
-function stateOf({ world, carried, saved }: Kept): Json {
+function stateOf({ world, carried, saved }: StoredGame): Json {
   const isLong = JSON.stringify(saved.log).length > MOST_LOG;
   return structuredClone({
     world,
@@ -200,7 +200,7 @@ function stateOf({ world, carried, saved }: Kept): Json {
   }) as unknown as Json;
 }
 
-function keptIn(value: Json | undefined): Kept | null {
+function keptIn(value: Json | undefined): StoredGame | null {
   const kept = fieldsOf(value);
-  return isObject(kept['saved']) && typeof kept['world'] === 'string' ? (kept as unknown as Kept) : null;
+  return isObject(kept['saved']) && typeof kept['world'] === 'string' ? (kept as unknown as StoredGame) : null;
 }

@@ -26,7 +26,7 @@ export type Resumption =
 export const turnIdentity = ({ game, steps, observation, admissible }: WorldTurn): string =>
   sha256Hex(JSON.stringify([game, steps, observation, admissible]));
 
-const short = (observation: string): string => sha256Hex(observation).slice(0, 16);
+const shortHash = (observation: string): string => sha256Hex(observation).slice(0, 16);
 
 export class WorldGame {
   readonly #world: WorldEnvironment;
@@ -55,7 +55,7 @@ export class WorldGame {
   async step(command: string): Promise<WorldTurn> {
     if (!this.#turn) throw new WorldError('no-game', 'no game is running; reset the world first');
     const turn = await this.#world.step(command);
-    this.#log.push([command, short(turn.observation)]);
+    this.#log.push([command, shortHash(turn.observation)]);
     this.#turn = turn;
     return turn;
   }
@@ -94,7 +94,7 @@ export class WorldGame {
       turn = await this.#world.reset({ game });
       for (const [index, [command, observation]] of saved.log.entries()) {
         turn = await this.#world.step(command);
-        if (short(turn.observation) !== observation)
+        if (shortHash(turn.observation) !== observation)
           return {
             kind: 'lost',
             why: `${started}, and command ${index + 1}, "${command}", had another answer than before`,

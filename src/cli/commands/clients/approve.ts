@@ -209,11 +209,11 @@ function answer(io: Io, item: PendingItem, { verdict, terms }: TypedAnswer, opti
   if (grant) print(io, 'List and revoke it with "hopgate grants".');
 }
 
-type Earlier = Pick<NonNullable<PendingItem['answer']>, 'by' | 'verdict'>;
+type EarlierAnswer = Pick<NonNullable<PendingItem['answer']>, 'by' | 'verdict'>;
 
-const describeEarlier = ({ by, verdict }: Earlier): string => `${escapeInvisible(by)} has said ${verdict}`;
+const describeEarlier = ({ by, verdict }: EarlierAnswer): string => `${escapeInvisible(by)} has said ${verdict}`;
 
-const alreadyAnswered = (id: string, earlier: Earlier): CliError =>
+const alreadyAnswered = (id: string, earlier: EarlierAnswer): CliError =>
   new CliError(
     'already-answered',
     `${id} was answered already: ${describeEarlier(earlier)}`,

@@ -25,7 +25,7 @@ interface Options {
 }
 
 /** A grant with the state folder of its repository. `over`: the reason why it has ended; null if it has not. */
-interface Listed extends SessionGrant {
+interface ListedGrant extends SessionGrant {
   readonly stateDir: string;
   readonly over: string | null;
 }
@@ -45,7 +45,7 @@ export function register(command: Command, io: Io): void {
 }
 
 async function list(io: Io, options: Options): Promise<void> {
-  const grants = (await listed(io, options)).filter(({ over }) => options.all || over === null);
+  const grants = (await listedGrants(io, options)).filter(({ over }) => options.all || over === null);
   if (io.json) return printJson(io, grants.map(grantJson));
   if (grants.length === 0) return print(io, `No grant ${options.all ? 'was given' : 'is valid now'}.`);
   const rows = grants.map(({ grant, agent, over }) => [
@@ -61,7 +61,7 @@ async function list(io: Io, options: Options): Promise<void> {
 
 async function revoke(io: Io, options: Options): Promise<void> {
   const id = options.revoke!;
-  const grants = await listed(io, { ...options, allRoots: true });
+  const grants = await listedGrants(io, { ...options, allRoots: true });
   const found = grants.filter(({ grant }) => grant.id === id || (id.length >= 4 && grant.id.endsWith(id)));
   const [one] = found;
   if (!one || found.length > 1) {
@@ -81,8 +81,8 @@ async function revoke(io: Io, options: Options): Promise<void> {
   print(io, `${paint(io, 'red', 'Revoked')}: ${one.grant.id}. It covers no further request.`);
 }
 
-async function listed(io: Io, options: Options): Promise<readonly Listed[]> {
-  const all: Listed[] = [];
+async function listedGrants(io: Io, options: Options): Promise<readonly ListedGrant[]> {
+  const all: ListedGrant[] = [];
   for (const dir of foldersOf(io, options)) {
     const file = evidenceFileIn(dir);
     if (!isThere(file)) continue;
@@ -102,7 +102,7 @@ function foldersOf(io: Io, options: Options): readonly string[] {
 }
 
 /** The `--json` form of a grant. Times are ISO 8601. */
-const grantJson = ({ sessionId, agent, grant, over }: Listed) => ({
+const grantJson = ({ sessionId, agent, grant, over }: ListedGrant) => ({
   id: grant.id,
   session: sessionId,
   agent,

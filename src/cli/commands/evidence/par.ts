@@ -69,7 +69,7 @@ async function par(io: Io, ids: readonly string[], options: Options): Promise<vo
   if (pars === null) return;
   const sum = aggregatePars(pars);
   const none = 'No reviews yet: a session writes one when it leaves reflect.';
-  printResult(io, sum, sum.reviews === 0 ? none : shown(io, sum));
+  printResult(io, sum, sum.reviews === 0 ? none : describeAggregate(io, sum));
 }
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -86,7 +86,7 @@ function instant(when: string, now: number): number {
 const WIDTH = 120;
 const MOST = 15;
 
-function shown(io: Io, { reviews, wrong, well, suggestions, patterns }: ParAggregate): string {
+function describeAggregate(io: Io, { reviews, wrong, well, suggestions, patterns }: ParAggregate): string {
   const list = (title: string, items: readonly RecurringItem[]) =>
     items.length === 0
       ? []

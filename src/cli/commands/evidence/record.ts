@@ -32,7 +32,7 @@ async function record(io: Io, ids: readonly string[], options: Options): Promise
   printResult(io, { file, sessions, entries, bytes }, text);
 }
 
-interface Recorded {
+interface RecordedSessions {
   /** Absolute path. */
   readonly file: string;
   readonly sessions: readonly string[];
@@ -45,7 +45,12 @@ interface Recorded {
  *
  * @throws CliError `page-not-built`, `no-pin`, `no-sessions`
  */
-export async function writeRecording(io: Io, root: string, ids: readonly string[], out: string): Promise<Recorded> {
+export async function writeRecording(
+  io: Io,
+  root: string,
+  ids: readonly string[],
+  out: string,
+): Promise<RecordedSessions> {
   const script = pageScript();
   if (script === null)
     throw new CliError('page-not-built', 'this checkout has no built page', 'Run "npm run build", then try again.');

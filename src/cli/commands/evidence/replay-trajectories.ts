@@ -17,7 +17,7 @@ export interface TrajectoryOptions {
   readonly results?: string;
 }
 
-interface Unread {
+interface UnreadableFile {
   readonly file: string;
   readonly why: string;
 }
@@ -30,7 +30,7 @@ export async function replayTrajectories(io: Io, options: TrajectoryOptions): Pr
     options.config === undefined ? undefined : (await loadProjectConfig(resolve(io.cwd, options.config))).config;
   const results = options.results === undefined ? {} : readResults(resolve(io.cwd, options.results));
   const runs: ReplayedTrajectory[] = [];
-  const unread: Unread[] = [];
+  const unread: UnreadableFile[] = [];
   for (const file of globSync('**/*.{traj,json}', { cwd: folder }).sort()) {
     const id = file.replace(/(?:\/trajectory)?(?:\.traj)?(?:\.json)?$/, '').replace(/\.traj$/, '');
     const read = parse(join(folder, file));

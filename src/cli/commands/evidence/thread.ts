@@ -42,7 +42,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
       type: 'session' as const,
       id: (await chooseSessions(store, [name]))[0]!.sessionId,
     };
-    const entries = await about(store, subject);
+    const entries = await entriesAbout(store, subject);
     const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: options.staleAfter * 3_600_000 });
     const ids = new Set(entries.map(({ sessionId }) => sessionId));
     const involved = (await store.sessions()).filter(({ sessionId }) => ids.has(sessionId));
@@ -54,7 +54,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
       `there is no goal about ${subject.type}/${escapeInvisible(subject.id)}`,
       'List the sessions with "hopgate sessions".',
     );
-  const { violations } = checkInvariants(rooted(thread.entries), {
+  const { violations } = checkInvariants(withRoots(thread.entries), {
     count: thread.count,
     participants: thread.participants,
   });
@@ -68,7 +68,7 @@ async function showThread(io: Io, name: string, options: Options): Promise<void>
 }
 
 /** An entry that replies to an entry outside this thread becomes a root, or a reply to the goal. */
-function rooted(entries: readonly Entry[]): Entry[] {
+function withRoots(entries: readonly Entry[]): Entry[] {
   const here = new Set(entries.map(({ id }) => id));
   const goal = entries[0]?.id;
   return entries.map((entry) => {
@@ -84,7 +84,7 @@ function subjectOf(name: string): Subject | null {
   return at > 0 && type ? { type, id: name.slice(at + 1) } : null;
 }
 
-async function about(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
+async function entriesAbout(store: EvidenceStore, subject: Subject): Promise<Entry[]> {
   const ids = subject.type === 'session' ? [subject.id] : (await store.sessions()).map(({ sessionId }) => sessionId);
   const found: Entry[] = [];
   for (const id of ids) {

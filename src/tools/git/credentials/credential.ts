@@ -62,7 +62,9 @@ async function passwordFor(
   switch (credential?.kind) {
     case undefined: {
       const { name, password } = target.user ?? { name: '', password: null };
-      return password === null ? null : checked({ username: name, password }, "the remote's address in .git/config");
+      return password === null
+        ? null
+        : checkSecret({ username: name, password }, "the remote's address in .git/config");
     }
     case 'env': {
       const { name, username } = credential;
@@ -72,7 +74,7 @@ async function passwordFor(
           'no-credential',
           `git.credential names the variable ${name}, and hopgate was started without it; ask the operator to set it where hopgate (or its daemon) is started, or to use git.credential: { file: … }.`,
         );
-      return checked({ username, password }, `the variable ${name}`);
+      return checkSecret({ username, password }, `the variable ${name}`);
     }
     case 'file': {
       const file = credentialFile(places, 'git.credential.file', credential.path);
@@ -83,14 +85,14 @@ async function passwordFor(
           'no-credential',
           `${credential.path} cannot be read; ask the operator to correct git.credential.file.`,
         );
-      return checked({ username: credential.username, password }, credential.path);
+      return checkSecret({ username: credential.username, password }, credential.path);
     }
     case 'helper': {
       const [program = '', ...words] = credential.command;
       const file = credentialFile(places, 'git.credential.helper', program);
       if (isStop(file)) return file;
       const answer = await askHelper([file.path, ...words], target, call);
-      return isStop(answer) ? answer : checked(answer, program);
+      return isStop(answer) ? answer : checkSecret(answer, program);
     }
     default:
       // Unreachable: a hopgate.yaml with a key for an https address is refused.
@@ -105,7 +107,7 @@ const firstLine = (path: string): string | null =>
   valueOr(() => readFileSync(path, 'utf8').slice(0, SECRET_BYTES).split('\n')[0]!.replace(/\r$/, ''), null);
 
 /** Returns the secret if git's credential protocol can carry it. */
-function checked(
+function checkSecret(
   secret: NonNullable<GitLogin['password']>,
   where: string,
 ): NonNullable<GitLogin['password']> | ToolStop {

@@ -70,10 +70,13 @@ function judgeAddress(repository: Repository, url: string): PushTarget | ToolSto
 
 function splitUser(text: string): NonNullable<NetworkTarget['user']> {
   const at = text.indexOf(':');
-  return { name: decoded(at < 0 ? text : text.slice(0, at)), password: at < 0 ? null : decoded(text.slice(at + 1)) };
+  return {
+    name: decodePart(at < 0 ? text : text.slice(0, at)),
+    password: at < 0 ? null : decodePart(text.slice(at + 1)),
+  };
 }
 
-const decoded = (text: string): string => valueOr(() => decodeURIComponent(text), text);
+const decodePart = (text: string): string => valueOr(() => decodeURIComponent(text), text);
 
 function localTarget(repository: Repository, url: string): PushTarget | ToolStop {
   const isFileUrl = /^file:\/\//i.test(url);

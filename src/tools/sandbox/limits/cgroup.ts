@@ -40,7 +40,7 @@ const newName = (): string => `${PREFIX}${process.pid}-${randomUUID()}`;
 
 /** Creates a test group to find the usable cgroups; null if none can be created. */
 export function probeCgroups(): Cgroups | null {
-  const hierarchies = candidates().filter(isWritable);
+  const hierarchies = candidateHierarchies().filter(isWritable);
   if (hierarchies.length === 0) return null;
   for (const { folder } of hierarchies) removeStale(folder);
   return {
@@ -63,7 +63,7 @@ export function probeCgroups(): Cgroups | null {
   };
 }
 
-function candidates(): Hierarchy[] {
+function candidateHierarchies(): Hierarchy[] {
   if (existsSync(`${MOUNT}/cgroup.controllers`)) {
     const controllers = readFileSync(`${MOUNT}/cgroup.subtree_control`, 'utf8').trim().split(' ');
     const has = (name: string, file: string) => (controllers.includes(name) ? file : null);

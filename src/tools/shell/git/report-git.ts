@@ -16,7 +16,7 @@ export function gitOf(
 ): GitChanges | null {
   const [own, ...modules] = ownGits(root, gitFiles);
   if (own)
-    return together(
+    return combineChanges(
       gitChanges(own, root, view),
       modules.map((each) => ofModule(root, each, view)),
     );
@@ -30,7 +30,7 @@ function ofModule(root: string, folders: RepositoryFolders, view: OverlayWrites)
   return changes && { ...changes, lost: changes.lost.map((what) => `${what} of the submodule ${name}`) };
 }
 
-function together(own: GitChanges | null, modules: readonly (GitChanges | null)[]): GitChanges | null {
+function combineChanges(own: GitChanges | null, modules: readonly (GitChanges | null)[]): GitChanges | null {
   const all = [own, ...modules].filter((each) => each !== null);
   if (all.length <= 1) return all[0] ?? null;
   return {

@@ -60,7 +60,10 @@ export interface OpenOptions {
   readonly parent?: string;
   /** The delegation of the parent that started the sub-agent; see `Session.delegate`. */
   readonly delegation?: NewSession['delegation'];
-  /** The operator's environment, read again for each command. Default: the environment of this process. */
+  /**
+   * The environment that commands get, read again for each. Default: the environment of this process, which also
+   * locates the state folder and the trust in any case.
+   */
   readonly env?: () => NodeJS.ProcessEnv;
   /** Only record what would be refused, as `enforce: false` in hopgate.yaml does. Ignored with `session`. */
   readonly observe?: boolean;

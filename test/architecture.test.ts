@@ -121,6 +121,12 @@ describe('the allowed imports between the folders of src', () => {
 const CROWDED: readonly string[] = [];
 
 describe('the folders of src', () => {
+  it('are described in docs/architecture.md', () => {
+    const page = readFileSync('docs/architecture.md', 'utf8');
+    const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => `src/${name}/`).filter((folder) => !page.includes(`\`${folder}\``))).toEqual([]);
+  });
+
   it('contain at most 20 files each, except the listed ones', () => {
     const counts = new Map<string, number>();
     const all = readdirSync('src', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

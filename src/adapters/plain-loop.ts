@@ -43,7 +43,7 @@ export type Heard =
   /** Nothing was done. If the text looks like a call that cannot be parsed, the message says so. */
   | { readonly kind: 'talk'; readonly messages: readonly ChatMessage[] };
 
-/** A session as a loop around a chat API uses it. */
+/** The parts of a session that a hand-written loop around a chat API needs. */
 export interface PlainLoop {
   /** The system prompt; request it again after a compaction. */
   system(): Promise<string>;

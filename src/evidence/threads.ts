@@ -22,7 +22,7 @@ export interface AppliedPattern {
   readonly lastOutcome: PatternOutcome | null;
 }
 
-/** A projection of the evidence about one subject. It is computed, never stored. */
+/** The entries about one subject, as a tree of replies. It is computed, never stored. */
 export interface Thread {
   /** `thread/<type>/<id>`; a fork adds `/fork/<entry id>`. */
   readonly id: string;

@@ -49,7 +49,10 @@ const durableReading = (index: string, query: ResolvedQuery, conditions: readonl
     false,
   );
 
-/** If a session's chain is in order of time, it is read backwards, and a cursor is a position. */
+/**
+ * Reads one session, newest first: by `seq` if its entries are in order of time, else by time, which needs another
+ * index.
+ */
 function ofSession(db: StatementCache, query: ResolvedQuery, sessionId: string, subject?: string): Reading {
   const conditions: Condition[] = [
     ['session_id = ?', sessionId],

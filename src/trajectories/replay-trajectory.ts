@@ -113,7 +113,7 @@ async function callOnTheWay(
   moves: { hops: number; modes: number },
 ): Promise<Denial | null> {
   for (let leg = 0; leg < MOST_LEGS; leg++) {
-    const step = await session.step(asHere(session, call));
+    const step = await session.step(withShellOfPeripheral(session, call));
     if (step.ok) return null;
     const { denial } = step;
     const [next] = denial.way ?? [];
@@ -134,8 +134,8 @@ async function callOnTheWay(
   return session.why(call);
 }
 
-/** A command runs in any peripheral that has a shell. */
-function asHere({ specs, state }: Session, call: OwnCall): OwnCall {
+/** The call with `bash` instead of `bash-readonly` if the present peripheral has it. */
+function withShellOfPeripheral({ specs, state }: Session, call: OwnCall): OwnCall {
   const tools = specs.peripherals[state.peripheral ?? '']?.tools ?? [];
   return call.tool === 'bash-readonly' && tools.includes('bash') ? { ...call, tool: 'bash' } : call;
 }

@@ -56,7 +56,7 @@ it('puts the world, bells and answers into one turn, each after its source, in t
   await session.close();
 });
 
-it('hops out by its own decision, and takes talk for talk', async () => {
+it('hops out if it decides to; other text stays talk', async () => {
   const { turns, session } = await life();
   expect(await turns.hear('I could bell joe "help", or hop-out "now".')).toMatchObject([{ kind: 'talk' }]);
   expect(await turns.hear('bell joe "help')).toMatchObject([{ kind: 'unreadable' }]);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { applyUpdate, Doc, encodeStateAsUpdate } from 'yjs';
-import { joinDocument, parBell } from '../../src/agency/par/par-bell.ts';
+import { joinDocument, runParticipants } from '../../src/agency/par/run-participants.ts';
 import { contribute, contributionsOf } from '../../src/agency/par/review-document.ts';
 import { type DocumentServer, serveDocument } from '../../src/agency/par/serve-document.ts';
 import { depth } from '../depth.ts';
@@ -100,7 +100,11 @@ describe('the shared document of a review', () => {
 });
 
 describe('par-bell', () => {
-  const options = (document: DocumentServer, run: Parameters<typeof parBell>[0]['run'], agents = ['x', 'y']) => ({
+  const options = (
+    document: DocumentServer,
+    run: Parameters<typeof runParticipants>[0]['run'],
+    agents = ['x', 'y'],
+  ) => ({
     ...{ agents, par: 'd1', title: 'Debrief', session: 's1', document, continued: false, token: TOKEN, run },
   });
 
@@ -112,7 +116,7 @@ describe('par-bell', () => {
     const document = await served();
     const run = (request: Parameters<typeof node.run>[0], key: string) =>
       node.run(request, { key, budgetMs: null, via: [] });
-    const all = await parBell(options(document, run, ['x', 'y', 'z']));
+    const all = await runParticipants(options(document, run, ['x', 'y', 'z']));
     expect([all.outcome, document.contributions()]).toEqual(['partial', { x: 'a view', y: 'from y' }]);
     expect(all.replies['z']).toMatchObject({ ok: false, error: { code: 'unknown-agent' } });
     expect(agent.prompts[0]).toContain(`PAR: Debrief\nCRDT: 127.0.0.1:${document.port}\nSession: s1`);
@@ -129,15 +133,15 @@ describe('par-bell', () => {
         : { ok: true as const, response: `from ${agent}` }),
     });
     const known = new Map<string, ReturnType<typeof reply>>();
-    const run: Parameters<typeof parBell>[0]['run'] = async ({ 'agent-id': agent }, key) => {
+    const run: Parameters<typeof runParticipants>[0]['run'] = async ({ 'agent-id': agent }, key) => {
       if (!known.has(key)) asked.push(agent);
       const said = known.get(key) ?? reply(agent);
       known.set(key, said);
       return said;
     };
-    expect((await parBell(options(document, run))).outcome).toBe('partial');
+    expect((await runParticipants(options(document, run))).outcome).toBe('partial');
     fails.clear();
-    expect((await parBell({ ...options(document, run), continued: true })).outcome).toBe('all');
+    expect((await runParticipants({ ...options(document, run), continued: true })).outcome).toBe('all');
     expect([asked, document.contributions()]).toEqual([['x', 'y', 'y'], { x: 'from x', y: 'from y' }]);
   });
 

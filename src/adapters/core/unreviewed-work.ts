@@ -56,7 +56,7 @@ const isReflective = ({ specs }: Session, peripheral: string | null): boolean =>
     (field) => field.kind === 'observed' && field.from === 'par',
   );
 
-/** Only tools that act leave an outcome entry. A command that changed nothing is not work. */
+/** True if an acting tool changed something since entry `from`. Only acting tools leave an outcome entry. */
 async function isWorthReview(session: Session, from: number): Promise<boolean> {
   const bodies = (await session.evidence()).map(({ body }) => fieldsOf(body));
   if (bodies.some(({ event }) => event === 'par')) return false;

@@ -4,7 +4,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { type McpHost, Peer } from './mcp-host.ts';
 import { mcpServer } from './mcp-server.ts';
 
-/** A transport with a promise for its end, on either side. */
+/** A transport whose `ended` resolves when either side closes it. */
 class EndingTransport extends StdioServerTransport {
   readonly ended: Promise<void>;
   #end: () => void = () => {};

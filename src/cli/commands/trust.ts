@@ -45,7 +45,7 @@ async function trust(io: Io, options: Options): Promise<void> {
       revoked ? `${file} is not trusted any more.` : `${file} was not trusted.`,
     );
     if (elsewhere !== null && !io.json)
-      print(io, `But it is the same as in ${elsewhere}, where it is trusted: revoke it there.`);
+      print(io, `The same file is trusted in ${elsewhere}; run "hopgate trust --revoke" there.`);
     return;
   }
 

@@ -10,7 +10,7 @@ export interface HostOptions {
   readonly waitMs?: number;
   /** Called before a call waits for a session that another process writes. The call waits until it settles. */
   readonly onHeldElsewhere?: () => Promise<void>;
-  /** The start of the command line that runs a ticket; the ticket follows. */
+  /** Command that runs a stored call. The call's ticket is its last argument. */
   readonly runCommand?: string;
   /** Replaces the real tools; see {@link OpenOptions}. */
   readonly backends?: OpenOptions['backends'];

@@ -33,10 +33,15 @@ interface Way {
 }
 
 /**
- * The shortest path from the present peripheral to another one of `wanted`, through hops and mode changes: the fewest
- * moves; among equals those with fewer needs, then those that change the mode first, then those without an exit for a
- * check that did not pass. null if there is none. Pure: the
- * needs along the path are named, not judged. If there is no other path, the operator's resets count too.
+ * The shortest path from the present peripheral to another one of `wanted`, through hops and mode changes; null if there
+ * is none. Pure: it names the needs along the path and does not judge them. Preferred are, in this order:
+ *
+ * 1. the fewest moves
+ * 2. the fewest needs
+ * 3. changes of mode before hops
+ * 4. no exit for a check that did not pass
+ *
+ * If there is no other path, the operator's resets count too.
  *
  * @param effect the effect of the tool to call at the end: the last mode allows it
  */

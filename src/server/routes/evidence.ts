@@ -114,7 +114,7 @@ const ThreadAnswer = z
     patterns: z.array(FieldsSchema),
     forks: z.array(FieldsSchema).describe('Threads of the same form, one for each entry that forks another.'),
   })
-  .describe('A projection of the evidence about one subject.');
+  .describe('The entries about one subject, as a tree of replies.');
 
 const formOf = (one: Thread, page: { readonly from: number; readonly limit: number }): ThreadForm => {
   const { id, status, count, participants, patterns } = one;

@@ -122,7 +122,7 @@ function checkSchema(schema: unknown, report: IssueReport): void {
 /** The name of a node that the registry does not name: the host of its address. */
 export const nodeNameOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');
 
-/** The driver that an agent's name implies: `fuclaude`, `fucodex`. */
+/** The driver that an agent's name implies: one that ends with `claude` or `codex`. */
 function driverByName(id: string): DriverKind | null {
   if (id.endsWith('claude')) return 'claude-code';
   return id.endsWith('codex') ? 'codex' : null;

@@ -163,7 +163,7 @@ function stepMove(
   return args && { name, asked, report };
 }
 
-/** The reports of a tool: for each field that it observes, the values that a rule or an exit can distinguish. */
+/** Simulated reports of a tool: one for each value of an observed field that a rule or an exit distinguishes. */
 function reportsOf(
   { specs }: AuditedPin,
   { observes = {}, state }: ToolSpec,

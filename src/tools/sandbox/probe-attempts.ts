@@ -173,7 +173,7 @@ const connect = (to: string) =>
     `require('node:net').connect(${to}).on('connect', () => process.exit(0)).on('error', (error) => { throw error; })`,
   );
 
-/** Names of this machine under which a proxy could be asked for it. */
+/** Names of this machine that a command could ask the proxy for. */
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '127.1'];
 
 /** Asks the proxy for a tunnel to a port of this machine under each of its names; an error if none is opened. */

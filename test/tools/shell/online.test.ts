@@ -223,7 +223,7 @@ test('a secret can come from a program of the operator', async () => {
   expect(report.result.stdout).toBe('${TOKEN}\n');
 });
 
-test('a program that prints no secret stops the deploy', async () => {
+test('a deploy does not run if the program for a secret fails', async () => {
   const failing = deploy('echo ran', { secrets: { TOKEN: ['false'] } });
   await expect(failing).rejects.toThrow(/deploy\.ship\.secrets\.TOKEN: false failed; ask the operator/);
 });

@@ -37,7 +37,7 @@ export function register(command: Command, io: Io): void {
     'Runs agents in agency peripherals: one prompt from inputs, one response. The agency folder contains peripherals.yaml and agents.yaml, or the same names with .edn. An agent runs here, on a node with an address, or on a node that connects to this one.',
   );
   command.addHelpText(
-    ...helpExamples('hopgate agency check', 'hopgate agency run fuclaude par-participant --prompt "Say hello"'),
+    ...helpExamples('hopgate agency check', 'hopgate agency run claude par-participant --prompt "Say hello"'),
   );
   const withRequest = (made: Command): Command =>
     made
@@ -71,8 +71,8 @@ export function register(command: Command, io: Io): void {
     .argument('<peripheral>', 'the agency peripheral')
     .addHelpText(
       ...helpExamples(
-        'hopgate agency run fucodex par-participant --input par/title=Debrief --input par/crdt-host=localhost --input par/crdt-port=6530 --input session/id=019c',
-        'hopgate agency run fuclaude par-participant --prompt "Say hello" --wait 60 --json',
+        'hopgate agency run codex par-participant --input par/title=Debrief --input par/crdt-host=localhost --input par/crdt-port=6530 --input session/id=019c',
+        'hopgate agency run claude par-participant --prompt "Say hello" --wait 60 --json',
       ),
     )
     .action((agent: string, peripheral: string, options: RunOptions) => runOne(io, agent, peripheral, options));
@@ -80,7 +80,7 @@ export function register(command: Command, io: Io): void {
     .description('Runs several agents at once. Exit code 1 if any of them fails.')
     .argument('<agents>', 'their names, separated by commas')
     .argument('<peripheral>', 'the agency peripheral')
-    .addHelpText(...helpExamples('hopgate agency fan-out fuclaude,fucodex par-participant --prompt "Say hello"'))
+    .addHelpText(...helpExamples('hopgate agency fan-out claude,codex par-participant --prompt "Say hello"'))
     .action((agents: string, peripheral: string, options: RunOptions) => runAll(io, agents, peripheral, options));
   command
     .command('check')

@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parBell } from '../../../agency/par/par-bell.ts';
+import { runParticipants } from '../../../agency/par/run-participants.ts';
 import type { Contributions } from '../../../agency/par/review-document.ts';
 import { serveDocument } from '../../../agency/par/serve-document.ts';
 import { escapeInvisible, plural } from '../../../base/text.ts';
@@ -46,9 +46,9 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .addHelpText(
       ...helpExamples(
-        'hopgate par-bell --agents fuclaude,fucodex --title "Lab Upload Debrief"',
-        'hopgate par-bell --agents fuclaude --session 01J --json',
-        'hopgate par-bell --agents fuclaude,fucodex --par debrief-7    # continues "debrief-7"',
+        'hopgate par-bell --agents claude,codex --title "Lab Upload Debrief"',
+        'hopgate par-bell --agents claude --session 01J --json',
+        'hopgate par-bell --agents claude,codex --par debrief-7    # continues "debrief-7"',
       ),
     )
     .action((options: Options) => ring(io, options));
@@ -82,7 +82,7 @@ async function ring(io: Io, options: Options): Promise<void> {
     document.keepFacts({ title, session });
     printRemark(io, `${par}: ${plural(agents.length, 'agent')}, document at ${document.host}:${document.port}`);
     const all = await withNode(io, options, (send, signal) =>
-      parBell({
+      runParticipants({
         ...{ agents, par, title, session, document, continued: facts.title !== undefined },
         token: readToken(roleTokenFile(io.env, 'operator')) ?? '',
         run: (request, key) => send(request, { key, budgetMs: null, via: [] }, signal),

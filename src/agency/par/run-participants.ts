@@ -8,7 +8,7 @@ import type { RunRequest } from '../run-request.ts';
 import { contribute, loadYjs } from './review-document.ts';
 import type { DocumentServer } from './serve-document.ts';
 
-interface ParBellOptions {
+interface ParticipantRuns {
   readonly agents: readonly string[];
   /** The name of the review, and of its document. */
   readonly par: string;
@@ -30,7 +30,7 @@ interface ParBellOptions {
  * its own. Resolves when every answer is on disk. The same `par` continues a review that was interrupted: an agent that
  * answered before is not started again.
  */
-export function parBell({
+export function runParticipants({
   agents,
   par,
   title,
@@ -40,7 +40,7 @@ export function parBell({
   token,
   run,
   onReply,
-}: ParBellOptions): Promise<FanOut> {
+}: ParticipantRuns): Promise<FanOut> {
   const inputs: { [name: string]: Json } = {
     'par/title': title,
     'par/crdt-host': document.host,

@@ -123,8 +123,8 @@ export async function aiSdk(session: AgentSession, { by = 'operator' } = {}): Pr
         .map(({ name }) => [
           name,
           async (input: unknown, { toolCallId }: { readonly toolCallId: string }): Promise<ToolApprovalStatus> => {
-            const wanted = await session.wants({ name, input });
-            if (wanted) return { type: 'user-approval', reason: approvalQuestion(wanted) };
+            const request = await session.wants({ name, input });
+            if (request) return { type: 'user-approval', reason: approvalQuestion(request) };
             unasked.add(toolCallId);
             return undefined;
           },

@@ -126,11 +126,11 @@ function withQuestions(
     ...session,
     async call(call) {
       try {
-        const wanted = approve ? await session.wants(call) : null;
-        if (!approve || !wanted) return await session.call(call);
-        const answer = await approve(wanted);
+        const request = approve ? await session.wants(call) : null;
+        if (!approve || !request) return await session.call(call);
+        const answer = await approve(request);
         const by = answer === true ? 'operator' : answer;
-        return await session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
+        return await session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
       } catch (error) {
         onError(error);
         throw error;

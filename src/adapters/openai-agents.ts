@@ -63,29 +63,29 @@ export async function openAiAgents(
   session: AgentSession,
   { by = 'operator', interrupt = true }: OpenAiAgentsOptions = {},
 ): Promise<OpenAiAgents> {
-  const asked = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
+  const pendingApprovals = new Map<string, { readonly call: AgentCall; readonly request: ApprovalRequest }>();
   /** The session's answers to the calls that a person refused, by call id. */
   const rejected = new Map<string, string>();
   let broken: { readonly error: unknown } | null = null;
 
   const ask = async (callId: string, call: AgentCall): Promise<ApprovalRequest | null> => {
     const request = await session.wants(call);
-    if (request) asked.set(callId, { call, request });
+    if (request) pendingApprovals.set(callId, { call, request });
     return request;
   };
 
   /** Records a person's refusals. The SDK itself reports them only if no reason was given. */
   const recordRejections = async (run: RunContext<unknown>): Promise<void> => {
-    for (const [callId, { call }] of asked) {
+    for (const [callId, { call }] of pendingApprovals) {
       if (run.isToolApproved({ toolName: call.name, callId }) !== false) continue;
-      asked.delete(callId);
+      pendingApprovals.delete(callId);
       rejected.set(callId, (await session.call({ ...call, approved: null })).text);
     }
   };
 
   const approvedCall = async (callId: string, call: AgentCall): Promise<AgentCall> => {
-    const request = asked.get(callId)?.request ?? (await session.wants(call));
-    asked.delete(callId);
+    const request = pendingApprovals.get(callId)?.request ?? (await session.wants(call));
+    pendingApprovals.delete(callId);
     return request ? { ...call, approved: { hash: request.hash, by } } : call;
   };
 

@@ -73,11 +73,11 @@ export function plainLoop(session: AgentSession, { shape = 'openai', ask, signal
   const { tool, results } = CHAT_SHAPES[shape];
   const one = async ({ name, input }: ReadCall): Promise<AgentAnswer> => {
     const call: AgentCall = { name, input, ...(signal ? { signal } : {}) };
-    const wanted = ask ? await session.wants(call) : null;
-    if (!ask || !wanted) return session.call(call);
-    const consent = await ask(wanted);
+    const request = ask ? await session.wants(call) : null;
+    if (!ask || !request) return session.call(call);
+    const consent = await ask(request);
     const by = consent === true ? 'operator' : consent;
-    return session.call({ ...call, approved: by ? { hash: wanted.hash, by } : null });
+    return session.call({ ...call, approved: by ? { hash: request.hash, by } : null });
   };
   const carryOut = async (read: readonly ReadCall[]): Promise<readonly AgentAnswer[]> => {
     const answers: AgentAnswer[] = [];

@@ -49,7 +49,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
   const { tool = 'alfworld-action', home = 'chat', record } = options;
   let waiting: string[] = [];
   /** The last whistle of each sender that no bell has answered. */
-  const asked = new Map<string, string>();
+  const openWhistles = new Map<string, string>();
   let count = 0;
 
   const callFor = async (command: Exclude<TextCommand, { kind: 'unreadable' }>) => {
@@ -58,13 +58,13 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     const known = (await session.allTools()).find(({ name }) => name === command.kind);
     // The message is the parameter after the recipient, whatever the catalogue calls it.
     const [to = 'to', message = 'message'] = Object.keys(known?.inputSchema.properties ?? {});
-    const ref = command.kind === 'bell' ? asked.get(command.to) : undefined;
+    const ref = command.kind === 'bell' ? openWhistles.get(command.to) : undefined;
     const answers = ref === undefined ? {} : { act: 'answer', ref };
     const answer = await session.call({
       name: command.kind,
       input: { [to]: command.to, [message]: command.message, ...answers },
     });
-    if (ref !== undefined && answer.status === 'ok') asked.delete(command.to);
+    if (ref !== undefined && answer.status === 'ok') openWhistles.delete(command.to);
     return answer;
   };
   /** The answer without the messages at its end, because the turn shows them as separate parts. */
@@ -72,7 +72,7 @@ export function textTurns(session: AgentSession, options: TextTurnsOptions = {})
     messages ? text.slice(0, -messagesText(messages).length - 1) : text;
   const take = ({ kind, author, from, id, text }: Message): void => {
     waiting.push(attributeText(`${kind === 'bell' ? 'Bell' : 'Whistle'} from ${author}`, quoteText(text)));
-    if (kind === 'whistle') for (const name of [author, from]) asked.set(name, id);
+    if (kind === 'whistle') for (const name of [author, from]) openWhistles.set(name, id);
   };
   const sourceOf = (command: TextCommand, { status, data }: AgentAnswer): string => {
     if (status === 'refused' || fieldsOf(data)['status'] === 'waiting') return 'hopgate';

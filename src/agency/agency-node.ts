@@ -148,15 +148,15 @@ export class AgencyNode {
   }
 
   async #carryOut(
-    asked: RunRequest,
+    original: RunRequest,
     passage: RunRoute,
     cancel: AbortSignal,
     addContext: AddContext,
   ): Promise<RunReply> {
-    const name = asked['agent-id'];
-    let request = asked;
+    const name = original['agent-id'];
+    let request = original;
     const refused = await replyOf(name, async () => {
-      if (asked['context-from'] !== undefined) request = await addContext(asked, asked['context-from']);
+      if (original['context-from'] !== undefined) request = await addContext(original, original['context-from']);
       return null;
     });
     if (!refused.ok) return refused;

@@ -5,7 +5,7 @@ import type { ConversationFiles } from './conversation-files.ts';
 
 /** The approver of a session without a terminal: first the approvals given in advance, then `hopgate approve`. */
 export function daemonApprover(files: ConversationFiles, root: string, env: Env): Approver {
-  let asked: Approver | null = null;
+  let approver: Approver | null = null;
   const load = async (): Promise<Approver> => {
     const [{ pendingApprover }, { approverInAdvance, fallbackApprover }] = await Promise.all([
       import('../operator/pending-approver.ts'),
@@ -19,11 +19,11 @@ export function daemonApprover(files: ConversationFiles, root: string, env: Env)
   };
   return {
     get via() {
-      return asked?.via ?? 'approver';
+      return approver?.via ?? 'approver';
     },
     async approve(request) {
-      asked ??= await load();
-      return asked.approve(request);
+      approver ??= await load();
+      return approver.approve(request);
     },
   };
 }

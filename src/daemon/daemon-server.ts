@@ -101,8 +101,8 @@ export class DaemonServer {
         return sendRun(response, (onPart) => runTicket(host, name, gone, onPart));
       case 'POST line': {
         const cwd = decodeHeader(request.headersDistinct['x-hopgate-cwd']?.[0] ?? '/');
-        const asked = { folder: name, input: body, env: caller.env, cwd };
-        return sendFramed(response, await answerStatusLine(asked, (query) => host.status(query)));
+        const line = { folder: name, input: body, env: caller.env, cwd };
+        return sendFramed(response, await answerStatusLine(line, (query) => host.status(query)));
       }
       case 'POST agent':
         return sendJson(response, await carryOutAgentOp(host, caller, JSON.parse(body), gone));

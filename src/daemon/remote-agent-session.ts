@@ -51,7 +51,7 @@ export async function remoteAgentSession(options: RemoteOptions): Promise<AgentS
       try {
         return (await perform({ ...at, op: 'call', call }, signal)) as AgentAnswer;
       } catch (error) {
-        if (error instanceof NoDaemon && error.asked) return LOST;
+        if (error instanceof NoDaemon && error.hasStarted) return LOST;
         throw error;
       }
     },
@@ -90,7 +90,7 @@ function overDaemon({ env, pid = process.pid }: RemoteOptions): Performer {
         return outcomeOf(JSON.parse(bytes.toString()) as AgentOpAnswer);
       } catch (error) {
         const again =
-          error instanceof NoDaemon && (!error.asked || !['call', 'note', 'hop'].includes(op.op)) && attempt < 3;
+          error instanceof NoDaemon && (!error.hasStarted || !['call', 'note', 'hop'].includes(op.op)) && attempt < 3;
         if (!again) throw error;
         await ensureDaemon(env);
       }

@@ -78,7 +78,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
   const startedAt = new Date().toISOString();
   const http = options.openHttp ? await options.openHttp(host, log) : null;
   let finish = () => {};
-  const asked = new Promise<void>((resolve) => (finish = resolve));
+  const stopRequested = new Promise<void>((resolve) => (finish = resolve));
   const server = new DaemonServer({
     host,
     token: newToken(join(folder, 'token')),
@@ -111,7 +111,7 @@ async function run(options: ServeOptions, folder: string, lock: { close(): void 
     },
     Math.min(10_000, Math.max(50, idleMs / 4)),
   );
-  const ended = asked.then(async () => {
+  const ended = stopRequested.then(async () => {
     clearInterval(watch);
     rmSync(socket, { force: true });
     await http?.close();

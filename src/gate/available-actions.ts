@@ -44,8 +44,8 @@ export function needInWords({ conditions }: SpecSet, need: Requirement): string 
 /** The needs of an edge that are not met yet. The source counts as met, unless the operator must request the hop. */
 function needsOf(specs: SpecSet, edge: Edge): Requirement[] {
   const others = requirementsOf(specs, edge).filter(({ kind }) => kind !== 'source');
-  const asked = edge.sources.every(({ kind }) => kind === 'user-request');
-  if (!asked || others.some(({ kind }) => kind === 'principal')) return others;
+  const byRequestOnly = edge.sources.every(({ kind }) => kind === 'user-request');
+  if (!byRequestOnly || others.some(({ kind }) => kind === 'principal')) return others;
   return [{ kind: 'principal', is: 'operator' }, ...others];
 }
 

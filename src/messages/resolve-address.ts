@@ -24,39 +24,39 @@ const MAX_CANDIDATES = 10;
  * // { ok: true, address: 'session:s-1', name: 'codex' }
  */
 export function resolveAddress(text: string, directory: AddressBook): ResolvedAddress {
-  const asked = text.trim();
-  const colon = asked.indexOf(':');
-  const kind = colon < 0 ? null : asked.slice(0, colon);
-  const name = asked.slice(colon + 1);
-  if (asked.includes('@')) return resolveAway(asked, directory);
+  const typed = text.trim();
+  const colon = typed.indexOf(':');
+  const kind = colon < 0 ? null : typed.slice(0, colon);
+  const name = typed.slice(colon + 1);
+  if (typed.includes('@')) return resolveAway(typed, directory);
   const finders: readonly string[] = kind === null ? ['person', 'agent', 'session'] : [kind];
   if (kind !== null && !Object.hasOwn(FIND, kind))
-    return refuseUnknown(directory, `"${asked}" is not an address; write session:<id>, agent:<id> or person:<name>`);
+    return refuseUnknown(directory, `"${typed}" is not an address; write session:<id>, agent:<id> or person:<name>`);
   const found = finders.flatMap((each) => FIND[each]!(name, directory));
   const [first, second] = found;
   if (first && !second) return { ok: true, ...first };
   if (first)
     return {
       ok: false,
-      message: `"${asked}" names more than one inbox`,
+      message: `"${typed}" names more than one inbox`,
       candidates: found.slice(0, MAX_CANDIDATES).map(({ address }) => address),
     };
   const closed = directory.sessions.find((each) => each.closed && (each.id === name || each.agent === name));
-  return refuseUnknown(directory, closed ? `the session of "${asked}" is closed` : `nobody has the address "${asked}"`);
+  return refuseUnknown(directory, closed ? `the session of "${typed}" is closed` : `nobody has the address "${typed}"`);
 }
 
 /** An address of another machine, as its own sender would write it there. */
 const AWAY = /^(?:session|agent|person):([^@\s]{1,200})@([^@\s]+)$/;
 
-function resolveAway(asked: string, directory: AddressBook): ResolvedAddress {
-  const [, name, node] = AWAY.exec(asked) ?? [];
+function resolveAway(address: string, directory: AddressBook): ResolvedAddress {
+  const [, name, node] = AWAY.exec(address) ?? [];
   const nodes = directory.nodes ?? [];
   const candidates = nodes.slice(0, MAX_CANDIDATES).map((each) => `agent:<id>@${each}`);
   if (name === undefined || node === undefined) {
-    const message = `"${asked}" is not an address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
+    const message = `"${address}" is not an address; write session:<id>@<node>, agent:<id>@<node> or person:<name>@<node>`;
     return { ok: false, message, candidates };
   }
-  if (nodes.includes(node)) return { ok: true, address: asked, name: `${name}@${node}` };
+  if (nodes.includes(node)) return { ok: true, address, name: `${name}@${node}` };
   const near = refuseUnknown(directory, `no machine "${node}" exchanges messages with this one`);
   return near.ok ? near : { ...near, candidates: [...candidates, ...near.candidates].slice(0, MAX_CANDIDATES) };
 }

@@ -57,16 +57,16 @@ export async function checkPost(
       recipient.message,
       `Send it to one of: ${recipient.candidates.join(', ') || 'nobody is here'}.`,
     );
-  const asked = typeof ref === 'string' ? await messages.find(ref) : null;
-  if (ref !== undefined && (!asked || (!isRecipient(from, asked.to) && asked.from !== from)))
+  const referred = typeof ref === 'string' ? await messages.find(ref) : null;
+  if (ref !== undefined && (!referred || (!isRecipient(from, referred.to) && referred.from !== from)))
     return refuseArgument('ref', `"${ref}" is not a message that you sent or received`, 'Copy the id of the message.');
-  if (act === 'answer' && !(asked && isRecipient(from, asked.to)))
+  if (act === 'answer' && !(referred && isRecipient(from, referred.to)))
     return refuseArgument('ref', 'an answer refers to a message that you got', 'Give its id as ref.');
   const name = from.slice(from.indexOf(':') + 1);
   const author = post.author ?? sessions.find((each) => from === `session:${each.id}`)?.agent ?? name;
   return {
     ok: true,
-    draft: { id, kind, act, from, author, to: recipient.address, text: text.toWellFormed(), ref: asked?.id ?? null },
+    draft: { id, kind, act, from, author, to: recipient.address, text: text.toWellFormed(), ref: referred?.id ?? null },
   };
 }
 

@@ -63,14 +63,14 @@ export const isHash = (value: unknown): value is string => typeof value === 'str
 /** Explains why an answer is not valid for a request; null if it is. The file system checks the single use. */
 export function answerProblem(
   { mac, ...whole }: SignedAnswer,
-  wanted: { readonly sessionId: string; readonly hash: string },
+  request: { readonly sessionId: string; readonly hash: string },
   token: string,
   now: number,
 ): string | null {
   if (!timingSafeEqual(macOf(whole, token), Buffer.from(mac, 'hex')))
     return "it was not made with the operator's token";
-  if (whole.sessionId !== wanted.sessionId) return 'it was given for another session';
-  if (whole.requestHash !== wanted.hash) return 'it was given for another request (the hash differs)';
+  if (whole.sessionId !== request.sessionId) return 'it was given for another session';
+  if (whole.requestHash !== request.hash) return 'it was given for another request (the hash differs)';
   if (now >= whole.expiresAt) return 'it has expired';
   return null;
 }

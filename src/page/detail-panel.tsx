@@ -10,10 +10,10 @@ export function DetailPanel({ session, source }: { readonly session: SessionEntr
   const { store } = session;
   const row = store.rowAt(store.at.value);
   const details = useSignal<readonly EntryDetail[]>([]);
-  const wanted = row?.seqs.join() ?? '';
+  const wantedSeqs = row?.seqs.join() ?? '';
   useEffect(() => {
     let current = true;
-    const seqs = wanted === '' ? [] : wanted.split(',').map(Number);
+    const seqs = wantedSeqs === '' ? [] : wantedSeqs.split(',').map(Number);
     source.detail(session.id, seqs).then(
       (found) => {
         if (current) details.value = found;
@@ -23,7 +23,7 @@ export function DetailPanel({ session, source }: { readonly session: SessionEntr
     return () => {
       current = false;
     };
-  }, [wanted, session.id, source, details]);
+  }, [wantedSeqs, session.id, source, details]);
   if (!row) return null;
   return (
     <section class="detail" aria-label="The chosen entry">

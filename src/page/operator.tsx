@@ -16,18 +16,18 @@ export function NodeTools({
   readonly acts: OperatorActions | null;
 }) {
   const node = pickedNode.value;
-  const asked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
+  const checked = useSignal<{ readonly tool: string; readonly answer: string } | null>(null);
   const { at } = session.store;
   // An answer is valid only for one state of the session.
   useEffect(() => {
-    asked.value = null;
-  }, [node, asked, at.value]);
+    checked.value = null;
+  }, [node, checked, at.value]);
   if (!node) return null;
   const { tools } = session.store.state.value;
   const ask = async (tool: string) => {
     if (!acts) return;
     const why = await acts.why(session.id, tool).catch((error: Error) => error.message);
-    asked.value = { tool, answer: why ?? 'would be allowed now' };
+    checked.value = { tool, answer: why ?? 'would be allowed now' };
   };
   return (
     <section class="tools" aria-label={`Tools of ${node.id}`}>
@@ -50,8 +50,8 @@ export function NodeTools({
         {node.tools.length === 0 && 'no tools'}
       </p>
       <p aria-live="polite">
-        {asked.value
-          ? `${asked.value.tool}: ${asked.value.answer}`
+        {checked.value
+          ? `${checked.value.tool}: ${checked.value.answer}`
           : acts
             ? 'Point at a tool to ask the gate.'
             : 'The green ones can be used at this moment.'}

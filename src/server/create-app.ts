@@ -90,8 +90,8 @@ function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: App
       pattern,
       upgradeWebSocket(async (c) => {
         const gone = new AbortController();
-        const asked = await askedOf(c, route, services, gone.signal);
-        const answer = (await route.run(asked)) as TwoWayConnection | Parameters<typeof sendMessages>[0];
+        const request = await routeRequest(c, route, services, gone.signal);
+        const answer = (await route.run(request)) as TwoWayConnection | Parameters<typeof sendMessages>[0];
         if ('onMessage' in answer) return socketHandlers(answer);
         const batches = answer;
         return {
@@ -104,12 +104,12 @@ function mountRoute(app: Hono, route: HttpRoute, { services, checkAnswers }: App
     return;
   }
   app.on(route.method, pattern, async (c) => {
-    const asked = await askedOf(c, route, services, c.req.raw.signal).catch(async (error: unknown) => {
+    const request = await routeRequest(c, route, services, c.req.raw.signal).catch(async (error: unknown) => {
       const isBody = error instanceof ApiError && error.path?.split('.')[0] === 'body';
       if (!isBody || !route.badBody) throw error;
       return route.badBody(error, await c.req.text());
     });
-    const answer = asked instanceof Response ? asked : await route.run(asked);
+    const answer = request instanceof Response ? request : await route.run(request);
     if (answer instanceof Response) return answer;
     if (checkAnswers && !isStreamed(route.answer))
       deepStrictEqual(asClientReads(route.answer.parse(answer)), asClientReads(answer));
@@ -142,7 +142,7 @@ function socketHandlers({ onOpen, onMessage, onClose }: TwoWayConnection) {
 }
 
 /** Checks the sender and the parts of a request. @throws ApiError */
-async function askedOf(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
+async function routeRequest(c: Context, route: HttpRoute, services: Services, gone: AbortSignal) {
   const who = whoAsks(c, services);
   if (!who && route.for !== 'public')
     throw new ApiError(
@@ -154,7 +154,7 @@ async function askedOf(c: Context, route: HttpRoute, services: Services, gone: A
   checkAccess(route, who, path);
   const query = parsePart(route.query, c.req.query(), 'query');
   const body = route.body ? parsePart(route.body, await jsonOf(c), 'body') : undefined;
-  const asked = {
+  const request = {
     who: who ?? { role: 'agent' as const },
     path,
     query,
@@ -163,7 +163,7 @@ async function askedOf(c: Context, route: HttpRoute, services: Services, gone: A
     signal: AbortSignal.any([gone, services.ending]),
     header: (name: string) => c.req.header(name),
   };
-  return asked as Parameters<HttpRoute['run']>[0];
+  return request as Parameters<HttpRoute['run']>[0];
 }
 
 /** The holder of the token or the login; null without either. A wrong token is never ignored. */

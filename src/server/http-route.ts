@@ -46,7 +46,7 @@ export interface HttpRoute {
   readonly answer: z.ZodType | StreamedAnswer;
   readonly status: 200 | 201;
   /** Returns the answer's value, or a whole Response where `answer` is {@link StreamedAnswer}. */
-  readonly run: (asked: RouteRequest<z.ZodObject, z.ZodObject, z.ZodType>) => Promise<unknown>;
+  readonly run: (request: RouteRequest<z.ZodObject, z.ZodObject, z.ZodType>) => Promise<unknown>;
 }
 
 interface RouteParts<Path, Query, Body>
@@ -55,7 +55,7 @@ interface RouteParts<Path, Query, Body>
   readonly query?: Query;
   readonly body?: Body;
   readonly status?: 201;
-  readonly run: (asked: RouteRequest<Path, Query, Body>) => Promise<unknown>;
+  readonly run: (request: RouteRequest<Path, Query, Body>) => Promise<unknown>;
 }
 
 /** Declares a route; its function sees the types of its schemas. */

@@ -95,8 +95,8 @@ export const addContext =
       ...(files === null ? {} : { files }),
     };
     // Another node gets only the context that its peripheral asks for, if this node knows that peripheral.
-    const wanted = getOwn(services.agency.spec().peripherals, request.peripheral)?.context;
-    const sent = Object.entries(blocks).filter(([block]) => wanted?.includes(block as ContextBlock) ?? true);
+    const blockNames = getOwn(services.agency.spec().peripherals, request.peripheral)?.context;
+    const sent = Object.entries(blocks).filter(([block]) => blockNames?.includes(block as ContextBlock) ?? true);
     return { ...request, context: { ...request.context, ...Object.fromEntries(sent) } };
   };
 

@@ -95,8 +95,8 @@ const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   }, value);
 
 /** True if the values are equal; for an object only the expected keys are compared. */
-function contains(value: Json | undefined, wanted: Json): boolean {
-  if (!isObject(wanted)) return JSON.stringify(value) === JSON.stringify(wanted);
+function contains(value: Json | undefined, expected: Json): boolean {
+  if (!isObject(expected)) return JSON.stringify(value) === JSON.stringify(expected);
   if (!isObject(value)) return false;
-  return Object.entries(wanted).every(([key, item]) => contains(value?.[key as keyof typeof value], item));
+  return Object.entries(expected).every(([key, item]) => contains(value?.[key as keyof typeof value], item));
 }

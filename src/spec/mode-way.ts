@@ -22,11 +22,11 @@ export const widestMode = (gate: GateSpec): Mode =>
 export const effectsIn = ({ effects }: GateSpec, mode: Mode): readonly ToolEffect[] => getOwn(effects, mode) ?? [];
 
 /** The shortest path of transitions from one mode to one that `wanted` accepts; null if there is none. */
-export function modeWay({ modeGate }: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
+export function modeWay({ modeGate }: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {
   const seen = new Set<Mode>([from]);
   let frontier: (readonly ModeLeg[])[] = [[]];
   while (frontier.length > 0) {
-    const done = frontier.find((way) => wanted(way.at(-1)?.to ?? from));
+    const done = frontier.find((way) => isGoal(way.at(-1)?.to ?? from));
     if (done) return done;
     frontier = frontier.flatMap((way) => {
       const at = way.at(-1)?.to ?? from;

@@ -120,7 +120,7 @@ function subjectConditions({ subject }: ResolvedQuery): Condition[] {
 function filters(query: ResolvedQuery): Condition[] {
   return [
     ...(query.patternId === undefined ? [] : [['pattern_id = ?', query.patternId] as Condition]),
-    ...wantedFacets(query).map((wanted) => ['instr(facets, ?) > 0', wanted] as Condition),
+    ...wantedFacets(query).map((facet) => ['instr(facets, ?) > 0', facet] as Condition),
   ];
 }
 

@@ -27,8 +27,8 @@ export const isGitOwnFolder = (name: string): boolean => GIT_OWN_FOLDERS.include
 /** True for a name in a git folder that only git may write there, also if the root itself is that folder. */
 export const isGitOwn = (name: string): boolean => isGitCredential(name) || isGitOwnFolder(name);
 
-const hasNames = (entries: readonly NamedEntry[], ...wanted: readonly string[]): boolean =>
-  wanted.every((name) => entries.some((entry) => entry.name === name));
+const hasNames = (entries: readonly NamedEntry[], ...names: readonly string[]): boolean =>
+  names.every((name) => entries.some((entry) => entry.name === name));
 
 /** The entries of a folder by which git recognizes it, without reading the others. */
 const gitEntries = (folder: string): NamedEntry[] =>

@@ -62,9 +62,9 @@ function targetProblem(envelope: Place, path: string, target: string, instructs:
 /** The reason why instructions may not show a file, or null. `imports` allow a path, not a link's target. */
 function placeProblem({ root, config: { mask, imports = [] } }: Place, places: readonly string[]): string | null {
   const allowed = imports.map((path) => placeOf(root, '', path));
-  const asked = places.filter((file) => !allowed.includes(file));
-  if (asked.some((each) => isWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
-  return asked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
+  const checked = places.filter((file) => !allowed.includes(file));
+  if (checked.some((each) => isWithin(root, each) && isMasked(relative(root, each), mask))) return 'is masked';
+  return checked.some((each) => !isWithin(root, each)) ? 'lies outside the root' : null;
 }
 
 /** Claude Code expands imports and reads further instruction files. Codex only follows links. */

@@ -83,10 +83,10 @@ const isWhole = (value: Json, least: number): value is number =>
 
 const aborted: ToolOutcome = { status: 'failed', code: 'aborted', message: 'The call was aborted.' };
 
-const invalid = (argument: string, wanted: string): ToolOutcome => ({
+const invalid = (argument: string, rule: string): ToolOutcome => ({
   status: 'refused',
   code: 'invalid-action',
   argument,
-  message: `"${argument}" must be ${wanted}.`,
+  message: `"${argument}" must be ${rule}.`,
   remedy: 'Leave it out to see the newest entries.',
 });

@@ -21,15 +21,15 @@ export const homeWorld = {
 
   /** The name of the house for a request in words; null if no house has such a task. */
   gameFor(words: string, seed: number): string | null {
-    const asked = findTask(words, {
+    const found = findTask(words, {
       objects: OBJECTS.filter((kind) => !RECEPTACLES.includes(kind)),
       // Things are in the basin of a sink or a bathtub, not in the sink or bathtub itself.
       receptacles: RECEPTACLES.filter((kind) => CONTAINS[kind]),
     });
-    if (!asked) return null;
-    const task = TASK_TYPES.find((type) => type === asked.type);
+    if (!found) return null;
+    const task = TASK_TYPES.find((type) => type === found.type);
     const about = Object.fromEntries(
-      (['object', 'receptacle', 'lamp'] as const).flatMap((key) => (asked[key] === null ? [] : [[key, asked[key]]])),
+      (['object', 'receptacle', 'lamp'] as const).flatMap((key) => (found[key] === null ? [] : [[key, found[key]]])),
     );
     try {
       return generateHouse({ seed, ...(task ? { task } : {}), about }).id;

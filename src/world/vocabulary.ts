@@ -137,8 +137,8 @@ const rows = CLASSES.trim()
     };
   });
 
-const namesOf = (wanted: (row: (typeof rows)[number]) => boolean): readonly string[] =>
-  rows.filter(wanted).map(({ name }) => name);
+const namesOf = (filter: (row: (typeof rows)[number]) => boolean): readonly string[] =>
+  rows.filter(filter).map(({ name }) => name);
 const able = (ability: string): ReadonlySet<string> => new Set(namesOf((row) => row.able.includes(ability)));
 
 /** The names of the classes by what can be done with them. */

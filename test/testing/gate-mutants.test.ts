@@ -117,13 +117,13 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'an approval is for one session',
     'approvals/approval.ts',
-    'if (approval.sessionId !== wanted.sessionId)',
+    'if (approval.sessionId !== request.sessionId)',
     'if (false)',
   ],
   [
     'an approval is for one thing',
     'approvals/approval.ts',
-    'if (approval.requestHash !== wanted.requestHash)',
+    'if (approval.requestHash !== request.requestHash)',
     'if (false)',
   ],
   ['an approval is over some day', 'approvals/approval.ts', 'if (now >= approval.expiresAt)', 'if (false)'],

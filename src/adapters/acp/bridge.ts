@@ -193,11 +193,11 @@ class Bridge {
     const opened = await this.#open(params, editor, sessionId);
     const session = this.#add(opened, kept.inner, editor);
     try {
-      const asked = { ...this.#forInner(cwd, opened), sessionId: kept.inner };
+      const innerRequest = { ...this.#forInner(cwd, opened), sessionId: kept.inner };
       const { agent } = this.#inner;
       const { configOptions } = await (method === 'session/load'
-        ? agent.request('session/load', asked)
-        : agent.request('session/resume', asked));
+        ? agent.request('session/load', innerRequest)
+        : agent.request('session/resume', innerRequest));
       const { sessionId: _, ...place } = await session.start(configOptions);
       return place;
     } catch (error) {

@@ -128,8 +128,8 @@ export class GatedRequests {
  */
 export function answerPermission(request: RequestPermissionRequest, server: string): RequestPermissionResponse {
   const isOurs = namesOf(request.toolCall).some((name) => isToolOf(server, name));
-  const wanted = isOurs ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
-  const option = wanted.map((kind) => request.options.find((each) => each.kind === kind)).find(Boolean);
+  const preferredKinds = isOurs ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
+  const option = preferredKinds.map((kind) => request.options.find((each) => each.kind === kind)).find(Boolean);
   return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } };
 }
 

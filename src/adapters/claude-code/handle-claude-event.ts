@@ -119,20 +119,20 @@ const [WRITTEN_IN, LOOK_EACH] = [600, 30];
 async function settleBrokenOff(at: HookCall): Promise<ConversationRecord> {
   const { event } = at;
   const path = textOf(event.fields['transcript_path']);
-  const wanted = mayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
-  if (wanted.length === 0 || path === null) return at.record;
+  const openIds = mayHaveEnded(event, at.record).flatMap(({ toolUseId }) => toolUseId ?? []);
+  if (openIds.length === 0 || path === null) return at.record;
   const { endedCalls, subAgentTranscript } = await import('./own-transcript.ts');
   const file = event.agentId === null ? path : subAgentTranscript(path, event.conversation, event.agentId);
   if (!existsSync(file)) return at.record;
   // A call may still be running while the user types the next prompt.
   const isOver = event.name !== 'UserPromptSubmit';
   let ended = endedCalls(file);
-  for (let waited = 0; isOver && waited < WRITTEN_IN && !wanted.every((id) => ended.has(id)); waited += LOOK_EACH) {
+  for (let waited = 0; isOver && waited < WRITTEN_IN && !openIds.every((id) => ended.has(id)); waited += LOOK_EACH) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EACH));
     ended = endedCalls(file);
   }
   let { record } = at;
-  for (const toolUseId of wanted) {
+  for (const toolUseId of openIds) {
     const end = ended.get(toolUseId) ?? (isOver ? INTERRUPTED : null);
     if (end === null || end.ran) continue;
     await concludeBrokenOff({ ...at, record }, toolUseId, `Claude Code did not run it: ${end.text}`);

@@ -161,17 +161,15 @@ async function decideNative(at: HookCall<ClaudeToolEvent>, { tool, args }: Call)
  * shell runs it. Claude Code judges every command of a text: the user's rules and permission mode still apply to the
  * agent's command. The user reads it in the permission question.
  */
-async function decideShell(at: HookCall<ClaudeToolEvent>, asked: Call): Promise<Decided> {
+async function decideShell(at: HookCall<ClaudeToolEvent>, call: Call): Promise<Decided> {
   const { host, record, event } = at;
   const wantsBackground = event.input['run_in_background'] === true;
-  const later = wantsBackground
-    ? await host.withSession(record, async (session) => inBackground(session, asked))
-    : null;
-  const { tool, args } = later ?? asked;
+  const later = wantsBackground ? await host.withSession(record, async (session) => inBackground(session, call)) : null;
+  const { tool, args } = later ?? call;
   // Only hopgate's own tool can ask a person while the call waits.
-  const wanted = await host.withSession(record, (session) => session.wants({ step: asked }));
-  const isApproved = wanted !== null && !isSubAgent(at) && host.isApproved(record, wanted);
-  if (wanted !== null && !isApproved) return refuse(at, refuseClientTool('Bash', asked, claudeToolName(host)));
+  const request = await host.withSession(record, (session) => session.wants({ step: call }));
+  const isApproved = request !== null && !isSubAgent(at) && host.isApproved(record, request);
+  if (request !== null && !isApproved) return refuse(at, refuseClientTool('Bash', call, claudeToolName(host)));
   const denied = isApproved ? null : await dryRun(at, { tool, args });
   if (denied) return decideRefused(at, { tool, args }, denied);
   const seconds = await host.withSession(

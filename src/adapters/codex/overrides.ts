@@ -42,9 +42,13 @@ export const overrideArguments = (overrides: readonly Override[]): readonly stri
  * A permission profile for Codex's own sandbox, with the peripheral's limits. Readable are the root without the masked
  * files, and the files that programs need to run. Writable are only the folders of the scope. There is no network.
  *
- * @param asked true if a person sits at the screen; they are asked only the questions of hopgate's MCP server
+ * @param isInteractive true if a person sits at the screen; they are asked only the questions of hopgate's MCP server
  */
-export function sandboxOverrides(options: CodexThreadOptions, root: string, asked = false): readonly Override[] {
+export function sandboxOverrides(
+  options: CodexThreadOptions,
+  root: string,
+  isInteractive = false,
+): readonly Override[] {
   const { approvalPolicy, deniedReads, writableRoots, webSearch } = options;
   const beneath: { [path: string]: TomlValue } = { '.': 'read' };
   for (const path of writableRoots) beneath[path === root ? '.' : path.slice(root.length + 1)] = 'write';
@@ -56,7 +60,7 @@ export function sandboxOverrides(options: CodexThreadOptions, root: string, aske
       glob_scan_max_depth: MASK_DEPTH,
       [root]: beneath,
     }),
-    override('approval_policy', asked ? ONLY_OURS : approvalPolicy),
+    override('approval_policy', isInteractive ? ONLY_OURS : approvalPolicy),
     override('web_search', webSearch),
   ];
 }

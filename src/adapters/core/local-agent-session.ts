@@ -47,8 +47,8 @@ export function agentSession(session: Session): AgentSession {
       if (name === 'hop') {
         const modes = await modesBeforeHop(fields, session);
         for (const { from, ...mode } of modes) {
-          const wanted = await session.wants({ mode }, from);
-          if (wanted) return wanted;
+          const request = await session.wants({ mode }, from);
+          if (request) return request;
         }
         return session.state.peripheral === null
           ? null

@@ -89,7 +89,7 @@ export function situation(session: Session): SessionSituation {
   const { tools, hops, modes } = session.available();
   const { peripheral, here, backpack } = state;
   const constraints = peripheral === null ? null : describeConstraints(specs, config, peripheral);
-  const wanted = Object.keys(constraints?.context ?? {});
+  const contextNames = Object.keys(constraints?.context ?? {});
   const spent = constraints?.limits.steps != null && (here?.steps ?? 0) >= constraints.limits.steps;
   const open = spent ? [] : tools;
   const toState = Object.entries(constraints?.fruit ?? {}).flatMap(([field, { kind, type, optional }]) =>
@@ -108,9 +108,9 @@ export function situation(session: Session): SessionSituation {
       mode: state.mode,
     },
     sees: {
-      context: pick(backpack, (field) => wanted.includes(field)),
+      context: pick(backpack, (field) => contextNames.includes(field)),
       changedFiles: state.changedFiles,
-      backpack: pick(backpack, (field) => !wanted.includes(field)),
+      backpack: pick(backpack, (field) => !contextNames.includes(field)),
       observed: here?.observed ?? {},
     },
     actions: open.flatMap((id) => {

@@ -71,12 +71,12 @@ export async function callTool(
     const isTask = form !== null && named.name === TASK_TOOL;
     if (form === '2025' && !isTask) refuseTask(params.name);
     const call = isTask ? named : limitWait(named, waitSeconds);
-    const part = host.longAnswers.asked(call);
+    const part = host.longAnswers.requestedPart(call);
     if (part !== null) return callResult(await session.call({ ...call, answer: part }), null);
-    const asked = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
-    if ('question' in asked) return asked.question;
+    const approval = (await ruledByUser(host, server, call, ctx)) ?? (await approvalFor(host, server, call, ctx));
+    if ('question' in approval) return approval.question;
     if (isTask) {
-      const sent = { ...call, ...asked, messageId: `m-${randomUUID()}`, messages: false };
+      const sent = { ...call, ...approval, messageId: `m-${randomUUID()}`, messages: false };
       const ended = inTrace(params._meta ?? {}, () => session.call(sent)).then(async (answer) => ({
         result: await finish(answer),
         answered: fieldsOf(answer.data)['status'] === 'answered',
@@ -90,9 +90,9 @@ export async function callTool(
       }
       return (await ended).result;
     }
-    const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...asked }));
+    const answer = await inTrace(params._meta ?? {}, () => session.call({ ...call, ...approval }));
     // A hop with a mode change may need two approvals; the person is asked for one after the other.
-    const next = asked.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
+    const next = approval.approved && isUnapproved(answer) ? await approvalFor(host, server, call, ctx) : {};
     if ('question' in next) return next.question;
     return finish(answer);
   });
@@ -162,15 +162,15 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
   const { answer, hash, limits } = questions.take(call, ctx);
   const { capabilities, info } = connectedClient(server, ctx);
   if (options.elicit === false || !canAsk(capabilities)) return {};
-  const wanted = await options.session.wants(call);
-  if (wanted === null || (await options.answeredAhead?.(wanted))) return {};
+  const request = await options.session.wants(call);
+  if (request === null || (await options.answeredAhead?.(request))) return {};
   if (answer === 'dismissed') return {};
   if (answer === 'no' || answer === 'unticked-again') {
     await options.answered?.(hash);
     return { approved: answer === 'no' ? null : { because: UNTICKED_AGAIN } };
   }
-  const isSame = hash === wanted.hash;
-  const grant = answer === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, wanted) : undefined;
+  const isSame = hash === request.hash;
+  const grant = answer === 'yes' && isSame && limits !== undefined ? options.grantIn?.(limits, request) : undefined;
   const problem = grant && 'problem' in grant ? grant : null;
   if (answer === 'yes' && isSame && problem === null) {
     await options.answered?.(hash);
@@ -178,10 +178,10 @@ async function approvalFor(host: McpHost, server: Server, call: AgentCall, ctx: 
     const by = info ? `operator at ${excerpt(info.name, 60)}` : 'operator';
     return { approved: { hash, by, ...granted } };
   }
-  const [diff = null, readBy = null] = await Promise.all([options.diff?.(wanted), options.readBy?.(wanted)]);
+  const [diff = null, readBy = null] = await Promise.all([options.diff?.(request), options.readBy?.(request)]);
   const again = problem ?? (answer === 'unasked' ? null : isSame ? 'unticked' : 'changed');
-  const asked = { diff, readBy, again } as const;
-  return { question: questions.ask(call, wanted, asked, options.grantIn !== undefined) };
+  const questionOptions = { diff, readBy, again } as const;
+  return { question: questions.ask(call, request, questionOptions, options.grantIn !== undefined) };
 }
 
 /** True if the client can show a form. An empty `elicitation: {}` means forms, the only kind in older protocols. */

@@ -27,7 +27,7 @@ export class LongAnswers {
   }
 
   /** The part that a call requests, as its answer; null if it requests none. */
-  asked({ name, input }: AgentCall): string | null {
+  requestedPart({ name, input }: AgentCall): string | null {
     const { part } = argumentsOf(input);
     if (name !== 'status' || typeof part !== 'string') return null;
     const [, id = '', number = ''] = /^(\w+)\/(\d+)$/.exec(part) ?? [];

@@ -62,8 +62,8 @@ export class Questions {
   }
 
   /** `grants`: the person may enter limits, which turn the yes into a grant. */
-  ask(call: AgentCall, wanted: ApprovalRequest, options: QuestionOptions, grants: boolean): InputRequiredResult {
-    return this.put(call, approvalQuestion(wanted, options), wanted.hash, options.again === 'unticked', grants);
+  ask(call: AgentCall, request: ApprovalRequest, options: QuestionOptions, grants: boolean): InputRequiredResult {
+    return this.put(call, approvalQuestion(request, options), request.hash, options.again === 'unticked', grants);
   }
 
   /**
@@ -100,12 +100,12 @@ export class Questions {
   take(call: AgentCall, { mcpReq }: ServerContext): TakenAnswer {
     this.#sweep();
     const state = mcpReq.requestState<unknown>();
-    const asked = typeof state === 'string' ? this.#open.get(state) : undefined;
-    if (typeof state !== 'string' || asked === undefined || asked.call !== keyOf(call)) return UNASKED;
+    const question = typeof state === 'string' ? this.#open.get(state) : undefined;
+    if (typeof state !== 'string' || question === undefined || question.call !== keyOf(call)) return UNASKED;
     this.#open.delete(state);
     const response = inputResponse(mcpReq.inputResponses, 'approval');
     if (response.kind !== 'elicit') return UNASKED;
-    const { hash, isAgain } = asked;
+    const { hash, isAgain } = question;
     if (response.action !== 'accept') return { answer: response.action === 'cancel' ? 'dismissed' : 'no', hash };
     const limits = textOf(response.content?.['grant'])?.trim();
     if (response.content?.['approve'] === true) return { answer: 'yes', hash, ...(limits ? { limits } : {}) };

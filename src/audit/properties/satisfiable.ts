@@ -147,27 +147,25 @@ class Rule {
   }
 
   /** True if a part of the rule has this truth value with the present values. */
-  #is(node: ASTNode, wanted: boolean): boolean {
-    if (this.#isFixed(node)) return this.#fixedValue(node) === wanted;
+  #is(node: ASTNode, truth: boolean): boolean {
+    if (this.#isFixed(node)) return this.#fixedValue(node) === truth;
     switch (node.op) {
       case '!_':
-        return this.#is(node.args, !wanted);
+        return this.#is(node.args, !truth);
       case '&&':
       case '||':
-        return (node.op === '&&') === wanted
-          ? node.args.every((part) => this.#is(part, wanted))
-          : node.args.some((part) => this.#is(part, wanted));
+        return (node.op === '&&') === truth
+          ? node.args.every((part) => this.#is(part, truth))
+          : node.args.some((part) => this.#is(part, truth));
       case '?:': {
         const [test, then, otherwise] = node.args;
-        return (
-          (this.#is(test, true) && this.#is(then, wanted)) || (this.#is(test, false) && this.#is(otherwise, wanted))
-        );
+        return (this.#is(test, true) && this.#is(then, truth)) || (this.#is(test, false) && this.#is(otherwise, truth));
       }
       default: {
         const comparison = this.#comparison(node);
-        if (!comparison) return this.#values.get(nameOf(node)) === wanted;
+        if (!comparison) return this.#values.get(nameOf(node)) === truth;
         const { term, operator, value } = comparison;
-        return compare(this.#values.get(nameOf(term)), operator, value) === wanted;
+        return compare(this.#values.get(nameOf(term)), operator, value) === truth;
       }
     }
   }

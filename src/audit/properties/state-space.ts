@@ -113,12 +113,12 @@ export class StateSpace {
   }
 
   /** The first node from which no hops, steps and mode changes lead to a state that `wanted` accepts. */
-  firstUnableToReach(wanted: (state: AbstractState) => boolean): SpaceNode | null {
+  firstUnableToReach(isGoal: (state: AbstractState) => boolean): SpaceNode | null {
     const into = new Map<string, string[]>();
     const good: string[] = [];
     for (const { state } of this.nodes) {
       const from = keyOf(state);
-      if (wanted(state)) good.push(from);
+      if (isGoal(state)) good.push(from);
       for (const move of this.moves(state)) {
         if (move.kind === 'start' || move.kind === 'stop') continue;
         const to = keyOf(move.to);

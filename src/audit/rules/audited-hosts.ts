@@ -56,12 +56,13 @@ const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '');
 export function isHostAllowed(host: string, allowed: readonly string[]): boolean {
   const labels = host.toLowerCase().replace(/\.$/, '').split('.');
   return allowed.some((rule) => {
-    const wanted = rule
+    const ruleLabels = rule
       .toLowerCase()
       .replace(/:[0-9]+$/, '')
       .split('.');
-    if (wanted[0] !== '*') return wanted.length === labels.length && wanted.every((label, i) => label === labels[i]);
-    const tail = wanted.slice(1);
+    if (ruleLabels[0] !== '*')
+      return ruleLabels.length === labels.length && ruleLabels.every((label, i) => label === labels[i]);
+    const tail = ruleLabels.slice(1);
     return labels.length > tail.length && tail.every((label, i) => label === labels[labels.length - tail.length + i]);
   });
 }

@@ -68,7 +68,7 @@ export class Approvals {
    *
    * @param id the approval that the entry names
    */
-  use(id: string | null, at: number, wanted: ApprovedRequest): ApprovalBody | null {
+  use(id: string | null, at: number, done: ApprovedRequest): ApprovalBody | null {
     const given = this.#waiting;
     this.#waiting = null;
     if (id === null) return null;
@@ -88,11 +88,11 @@ export class Approvals {
         `the approval expires at ${record.expiresAt}`,
         `the approval was used at ${new Date(at).toISOString()}`,
       );
-    this.#compare('action', request.action, wanted.action);
-    this.#compare('reason', request.reason, wanted.reason);
-    const unseen = wanted.action['kind'] === 'step' ? APPROVAL_VIEW.locks : APPROVAL_VIEW.context;
-    for (const title of new Set([...Object.keys(wanted.view), ...Object.keys(request.view)]))
-      if (title in wanted.view || title !== unseen) this.#compare(title, request.view[title], wanted.view[title]);
+    this.#compare('action', request.action, done.action);
+    this.#compare('reason', request.reason, done.reason);
+    const unseen = done.action['kind'] === 'step' ? APPROVAL_VIEW.locks : APPROVAL_VIEW.context;
+    for (const title of new Set([...Object.keys(done.view), ...Object.keys(request.view)]))
+      if (title in done.view || title !== unseen) this.#compare(title, request.view[title], done.view[title]);
     return given;
   }
 

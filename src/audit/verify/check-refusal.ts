@@ -39,32 +39,34 @@ export function expectedCodes(state: AuditState, body: DenialBody, at: number): 
 const isUnserved = ({ code, about }: DenialBody): boolean => code === 'unknown-tool' && about['unserved'] === true;
 
 /** A recorded request; null if its kind is unknown or a part of it is stored as a blob. */
-function requestIn(asked: Fields): AuditRequest | null {
-  if (Object.values(asked).some(isBlobReference)) return null;
-  const text = (field: string) => textOf(asked[field]) ?? '';
-  const by: Principal = PRINCIPALS.find((one) => one === asked['by']) ?? 'agent';
-  const fields = (field: string) => (asked[field] === undefined ? {} : { [field]: fieldsOf(asked[field]) });
-  switch (asked['kind']) {
+function requestIn(recorded: Fields): AuditRequest | null {
+  if (Object.values(recorded).some(isBlobReference)) return null;
+  const text = (field: string) => textOf(recorded[field]) ?? '';
+  const by: Principal = PRINCIPALS.find((one) => one === recorded['by']) ?? 'agent';
+  const fields = (field: string) => (recorded[field] === undefined ? {} : { [field]: fieldsOf(recorded[field]) });
+  switch (recorded['kind']) {
     case 'start':
       return { kind: 'start', peripheral: text('peripheral'), by, ...fields('context') };
     case 'step':
-      return { kind: 'step', tool: text('tool'), args: (asked['args'] ?? null) as Json };
+      return { kind: 'step', tool: text('tool'), args: (recorded['args'] ?? null) as Json };
     case 'hop': {
-      const exit = textOf(asked['exit']);
+      const exit = textOf(recorded['exit']);
       const named = exit === null ? {} : { exit };
       return { kind: 'hop', to: text('to'), reason: text('reason'), by, approves: false, ...named, ...fields('fruit') };
     }
     case 'stop':
       return { kind: 'stop', ...fields('fruit') };
     case 'mode': {
-      const summary = textOf(asked['summary']);
-      const reset = asked['reset'] === true;
+      const summary = textOf(recorded['summary']);
+      const reset = recorded['reset'] === true;
       return { kind: 'mode', to: text('to'), by, reset, approves: false, ...(summary === null ? {} : { summary }) };
     }
     case 'delegate':
       return {
         ...{ kind: 'delegate', to: text('to'), reason: text('reason'), by, approves: false },
-        ...(asked['agency'] === undefined ? {} : { agency: { acts: fieldsOf(asked['agency'])['acts'] === true } }),
+        ...(recorded['agency'] === undefined
+          ? {}
+          : { agency: { acts: fieldsOf(recorded['agency'])['acts'] === true } }),
       };
     case 'close':
       return { kind: 'close' };

@@ -29,8 +29,8 @@ export const pendingOfRoot = (io: Io, root: string): readonly PendingItem[] =>
  */
 export function findPending(io: Io, id: string, root: string | undefined): PendingItem {
   const items = root === undefined ? pendingEverywhere(io) : pendingOfRoot(io, root);
-  const wanted = id.toLowerCase();
-  const found = items.filter(({ pending }) => pending.id === wanted);
+  const wantedId = id.toLowerCase();
+  const found = items.filter(({ pending }) => pending.id === wantedId);
   if (found.length === 1) return found[0]!;
   if (found.length > 1)
     throw new CliError(
@@ -39,7 +39,7 @@ export function findPending(io: Io, id: string, root: string | undefined): Pendi
       'Name the repository with --root DIR.',
     );
   const near = nearestName(
-    wanted,
+    wantedId,
     items.map(({ pending }) => pending.id),
   );
   throw new CliError(

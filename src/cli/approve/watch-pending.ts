@@ -11,15 +11,15 @@ export async function watchPending(
   items: () => readonly PendingItem[],
   ask: (item: PendingItem) => Promise<unknown>,
 ): Promise<void> {
-  const asked = new Set<string>();
+  const seen = new Set<string>();
   print(io, paint(io, 'dim', 'Waiting for requests; Ctrl-C ends this.'));
   while (!io.stdin.readableEnded && !io.stdin.destroyed) {
-    const next = items().find(({ pending, answer }) => answer === null && !asked.has(pending.request.hash));
+    const next = items().find(({ pending, answer }) => answer === null && !seen.has(pending.request.hash));
     if (next === undefined) await sleep(EVERY);
     else {
       print(io);
       await ask(next);
-      asked.add(next.pending.request.hash);
+      seen.add(next.pending.request.hash);
     }
   }
 }

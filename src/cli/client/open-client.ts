@@ -82,14 +82,14 @@ async function clientSession(
   io: Io,
   host: SessionHost,
   root: string,
-  wanted: {
+  options: {
     readonly agent: string;
     readonly session: string | null;
     readonly peripheral: string | null;
     readonly observe: boolean;
   },
 ): Promise<string> {
-  const { agent, session, peripheral, observe } = wanted;
+  const { agent, session, peripheral, observe } = options;
   if (session === null) {
     const env = peripheral === null ? {} : { HOPGATE_PERIPHERAL: peripheral };
     return host.conversations.attach(root, agent, { env, pid: null, observe });

@@ -30,7 +30,7 @@ export interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
   /** The name of hopgate's MCP server. */
   readonly server: string;
   /** True if a person is at Codex's screen. */
-  readonly asked: boolean;
+  readonly isInteractive: boolean;
   /** From {@link askHookTrust}. */
   readonly trust: Override;
 }
@@ -39,9 +39,17 @@ export interface CodexLaunch extends Pick<HookedCodex, 'root' | 'hooks'> {
  * The arguments that put Codex into a session; they come before the user's. No file of the user is written: everything
  * is passed on the command line, and the trust in our hooks holds only for this run.
  */
-export const launchArguments = ({ root, options, mcp, server, hooks, asked, trust }: CodexLaunch): readonly string[] =>
+export const launchArguments = ({
+  root,
+  options,
+  mcp,
+  server,
+  hooks,
+  isInteractive,
+  trust,
+}: CodexLaunch): readonly string[] =>
   overrideArguments([
-    ...sandboxOverrides(options, root, asked),
+    ...sandboxOverrides(options, root, isInteractive),
     ...mcpOverrides(mcp, server),
     ...hookOverrides(hooks),
     trust,

@@ -47,10 +47,10 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   let after = await remote.status();
   for (let round = 1; command.follow && code === 0 && round < MOST_ROUNDS; round++) {
     const thread = mainConversation(clientRun(io, root, sessionId, begun));
-    const wanted = allowed(after);
-    if (!isExec(command.args) || thread === null || after.closed || wanted.sandboxMode === options.sandboxMode) break;
-    printRemark(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${wanted.sandboxMode}`);
-    options = wanted;
+    const next = allowed(after);
+    if (!isExec(command.args) || thread === null || after.closed || next.sandboxMode === options.sandboxMode) break;
+    printRemark(io, `the session is in ${after.peripheral} now: resuming with the sandbox ${next.sandboxMode}`);
+    options = next;
     const args = [...execOptions(command.args), 'resume', thread, goOn(after, options)];
     code = await runOnce(io, { ...launch, options, args });
     after = await remote.status();
@@ -58,7 +58,7 @@ export async function runCodex(io: Io, command: CodexCommand): Promise<void> {
   await remote.close();
   // may fail: the end of this process also releases it
   await withHost(io, (host) => host.sessions.release(root, sessionId)).catch(() => {});
-  const sandboxes = { sandbox: options.sandboxMode, wanted: allowed(after).sandboxMode };
+  const sandboxes = { sandbox: options.sandboxMode, allowedSandbox: allowed(after).sandboxMode };
   const run = clientRun(io, root, sessionId, begun);
   showCodexEnd(io, { ...run, code, before, after, isScript: isExec(command.args), ...sandboxes });
 }
@@ -90,13 +90,13 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
   const session = { HOPGATE_SESSION: sessionId, HOPGATE_ROOT: root, HOPGATE_CODEX_SANDBOX: options.sandboxMode };
   const env = { ...io.env, ...session };
   const [command, ...own] = ownProgram();
-  const asked = !args.some((word) => EXEC.has(word));
+  const isInteractive = !args.some((word) => EXEC.has(word));
   const mcp = {
     command,
-    args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(asked ? [] : ['--no-elicit'])],
+    args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(isInteractive ? [] : ['--no-elicit'])],
     env: { ...handedOn(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
   };
-  const first = launchArguments({ root, options, asked, mcp, server: serverName(io.env), hooks, trust });
+  const first = launchArguments({ root, options, isInteractive, mcp, server: serverName(io.env), hooks, trust });
   const hideTitle = showTitle(io, root, sessionId);
   try {
     return await runClient('codex', codex, [...first, ...args], { cwd: root, env });

@@ -8,25 +8,25 @@ import type { Io } from '../io.ts';
 interface CodexEnd extends ClientEnd {
   /** The sandbox that Codex was last started with; `wanted` is the one that the session's peripheral now grants. */
   readonly sandbox: string;
-  readonly wanted: string;
+  readonly allowedSandbox: string;
 }
 
 /** Prints the end of the session on stderr. The exit code is 1 if Codex failed, or if hooks were missing. */
 export function showCodexEnd(io: Io, end: CodexEnd): void {
-  const { isScript, after, sandbox, wanted } = end;
+  const { isScript, after, sandbox, allowedSandbox } = end;
   // Codex begins to call hooks and to record with the first turn.
   const missingHooks = leftAtOnce(end, join(codexFolder(io.env), 'sessions'))
     ? null
     : (hookWarning(end.conversations, end.begun) ?? callsWithoutHookWarning('Codex', end.callsWithoutHook));
   io.exitCode = end.code === 0 && missingHooks === null ? 0 : 1;
   const main = mainConversation(end);
-  const other = `Codex's own sandbox was ${sandbox}; for the session's present peripheral it will be ${wanted} at the next start${isScript ? ' (--follow resumes by itself)' : ''}`;
+  const other = `Codex's own sandbox was ${sandbox}; for the session's present peripheral it will be ${allowedSandbox} at the next start${isScript ? ' (--follow resumes by itself)' : ''}`;
   showEnd(
     io,
     end,
     missingHooks,
     ['codex', ...(isScript ? ['exec …'] : main === null ? [] : ['resume', main])],
-    after.closed || sandbox === wanted ? [] : [other],
+    after.closed || sandbox === allowedSandbox ? [] : [other],
   );
 }
 

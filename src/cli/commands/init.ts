@@ -95,10 +95,10 @@ async function init(io: Io, options: Options): Promise<void> {
   if (changed) writeFileSync(file, text, { flag: before === null ? 'wx' : 'w' });
   await acceptConfig(root, io.env);
   const { config } = await openProject(root, io.env);
-  const asked = await watchWork(io, 'asking the programs for their versions', () =>
+  const diagnoses = await watchWork(io, 'asking the programs for their versions', () =>
     diagnosePrograms(root, config, io, runProgram),
   );
-  const programs = asked.filter(({ status }) => status !== 'ok');
+  const programs = diagnoses.filter(({ status }) => status !== 'ok');
   const isCompared = config.test.length > 0 && (options.runTests ?? (await askYes(io, ABOUT_TESTS)));
   const compared = isCompared
     ? await watchWork(io, 'comparing the test commands', () => diagnoseTests(root, config, io))

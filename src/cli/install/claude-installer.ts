@@ -149,11 +149,11 @@ function withAllowedRunCommand(
   text: string | null,
   path: string,
   env: InstallTarget['io']['env'],
-  wanted: boolean,
+  isAllowed: boolean,
 ): string | null {
   const stated = text === null || text.trim() === '' ? undefined : objectIn(text, path)['permissions'];
   if (stated !== undefined && !isObject(stated)) return text;
-  const changed = wanted ? withRunCommand(stated, env) : withoutRunCommand(stated ?? {}, env);
+  const changed = isAllowed ? withRunCommand(stated, env) : withoutRunCommand(stated ?? {}, env);
   if (isDeepStrictEqual(changed, stated ?? {})) return text;
   return withKey(text, path, 'permissions', Object.keys(changed).length > 0 ? (changed as never) : undefined);
 }

@@ -103,12 +103,12 @@ function withFeatures(
       : [...lines.slice(0, at), ...names.map((name) => `${prefix}${name} = true ${MARK}`), ...lines.slice(at)].join(
           '\n',
         );
-  const wanted = { ...(before['features'] as Table), ...Object.fromEntries(names.map((name) => [name, true])) };
+  const features = { ...(before['features'] as Table), ...Object.fromEntries(names.map((name) => [name, true])) };
   if (
     added !== null &&
     isSame(
       valueOr(() => parse(added), null),
-      { ...before, features: wanted },
+      { ...before, features },
     )
   )
     return { text: added, inBlock: [] };

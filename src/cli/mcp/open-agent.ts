@@ -34,29 +34,29 @@ export interface AgentOptions {
 }
 
 /** Opens a session for an agent's program in this process: a new one, started in a peripheral, or a known one. */
-export async function openAgent(io: Io, wanted: AgentOptions): Promise<AgentSession> {
-  const { root, approver, unsafeNoSandbox } = wanted;
+export async function openAgent(io: Io, options: AgentOptions): Promise<AgentSession> {
+  const { root, approver, unsafeNoSandbox } = options;
   const project = await openProject(root, io.env);
   printConfigWarnings(io, project);
   ensureStateDir(root, io.env);
-  const there = wanted.session === undefined ? null : await findOpenedSession(io, root, wanted.session);
-  const specs = wanted.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, wanted.specs));
-  if (there === null) checkApproved(wanted.approve, specs);
+  const there = options.session === undefined ? null : await findOpenedSession(io, root, options.session);
+  const specs = options.specs === undefined ? project.specs : await loadSpecs(namedSpecs(io, options.specs));
+  if (there === null) checkApproved(options.approve, specs);
   const session = await openSession({
     root,
     approver,
     unsafeNoSandbox,
-    observe: wanted.observe,
-    telemetry: wanted.telemetry,
-    agent: there?.agent ?? wanted.agent,
+    observe: options.observe,
+    telemetry: options.telemetry,
+    agent: there?.agent ?? options.agent,
     specs,
     config: project.config,
     store: evidenceFile(root, io.env),
     ...(there ? { session: there.sessionId } : {}),
   });
   try {
-    checkApproved(wanted.approve, session.specs);
-    await enter(session, wanted.peripheral, there !== null);
+    checkApproved(options.approve, session.specs);
+    await enter(session, options.peripheral, there !== null);
     const transcript = transcriptTo(transcriptPath(ensureStateDir(root, io.env), session.id));
     return recordTranscript(agentSession(session), transcript);
   } catch (error) {
@@ -66,17 +66,17 @@ export async function openAgent(io: Io, wanted: AgentOptions): Promise<AgentSess
 }
 
 /** Starts a new session in a peripheral, so that it has tools; a continued session stays in its peripheral. */
-async function enter(session: Session, asked: string | undefined, goesOn: boolean): Promise<void> {
+async function enter(session: Session, wantedPeripheral: string | undefined, goesOn: boolean): Promise<void> {
   const { peripheral } = session.state;
-  if (goesOn && asked === undefined) return;
-  if (goesOn && asked !== undefined && peripheral !== null && peripheral !== asked)
+  if (goesOn && wantedPeripheral === undefined) return;
+  if (goesOn && wantedPeripheral !== undefined && peripheral !== null && peripheral !== wantedPeripheral)
     throw usageError(
       `the session is in ${peripheral}, and only its own hop can leave it`,
       'Leave out --peripheral.',
       'already-active',
     );
   if (peripheral !== null) return;
-  const first = asked ?? firstPeripheral(session.specs);
+  const first = wantedPeripheral ?? firstPeripheral(session.specs);
   if (first === null) return;
   const started = await session.start(first);
   if (!started.ok) throw new CliError(started.denial.code, started.denial.message, started.denial.remedy);

@@ -128,7 +128,7 @@ async function act(
     case 'hop': {
       const exit = text('exit');
       const why = reason ?? (words.slice(1).join(' ') || 'typed at the prompt');
-      const asked = argumentsOf({ mode: text('mode'), summary: text('summary'), reason: why });
+      const modeArguments = argumentsOf({ mode: text('mode'), summary: text('summary'), reason: why });
       const hop = {
         to: first,
         reason: why,
@@ -136,7 +136,7 @@ async function act(
         ...(fruit ? { fruit } : {}),
         ...(by ? { by } : {}),
       };
-      for (const { from: _, ...change } of await modesBeforeHop(asked, session, hop)) {
+      for (const { from: _, ...change } of await modesBeforeHop(modeArguments, session, hop)) {
         const changed = await session.setMode({ ...change, ...(by ? { by } : {}) });
         if (!changed.ok) return changed;
       }

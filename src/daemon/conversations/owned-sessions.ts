@@ -206,10 +206,10 @@ async function start(session: Session, peripheral: string, context?: StartContex
 type StartContext = { readonly [field: string]: Json };
 
 /** The first peripheral of a conversation; one without tools if no other may be the first. */
-function entrance(specs: SpecSet, asked: string | undefined): string {
+function entrance(specs: SpecSet, peripheral: string | undefined): string {
   const all = Object.values(specs.peripherals);
   const isDefault = all.find(({ entry }) => entry.sources.some(({ kind }) => kind === 'default'));
-  const first = asked || (firstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);
+  const first = peripheral || (firstPeripheral(specs) ?? isDefault?.id ?? all[0]?.id);
   if (!first) throw new Error('the spec set has no peripherals');
   return first;
 }

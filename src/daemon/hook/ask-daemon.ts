@@ -8,13 +8,13 @@ import { daemonFolder } from '../daemon-folder.ts';
 import { encodeHeader } from '../package-files.ts';
 import { takeParts } from './answer-frame.ts';
 
-/** No daemon answered: none is running, it is closing, or it exited. `asked`: true if it may have started the work. */
+/** No daemon answered: none is running, it is closing, or it exited. `hasStarted`: it may have started the work. */
 export class NoDaemon extends Error {
   override readonly name = 'NoDaemon';
-  readonly asked: boolean;
-  constructor(message: string, asked: boolean) {
+  readonly hasStarted: boolean;
+  constructor(message: string, hasStarted: boolean) {
     super(message);
-    this.asked = asked;
+    this.hasStarted = hasStarted;
   }
 }
 

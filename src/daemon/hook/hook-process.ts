@@ -39,8 +39,8 @@ async function hookOne(client: string, env: Env, alone: boolean): Promise<void> 
   try {
     const input = readInput();
     const wantsDaemon = env['HOPGATE_DAEMON'] !== 'off';
-    const asked = wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null;
-    const answer = asked ?? (await answerAlone(client, input, env, limit));
+    const fromDaemon = wantsDaemon && !alone ? await askFor(`/hook/${client}`, env, input) : null;
+    const answer = fromDaemon ?? (await answerAlone(client, input, env, limit));
     if (answer.exit === 2 && answer.stderr.length === 0) refuse('no reason was given');
     if (answer.exit !== 0 && answer.exit !== 2) refuse('the answer is invalid');
     end(answer);
@@ -62,8 +62,8 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
     checkpointPages: CHECKPOINT_PAGES,
     // A daemon that started in the meantime may hold the session for as long as its client runs.
     onHeldElsewhere: async () => {
-      const asked = env['HOPGATE_DAEMON'] === 'off' ? null : await askRunning(`/hook/${client}`, env, input);
-      if (asked) end(asked);
+      const fromDaemon = env['HOPGATE_DAEMON'] === 'off' ? null : await askRunning(`/hook/${client}`, env, input);
+      if (fromDaemon) end(fromDaemon);
     },
   });
   const context = host.hookContext({ env, pid: process.pid });
@@ -75,8 +75,9 @@ async function answerAlone(client: string, input: Buffer, env: Env, limit: numbe
 
 async function runOne(ticket: string, env: Env, alone: boolean): Promise<void> {
   try {
-    const asked = alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
-    end(asked ?? (await runAlone(ticket, env)));
+    const fromDaemon =
+      alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/run/${ticket}`, env, Buffer.of());
+    end(fromDaemon ?? (await runAlone(ticket, env)));
   } catch (error) {
     writeAll(2, Buffer.from(`hopgate: ${errorText(error)}\n`));
     process.exit(125);
@@ -87,9 +88,9 @@ async function lineOne(folder: string, env: Env, alone: boolean): Promise<void> 
   setTimeout(() => process.exit(1), DEADLINE_MS);
   // isatty is avoided: node:tty loads node:net.
   const input = fstatSync(0).isCharacterDevice() ? Buffer.of() : readInput();
-  const asked =
+  const fromDaemon =
     alone || env['HOPGATE_DAEMON'] === 'off' ? null : await askFor(`/line/${encodeURIComponent(folder)}`, env, input);
-  if (asked) end(asked);
+  if (fromDaemon) end(fromDaemon);
   const [{ answerStatusLine }, { SessionHost }] = await Promise.all([
     import('../answer-status-line.ts'),
     import('../session-host.ts'),
@@ -128,7 +129,7 @@ async function askRunning(path: string, env: Env, input: Buffer): Promise<Decode
     return decodeFrame(await askDaemon(path, { env, body: input.toString('utf8'), onPart }));
   } catch (error) {
     if (!(error instanceof NoDaemon)) throw error;
-    if (error.asked && path.startsWith('/run/'))
+    if (error.hasStarted && path.startsWith('/run/'))
       throw new Error('the daemon stopped during the command, and its result is unknown', {
         cause: error,
       });

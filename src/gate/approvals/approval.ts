@@ -52,12 +52,12 @@ export function approvalHash(subject: ApprovalSubject): string {
  */
 export function approvalProblem(
   approval: Approval,
-  wanted: { readonly sessionId: string; readonly requestHash: string },
+  request: { readonly sessionId: string; readonly requestHash: string },
   now: number,
   usedNonces: readonly string[],
 ): string | null {
-  if (approval.sessionId !== wanted.sessionId) return 'it was given for another session';
-  if (approval.requestHash !== wanted.requestHash) return 'it was given for another request (the hash differs)';
+  if (approval.sessionId !== request.sessionId) return 'it was given for another session';
+  if (approval.requestHash !== request.requestHash) return 'it was given for another request (the hash differs)';
   if (now >= approval.expiresAt) return 'it has expired';
   if (usedNonces.includes(approval.nonce)) return 'it was used before; an approval is valid once';
   return null;

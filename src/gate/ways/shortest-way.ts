@@ -48,16 +48,16 @@ interface Way {
 export function shortestWay(
   specs: SpecSet,
   view: SessionView,
-  wanted: ReadonlySet<string>,
+  targets: ReadonlySet<string>,
   effect: ToolEffect | null = null,
 ): readonly WayLeg[] | null {
   const here = view.visit?.peripheral ?? null;
-  if (wanted.size === (here !== null && wanted.has(here) ? 1 : 0)) return null;
+  if (targets.size === (here !== null && targets.has(here) ? 1 : 0)) return null;
   const { modeGate: gate } = specs;
   const legs = gate?.transitions ?? [];
   const resets = gate && view.mode !== null ? resetLegs(gate) : [];
-  const way = search(specs, view, wanted, effect, legs);
-  return way || resets.length === 0 ? way : search(specs, view, wanted, effect, [...legs, ...resets]);
+  const way = search(specs, view, targets, effect, legs);
+  return way || resets.length === 0 ? way : search(specs, view, targets, effect, [...legs, ...resets]);
 }
 
 /**
@@ -69,7 +69,7 @@ const needsFailure = ({ implies }: Edge): boolean => implies !== null && implies
 function search(
   specs: SpecSet,
   view: SessionView,
-  wanted: ReadonlySet<string>,
+  targets: ReadonlySet<string>,
   effect: ToolEffect | null,
   modeLegs: readonly ModeLeg[],
 ): readonly WayLeg[] | null {
@@ -96,7 +96,7 @@ function search(
   };
   const isEnd = (state: State): boolean => {
     const { place, mode } = partsOf(state);
-    if (place === null || place === here || !wanted.has(place)) return false;
+    if (place === null || place === here || !targets.has(place)) return false;
     return effect === null || !gate || mode === null || effectsIn(gate, mode).includes(effect);
   };
   const stepOf = ({ by }: Move): Way['step'] => {

@@ -18,11 +18,11 @@ export const resetLegs = ({ effects, reset, transitions }: GateSpec): readonly M
     .map((from) => ({ from, to: reset }));
 
 /** The shortest path through the mode gate; it includes the operator's reset only if there is no other. */
-function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean): readonly ModeLeg[] | null {
-  const way = modeWay(specs, from, wanted);
+function wayOfModes(specs: SpecSet, from: Mode, isGoal: (mode: Mode) => boolean): readonly ModeLeg[] | null {
+  const way = modeWay(specs, from, isGoal);
   const reset = specs.modeGate && resetLegs(specs.modeGate).find((leg) => leg.from === from);
   if (way !== null || !reset) return way;
-  const rest = modeWay(specs, reset.to, wanted);
+  const rest = modeWay(specs, reset.to, isGoal);
   return rest && [reset, ...rest];
 }
 
@@ -32,9 +32,9 @@ function wayOfModes(specs: SpecSet, from: Mode, wanted: (mode: Mode) => boolean)
  */
 export function modeStepsTo(
   { specs, view }: { readonly specs: SpecSet; readonly view: SessionView },
-  wanted: (mode: Mode) => boolean,
+  isGoal: (mode: Mode) => boolean,
 ): { readonly modes?: readonly string[]; readonly needs?: readonly string[] } {
-  const way = view.mode && wayOfModes(specs, view.mode, wanted);
+  const way = view.mode && wayOfModes(specs, view.mode, isGoal);
   if (!way || way.length === 0) return {};
   const steps = way.map((leg) => modeStep(specs, leg));
   return { modes: steps.map(({ to }) => to), needs: steps.flatMap(({ needs }) => needs) };

@@ -33,10 +33,10 @@ export function wayToCommand(
   return refused.code === 'out-of-scope' ? wayTo(specs, view, 'a shell') : null;
 }
 
-function wayTo(specs: SpecSet, view: SessionView, wanted: CommandTool['runs']): WayToCommand | null {
+function wayTo(specs: SpecSet, view: SessionView, kind: CommandTool['runs']): WayToCommand | null {
   const ways = Object.entries(COMMAND_TOOLS).flatMap(([by, { runs, worksIn }]) => {
     const effect = getOwn(specs.tools, by)?.effect;
-    if (runs !== wanted || effect === undefined || by === BACKGROUND_TOOL) return [];
+    if (runs !== kind || effect === undefined || by === BACKGROUND_TOOL) return [];
     const having = [...peripheralsWith(specs, by)].filter((id) =>
       worksIn.includes(specs.peripherals[id]!.scope.rule.command),
     );

@@ -16,7 +16,7 @@ export interface A2aHandler {
   /** The card of the node (agent null), or of one agent, as JSON. */
   card(base: string, agent: string | null): Response;
   /** Answers one JSON-RPC call, with one document or with a stream of events. */
-  call(asked: {
+  call(call: {
     readonly body: Record<string, unknown>;
     readonly who: Requester;
     readonly agent: string | null;
@@ -46,11 +46,11 @@ export async function openA2a({ env, agency, folder, version }: A2aOptions): Pro
   return {
     card: (base, agent) =>
       Response.json(sdk.AgentCard.toJSON(agentCard(agency.spec(), { node: agency.id, version, base, agent }))),
-    async call({ body, who, agent, version: asked }) {
+    async call({ body, who, agent, version }) {
       const context = new sdk.ServerCallContext({
         user: { isAuthenticated: true, userName: who.role === 'node' ? `node ${who.node}` : who.role },
         state: new Map(agent === null ? [] : [[ROUTE_AGENT, agent]]),
-        ...(asked === undefined ? {} : { requestedVersion: asked }),
+        ...(version === undefined ? {} : { requestedVersion: version }),
       });
       const failed = (error: unknown) => ({
         jsonrpc: '2.0',

@@ -16,13 +16,13 @@ export async function keepExchanges(
 ): Promise<void> {
   const running = new Map<string, AbortController>();
   while (!signal.aborted) {
-    const wanted = remotesOf(agency);
+    const remotes = remotesOf(agency);
     for (const [key, ended] of running)
-      if (!wanted.has(key)) {
+      if (!remotes.has(key)) {
         ended.abort();
         running.delete(key);
       }
-    for (const [key, { node, url, tokenFile }] of wanted) {
+    for (const [key, { node, url, tokenFile }] of remotes) {
       if (running.has(key)) continue;
       const ended = new AbortController();
       running.set(key, ended);

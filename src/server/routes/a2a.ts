@@ -5,14 +5,14 @@ import type { A2aHandler } from '../a2a/a2a-handler.ts';
 import { ApiError } from '../api-error.ts';
 import { defineRoute, type HttpRoute, type RouteRequest } from '../http-route.ts';
 
-type Asked = Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'header'>;
+type CardRequest = Pick<RouteRequest<undefined, undefined, undefined>, 'services' | 'header'>;
 
 /** The address of this server as its client called it. */
-const baseOf = ({ header }: Asked): string =>
+const baseOf = ({ header }: CardRequest): string =>
   `${header('x-forwarded-proto') === 'https' ? 'https' : 'http'}://${header('host') ?? 'localhost'}`;
 
 /** @throws ApiError `not-found` */
-function knownAgent({ services }: Asked, agent: string): string {
+function knownAgent({ services }: CardRequest, agent: string): string {
   const { agents } = services.agency.spec();
   if (getOwn(agents, agent)) return agent;
   throw new ApiError('not-found', `there is no agent "${agent}"`, suggest(agent, Object.keys(agents)));
@@ -28,7 +28,7 @@ const card = defineRoute('GET /.well-known/agent-card.json', {
   id: 'a2aCard',
   summary: 'Describes this node to A2A clients; each agency peripheral is a skill.',
   ...CARD,
-  run: async (asked) => (await asked.services.a2a()).card(baseOf(asked), null),
+  run: async (request) => (await request.services.a2a()).card(baseOf(request), null),
 });
 
 const agentCard = defineRoute('GET /a2a/{agent}/.well-known/agent-card.json', {
@@ -36,7 +36,7 @@ const agentCard = defineRoute('GET /a2a/{agent}/.well-known/agent-card.json', {
   summary: 'Describes one agent of the registry to A2A clients.',
   path: Path,
   ...CARD,
-  run: async (asked) => (await asked.services.a2a()).card(baseOf(asked), knownAgent(asked, asked.path.agent)),
+  run: async (request) => (await request.services.a2a()).card(baseOf(request), knownAgent(request, request.path.agent)),
 });
 
 const CALL = {
@@ -55,7 +55,7 @@ const call = defineRoute('POST /a2a', {
   summary:
     'Serves the JSON-RPC binding of A2A 1.0: messages, tasks, streams. The message names its agent and peripheral.',
   ...CALL,
-  run: async (asked) => (await asked.services.a2a()).call(callOf(asked, null)),
+  run: async (request) => (await request.services.a2a()).call(callOf(request, null)),
 });
 
 const agentCall = defineRoute('POST /a2a/{agent}', {
@@ -63,7 +63,7 @@ const agentCall = defineRoute('POST /a2a/{agent}', {
   summary: 'The same for one agent of the registry.',
   path: Path,
   ...CALL,
-  run: async (asked) => (await asked.services.a2a()).call(callOf(asked, knownAgent(asked, asked.path.agent))),
+  run: async (request) => (await request.services.a2a()).call(callOf(request, knownAgent(request, request.path.agent))),
 });
 
 const callOf = (

@@ -28,17 +28,17 @@ const SOCKET = {
   description: 'A WebSocket. Each message is `{ cursor, event }`, and `event` is a CloudEvent.',
 } as const;
 
-type SessionAsked = RouteRequest<typeof SessionPath, typeof SessionQuery, undefined>;
-type AllAsked = RouteRequest<undefined, typeof AllQuery, undefined>;
+type SessionRequest = RouteRequest<typeof SessionPath, typeof SessionQuery, undefined>;
+type AllRequest = RouteRequest<undefined, typeof AllQuery, undefined>;
 
-async function openSession(asked: SessionAsked): Promise<OpenedStream> {
-  const { services, header, query } = asked;
-  const { session } = asked.path;
+async function openSession(request: SessionRequest): Promise<OpenedStream> {
+  const { services, header, query } = request;
+  const { session } = request.path;
   const { store } = await services.allEvidence.repositoryOf(session);
   const last = header('last-event-id') ?? query.after ?? '-1';
   if (!/^-?\d{1,15}$/.test(last))
     throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-  const { end, ended } = countStream(asked);
+  const { end, ended } = countStream(request);
   return {
     end,
     batches: followSession({
@@ -55,13 +55,13 @@ async function openSession(asked: SessionAsked): Promise<OpenedStream> {
   };
 }
 
-async function openAll(asked: AllAsked): Promise<OpenedStream> {
-  const { services, header, query } = asked;
+async function openAll(request: AllRequest): Promise<OpenedStream> {
+  const { services, header, query } = request;
   const last = header('last-event-id') ?? query.after;
   const after = last === undefined ? null : parseCursor(last);
   if (last !== undefined && after === null)
     throw new ApiError('invalid-request', 'Last-Event-ID is not a cursor', 'Send the id of the last event.', 'header');
-  const { end, ended } = countStream(asked);
+  const { end, ended } = countStream(request);
   return { end, batches: followAll({ allEvidence: services.allEvidence, feed: services.feed, after, signal: ended }) };
 }
 
@@ -72,7 +72,7 @@ const sessionEvents = defineRoute('GET /v1/sessions/{session}/events', {
   path: SessionPath,
   query: SessionQuery,
   answer: SSE,
-  run: async (asked) => sseAnswer(await openSession(asked)),
+  run: async (request) => sseAnswer(await openSession(request)),
 });
 
 const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
@@ -82,7 +82,7 @@ const sessionSocket = defineRoute('GET /v1/sessions/{session}/socket', {
   path: SessionPath,
   query: SessionQuery,
   answer: SOCKET,
-  run: async (asked) => (await openSession(asked)).batches,
+  run: async (request) => (await openSession(request)).batches,
 });
 
 const allEvents = defineRoute('GET /v1/events', {
@@ -91,7 +91,7 @@ const allEvents = defineRoute('GET /v1/events', {
   for: AUDITORS,
   query: AllQuery,
   answer: SSE,
-  run: async (asked) => sseAnswer(await openAll(asked)),
+  run: async (request) => sseAnswer(await openAll(request)),
 });
 
 const allSocket = defineRoute('GET /v1/socket', {
@@ -100,7 +100,7 @@ const allSocket = defineRoute('GET /v1/socket', {
   for: AUDITORS,
   query: AllQuery,
   answer: SOCKET,
-  run: async (asked) => (await openAll(asked)).batches,
+  run: async (request) => (await openAll(request)).batches,
 });
 
 export const EVENT_ROUTES: readonly HttpRoute[] = [sessionEvents, sessionSocket, allEvents, allSocket];

@@ -105,10 +105,10 @@ const inboxEvents = defineRoute('GET /v1/inbox/events', {
   for: READERS,
   query: z.strictObject({ as: PersonName, root: Root, unread: UnreadOnly, after: After }),
   answer: SSE,
-  run: async (asked) => {
-    const { query, services, header } = asked;
+  run: async (request) => {
+    const { query, services, header } = request;
     const places = placesOf(header('last-event-id') ?? query.after, 'query.after');
-    const { end, ended } = countStream(asked);
+    const { end, ended } = countStream(request);
     const followed = {
       address: `person:${query.as}`,
       repositories: () => services.allEvidence.repositoriesOf(query.root),

@@ -26,9 +26,9 @@ import { useSession } from './use-session.ts';
 const WRITERS = ['operator', 'session'] as const;
 
 /** The principal of a request. @throws ApiError `forbidden` if an agent names the operator */
-function principal(who: Requester, asked: z.output<typeof By> | undefined): 'agent' | 'operator' {
-  if (who.role === 'operator') return asked ?? 'operator';
-  if (asked === 'operator')
+function principal(who: Requester, by: z.output<typeof By> | undefined): 'agent' | 'operator' {
+  if (who.role === 'operator') return by ?? 'operator';
+  if (by === 'operator')
     throw new ApiError('forbidden', 'an agent cannot act as the operator', 'Leave out "by".', 'body.by');
   return 'agent';
 }

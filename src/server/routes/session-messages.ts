@@ -51,13 +51,13 @@ const inboxEvents = defineRoute('GET /v1/sessions/{session}/inbox/events', {
   path: SessionPath,
   query: z.strictObject({ unread: UnreadOnly, after: Seq.default(0).describe('The last `seq` that you have.') }),
   answer: SSE,
-  run: async (asked) => {
-    const { path, query, services, header } = asked;
+  run: async (request) => {
+    const { path, query, services, header } = request;
     const repository = await services.allEvidence.repositoryOf(path.session);
     const last = Seq.safeParse(header('last-event-id') ?? query.after);
     if (!last.success)
       throw new ApiError('invalid-request', 'Last-Event-ID is not a seq', 'Send the id of the last event.', 'header');
-    const { end, ended } = countStream(asked);
+    const { end, ended } = countStream(request);
     const followed = {
       address: addressOf(path.session),
       repositories: () => [repository],

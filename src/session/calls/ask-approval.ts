@@ -25,25 +25,25 @@ interface Parts {
 /** Asks for an approval; null if nobody answered. `declined`: who said no; `pending`: the request's id. */
 export async function askApproval(
   approver: Approver,
-  wanted: WantedApproval,
+  needed: WantedApproval,
   agent: string,
   view: () => Pick<SessionView, 'now' | 'changes' | 'blind'>,
   parts: Parts,
 ): Promise<
   GivenApproval | { readonly pending: string } | { readonly declined: string; readonly because?: string } | null
 > {
-  const { subject, hash } = wanted;
+  const { subject, hash } = needed;
   // A copy, so that the approver cannot change the recorded request.
   const answer = readAnswer(approver, await approver.approve(structuredClone({ ...subject, agent, hash })));
   if (!answer) return null;
   if ('pending' in answer || 'declined' in answer) return answer;
   const { by, minutes, grant: limits } = answer;
   const { via } = approver;
-  const begun = limits && beginGrant(wanted, { by, via, limits }, parts);
+  const begun = limits && beginGrant(needed, { by, via, limits }, parts);
   // Limits that do not cover the request itself give one approval and no grant.
   const grant = begun && grantProblem(grantViewOf(begun), subject, view()) === null ? begun : null;
   return givenApproval(
-    wanted,
+    needed,
     { by, via, minutes: minutes ?? DEFAULT_MINUTES, grant: grant?.id ?? null },
     parts,
     grant,
@@ -51,8 +51,8 @@ export async function askApproval(
 }
 
 /** An approval under the grant that covers the request. */
-export const approveUnderGrant = (wanted: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
-  const under = givenApproval(wanted, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
+export const approveUnderGrant = (needed: WantedApproval, { id, by }: GrantView, parts: Parts): GivenApproval => {
+  const under = givenApproval(needed, { by, via: 'grant', minutes: DEFAULT_MINUTES, grant: id }, parts, null);
   return { ...under, approval: { ...under.approval, grant: id } };
 };
 

@@ -15,10 +15,10 @@ export async function recordNote(
 /** The acts and notes of the operator after the entry `after`, oldest first. */
 export async function operatorActs({ parts, writer }: SessionCalls, after: number): Promise<readonly Entry[]> {
   const { operatorActs, sessionId } = writer.state.facts;
-  const wanted = operatorActs.filter((seq) => seq > after);
-  if (wanted.length === 0) return [];
+  const seqs = operatorActs.filter((seq) => seq > after);
+  if (seqs.length === 0) return [];
   const acts: Entry[] = [];
-  for await (const { entry } of parts.store.entries(sessionId, { from: wanted[0]! }))
-    if (wanted.includes(entry.seq)) acts.push(entry);
+  for await (const { entry } of parts.store.entries(sessionId, { from: seqs[0]! }))
+    if (seqs.includes(entry.seq)) acts.push(entry);
   return acts;
 }

@@ -223,9 +223,9 @@ export class SessionCalls {
       });
       return { ok: false, denial, evidence: [] };
     }
-    const asked = await storeFields(store, toJson(request) as Record<string, Json>);
+    const storedRequest = await storeFields(store, toJson(request) as Record<string, Json>);
     const evidence = await this.writer.append([
-      { event: 'denial', request: asked, code, message, remedy, about: toJson(about) as Fields, ...how },
+      { event: 'denial', request: storedRequest, code, message, remedy, about: toJson(about) as Fields, ...how },
     ]);
     return { ok: false, denial, evidence };
   }

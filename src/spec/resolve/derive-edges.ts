@@ -32,7 +32,7 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
     const opens = targets.map(({ id }) => ({ to: id, when: null })).sort((a, b) => compare(a.to, b.to));
     return { ...exit, opens };
   };
-  const asked = ({ id, exits }: PeripheralSpec): Exit[] => {
+  const requestedExits = ({ id, exits }: PeripheralSpec): Exit[] => {
     if (exits.every(({ bound }) => bound)) return [];
     const missing = onRequest.filter((to) => to.id !== id && exits.every(({ name }) => name !== `hop-${to.id}`));
     const isOpen = (to: PeripheralSpec) => admitsFrom(to, id, ['from', 'from-any']);
@@ -42,7 +42,7 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
   };
   return mapValues(peripherals, (source) => ({
     ...source,
-    exits: [...source.exits, ...asked(source)].map((exit) => bindExit(source, exit)),
+    exits: [...source.exits, ...requestedExits(source)].map((exit) => bindExit(source, exit)),
   }));
 }
 

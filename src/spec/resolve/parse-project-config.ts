@@ -93,10 +93,10 @@ function resolveEnv(env: AuthoredEnv): { env?: CommandEnv } {
 }
 
 function resolveInstall(authored: NonNullable<ProjectFile['install']>): readonly InstallCommand[] {
-  const asked = Array.isArray(authored) ? { approval: true, commands: authored } : authored;
-  const isWords = (entries: typeof asked.commands): entries is string[] => typeof entries[0] === 'string';
-  const commands = isWords(asked.commands) ? [{ run: asked.commands }] : (asked.commands as AuthoredInstall);
-  return commands.map(({ run, scripts = false, approval = asked.approval, minutes, ...reach }) => ({
+  const install = Array.isArray(authored) ? { approval: true, commands: authored } : authored;
+  const isWords = (entries: typeof install.commands): entries is string[] => typeof entries[0] === 'string';
+  const commands = isWords(install.commands) ? [{ run: install.commands }] : (install.commands as AuthoredInstall);
+  return commands.map(({ run, scripts = false, approval = install.approval, minutes, ...reach }) => ({
     run,
     scripts,
     approval,

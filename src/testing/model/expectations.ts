@@ -90,9 +90,9 @@ export class Expectations {
     return offer === null ? null : { expected: 'the refusal names the available actions', actual: offer };
   }
 
-  #wantsApproval(asked: AuditRequest, state: AuditState): boolean {
-    if (!('approves' in asked)) return false;
-    return firstProblem(state, { ...asked, approves: false }, this.#now())?.code === 'approval-required';
+  #wantsApproval(request: AuditRequest, state: AuditState): boolean {
+    if (!('approves' in request)) return false;
+    return firstProblem(state, { ...request, approves: false }, this.#now())?.code === 'approval-required';
   }
 
   /** True if a backend under test runs a tool; its answers and refusals are then not predicted. */

@@ -62,25 +62,25 @@ const sortedText = (offer: ExpectedActions): string =>
 export function availableProblem(
   pinned: AuditedPin,
   state: AuditState,
-  asked: AuditRequest,
+  request: AuditRequest,
   denial: Denial,
 ): string | null {
   const expected = sortedText(expectedActions(pinned, state));
   const actual = sortedText(asOffer(denial.available));
   if (actual !== expected) return `it offers ${actual}, but the spec has ${expected}`;
-  return pathProblem(pinned, state, asked, denial);
+  return pathProblem(pinned, state, request, denial);
 }
 
 function pathProblem(
   { specs }: AuditedPin,
   state: AuditState,
-  asked: AuditRequest,
+  request: AuditRequest,
   { code, way }: Denial,
 ): string | null {
   const here = state.visit?.peripheral ?? null;
-  const wanted = goal(specs, asked);
-  if (here === null || wanted === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
-  const shortest = hopsTo(specs, here, wanted);
+  const targets = goal(specs, request);
+  if (here === null || targets === null || (code !== 'tool-not-allowed' && code !== 'hop-not-allowed')) return null;
+  const shortest = hopsTo(specs, here, targets);
   if (way === null) return shortest === null ? null : `it names no path, but ${shortest} hops lead there`;
   let at: string = here;
   for (const { from, exit, to } of way) {
@@ -88,14 +88,14 @@ function pathProblem(
       return `its path takes ${from} ─${exit}→ ${to}, which is not an edge from ${at}`;
     at = to;
   }
-  if (!wanted.has(at)) return `its path ends in ${at}`;
+  if (!targets.has(at)) return `its path ends in ${at}`;
   return way.length === shortest ? null : `its path has ${way.length} hops, but ${shortest} suffice`;
 }
 
 /** The peripherals in which a refused request would be allowed; null if it names none. */
-function goal(specs: SpecSet, asked: AuditRequest): ReadonlySet<string> | null {
-  if (asked.kind === 'step') return peripheralsWith(specs, asked.tool);
-  if (asked.kind === 'hop' && Object.hasOwn(specs.peripherals, asked.to)) return new Set([asked.to]);
+function goal(specs: SpecSet, request: AuditRequest): ReadonlySet<string> | null {
+  if (request.kind === 'step') return peripheralsWith(specs, request.tool);
+  if (request.kind === 'hop' && Object.hasOwn(specs.peripherals, request.to)) return new Set([request.to]);
   return null;
 }
 
@@ -103,15 +103,15 @@ function goal(specs: SpecSet, asked: AuditRequest): ReadonlySet<string> | null {
  * The number of hops from a peripheral to the nearest of the wanted ones, at least one hop; null if none can be
  * reached.
  */
-function hopsTo(specs: SpecSet, from: string, wanted: ReadonlySet<string>): number | null {
-  if (wanted.size === (wanted.has(from) ? 1 : 0)) return null;
+function hopsTo(specs: SpecSet, from: string, targets: ReadonlySet<string>): number | null {
+  if (targets.size === (targets.has(from) ? 1 : 0)) return null;
   const seen = new Set([from]);
   let frontier = [from];
   for (let hops = 1; frontier.length > 0; hops++) {
     const next = [...new Set(frontier.flatMap((id) => edgesFrom(specs, id)).map(({ to }) => to))].filter(
       (to) => !seen.has(to),
     );
-    if (next.some((to) => wanted.has(to))) return hops;
+    if (next.some((to) => targets.has(to))) return hops;
     for (const to of next) seen.add(to);
     frontier = next;
   }

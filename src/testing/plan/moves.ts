@@ -30,7 +30,7 @@ export interface Move {
 export const DEFAULT_REPORT: ToolReport = { outcome: { status: 'ok', result: { seen: true } }, effects: [] };
 
 /** A request that may be refused, as a move. */
-export const attemptMove = (name: string, asked: AuditRequest): Move => ({ name: `? ${name}`, asked });
+export const attemptMove = (name: string, request: AuditRequest): Move => ({ name: `? ${name}`, asked: request });
 
 /** The moves to try in a state, including those that will be refused. */
 export function movesFrom(pinned: AuditedPin, state: AuditState): readonly Move[] {
@@ -61,9 +61,9 @@ function starts({ specs }: AuditedPin): Move[] {
   );
   return Object.values(specs.peripherals).flatMap(({ id, entry }) => {
     const given = Object.keys(context).length > 0 ? { context } : {};
-    const asked = { kind: 'start' as const, peripheral: id, ...given };
-    const agent: Move = { name: `start.${id}`, asked: { ...asked, by: 'agent' } };
-    const operator: Move = { name: `start.${id} (operator)`, asked: { ...asked, by: 'operator' } };
+    const request = { kind: 'start' as const, peripheral: id, ...given };
+    const agent: Move = { name: `start.${id}`, asked: { ...request, by: 'agent' } };
+    const operator: Move = { name: `start.${id} (operator)`, asked: { ...request, by: 'operator' } };
     return entry.sources.some(({ kind }) => kind === 'user-request') ? [agent, operator] : [agent];
   });
 }
@@ -83,9 +83,9 @@ function hopsWith(
     opens.flatMap(({ to }) => {
       const target = getOwn(specs.peripherals, to);
       if (!target) return [];
-      const asked = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
-      const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...asked, by: 'agent' } };
-      const operator: Move = { name: `${exit}.${to}${note} (operator)`, asked: { ...asked, by: 'operator' } };
+      const request = { kind: 'hop', to, exit, reason: 'because', fruit, approves: true } as const;
+      const agent: Move = { name: `${exit}.${to}${note}`, asked: { ...request, by: 'agent' } };
+      const operator: Move = { name: `${exit}.${to}${note} (operator)`, asked: { ...request, by: 'operator' } };
       const matters =
         exit === 'user-request' ||
         target.entry.sources.some(({ kind }) => kind === 'user-request' || kind === 'agent-request');
@@ -154,13 +154,13 @@ function stepMove(
   const reach = { scope: scopeNow(state), config: pinned.config, files: [...state.files] };
   const args = sampleArguments(tool, reach);
   const needsApproval = callGates(tool, state.visit?.spec).some(({ kind }) => kind === 'approval');
-  const asked = {
+  const request = {
     kind: 'step' as const,
     tool: tool.id,
     args: { ...args },
     ...(needsApproval ? { approves: true } : {}),
   };
-  return args && { name, asked, report };
+  return args && { name, asked: request, report };
 }
 
 /** Simulated reports of a tool: one for each value of an observed field that a rule or an exit distinguishes. */

@@ -66,15 +66,15 @@ function identityCases({ moves }: ModelRoute<AuditState, Move>): VisitCase[] {
   const start = moves[0]?.asked;
   if (moves.length !== 1 || start?.kind !== 'start') return [];
   const context = { ...start.context, 'session-id': 'session-of-another', author: 'somebody-else' };
-  const asked: AuditRequest = { ...start, context };
+  const request: AuditRequest = { ...start, context };
   return [
     {
       name: 'a start with another identity after a stop',
       moves: [],
       tries: [
         { name: 'stop', asked: { kind: 'stop', fruit: {} } },
-        { name: 'start with another identity', asked },
-        { name: 'start with another identity (operator)', asked: { ...asked, by: 'operator' } },
+        { name: 'start with another identity', asked: request },
+        { name: 'start with another identity (operator)', asked: { ...request, by: 'operator' } },
       ],
     },
   ];

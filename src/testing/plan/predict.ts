@@ -51,7 +51,7 @@ function applyBody(state: AuditState, body: Body): void {
   apply(state, head, body, state.lastAt);
 }
 
-function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, report: ToolReport): void {
+function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, report: ToolReport): void {
   const enter = (peripheral: string, given: Fields = {}): void => {
     const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, withoutState(pinned, given));
     applyBody(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
@@ -63,21 +63,27 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
     const fruit = fruitNow(state, stated);
     applyBody(state, { event: 'stop', peripheral: spec.id, reason: 'because', by: 'agent', fruit, exit: null });
   };
-  switch (asked.kind) {
+  switch (request.kind) {
     case 'start':
-      enter(asked.peripheral, asked.context);
+      enter(request.peripheral, request.context);
       return;
     case 'hop':
-      leave(asked.fruit);
-      enter(asked.to);
+      leave(request.fruit);
+      enter(request.to);
       return;
     case 'stop':
-      leave(asked.fruit);
+      leave(request.fruit);
       return;
     case 'step': {
       const { outcome, effects, observed = {}, state: kept = {} } = report;
-      const result = { tool: asked.tool, outcome: outcome as never, effects: effects as never, observed, state: kept };
-      const acting = hasIntent(pinned.specs.tools[asked.tool]);
+      const result = {
+        tool: request.tool,
+        outcome: outcome as never,
+        effects: effects as never,
+        observed,
+        state: kept,
+      };
+      const acting = hasIntent(pinned.specs.tools[request.tool]);
       applyBody(state, acting ? { event: 'outcome', ...result } : { event: 'step', args: {}, ...result });
       return;
     }
@@ -85,9 +91,9 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
       applyBody(state, {
         event: 'mode',
         from: state.mode!,
-        to: asked.to as never,
+        to: request.to as never,
         how: 'transition',
-        by: asked.by,
+        by: request.by,
         summary: null,
         reason: null,
         exitCriteria: null,
@@ -99,13 +105,13 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
       applyBody(state, {
         event: 'delegation',
         from: state.visit?.peripheral ?? '',
-        to: asked.to,
+        to: request.to,
         within: 'parent',
-        session: asked.agency ? null : 'planned',
-        ...(asked.agency ? { agency: { run: 'planned', ...asked.agency } } : {}),
+        session: request.agency ? null : 'planned',
+        ...(request.agency ? { agency: { run: 'planned', ...request.agency } } : {}),
         context: {},
-        reason: asked.reason,
-        by: asked.by,
+        reason: request.reason,
+        by: request.by,
         approval: null,
       });
       return;
@@ -113,7 +119,7 @@ function takeMove(pinned: AuditedPin, state: AuditState, asked: AuditRequest, re
       applyBody(state, { event: 'session-closed', reason: 'done', by: 'agent' });
       return;
     default:
-      asked satisfies never;
+      request satisfies never;
   }
 }
 

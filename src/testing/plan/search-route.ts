@@ -10,7 +10,7 @@ import type { Model, ModelRoute } from '../model/shortest-routes.ts';
 export function searchRoute<State, Move extends { readonly name: string }>(
   model: Model<State, Move>,
   from: State,
-  wanted: (state: State, move: Move) => boolean,
+  isGoal: (state: State, move: Move) => boolean,
   limit = 20_000,
   spent = new Set<string>(),
 ): ModelRoute<State, Move> | null {
@@ -28,7 +28,7 @@ export function searchRoute<State, Move extends { readonly name: string }>(
     const next: Node[] = [];
     for (const node of frontier) {
       for (const move of model.moves(node.state)) {
-        if (wanted(node.state, move)) {
+        if (isGoal(node.state, move)) {
           const end: Node = { state: model.next(node.state, move), before: node, move };
           return unwind(end);
         }

@@ -6,24 +6,24 @@ import type { Session } from '../../session/session.ts';
 
 type Answer = { readonly ok: true } | { readonly ok: false; readonly denial: Denial };
 
-export async function sendRequest(session: Session, asked: AuditRequest): Promise<Answer> {
-  switch (asked.kind) {
+export async function sendRequest(session: Session, request: AuditRequest): Promise<Answer> {
+  switch (request.kind) {
     case 'start':
-      return session.start(asked.peripheral, asked);
+      return session.start(request.peripheral, request);
     case 'step':
-      return session.step(asked);
+      return session.step(request);
     case 'hop':
-      return session.hop(asked);
+      return session.hop(request);
     case 'stop':
-      return session.stop('enough', asked);
+      return session.stop('enough', request);
     case 'mode':
-      return session.setMode({ ...asked, to: asked.to as never });
+      return session.setMode({ ...request, to: request.to as never });
     case 'delegate':
-      return session.delegate(delegation(asked));
+      return session.delegate(delegation(request));
     case 'close':
       return session.close();
     default:
-      return asked satisfies never;
+      return request satisfies never;
   }
 }
 
@@ -34,8 +34,8 @@ function delegation({ agency, to, reason, by }: Extract<AuditRequest, { kind: 'd
 /** Asks a session which approval a request lacks. A dry run. */
 export async function dryRun(
   session: Session,
-  asked: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,
+  request: Extract<AuditRequest, { kind: 'hop' | 'mode' | 'delegate' }>,
 ): Promise<ApprovalRequest | null> {
-  if (asked.kind === 'delegate') return session.wants({ delegate: delegation(asked) });
-  return session.wants(asked.kind === 'hop' ? { hop: asked } : { mode: { ...asked, to: asked.to as never } });
+  if (request.kind === 'delegate') return session.wants({ delegate: delegation(request) });
+  return session.wants(request.kind === 'hop' ? { hop: request } : { mode: { ...request, to: request.to as never } });
 }

@@ -17,12 +17,12 @@ const WEIGHTS: { readonly [field in 'id' | 'title' | 'tags' | 'when' | 'do' | 'b
 
 /** Returns the patterns that match words of the question, best first; ties in order of id. */
 export function searchPatterns(patterns: readonly Pattern[], question: string): readonly FoundPattern[] {
-  const asked = [...new Set(wordsOf(question))];
-  if (asked.length === 0) return [];
+  const queryWords = [...new Set(wordsOf(question))];
+  if (queryWords.length === 0) return [];
   return patterns
     .map((pattern) => ({
       pattern,
-      score: asked.reduce((sum, word) => sum + weightOf(pattern, word), 0) / (3 * asked.length),
+      score: queryWords.reduce((sum, word) => sum + weightOf(pattern, word), 0) / (3 * queryWords.length),
     }))
     .filter(({ score }) => score > 0)
     .map((found) => ({ ...found, score: Math.round(found.score * 100) / 100 }))

@@ -86,8 +86,8 @@ export async function copyMaskedObjects(request: CopyRequest): Promise<MaskedObj
   const repacked = borrows ? null : fingerprintOf(rewritten);
   if (repacked !== null && before?.repacked === repacked) linkPacks(before.folder, folder);
   else {
-    const wanted = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
-    const failure = wanted.length > 0 ? await writePack(request, wanted) : null;
+    const copied = [...open].filter((name) => borrows || rewritten.some(({ has }) => has(name)));
+    const failure = copied.length > 0 ? await writePack(request, copied) : null;
     if (failure) return failure;
   }
   const placed = mountedFiles(request, unchanged);

@@ -16,12 +16,12 @@ export function packIndex(path: string, nameBytes: number): (name: string) => bo
   const [stride, first] = isNew ? [nameBytes, fanOut + FAN_OUT] : [nameBytes + 4, fanOut + FAN_OUT + 4];
   const upTo = (byte: number) => (byte < 0 ? 0 : bytes.readUInt32BE(fanOut + 4 * byte));
   return (name) => {
-    const wanted = Buffer.from(name, 'hex');
-    let [low, high] = [upTo(wanted[0]! - 1), upTo(wanted[0]!)];
+    const bytesOfName = Buffer.from(name, 'hex');
+    let [low, high] = [upTo(bytesOfName[0]! - 1), upTo(bytesOfName[0]!)];
     while (low < high) {
       const middle = (low + high) >>> 1;
       const start = first + middle * stride;
-      const order = bytes.compare(wanted, 0, nameBytes, start, start + nameBytes);
+      const order = bytes.compare(bytesOfName, 0, nameBytes, start, start + nameBytes);
       if (order === 0) return true;
       if (order < 0) low = middle + 1;
       else high = middle;

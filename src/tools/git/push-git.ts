@@ -27,8 +27,8 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const { remote } = configured;
   const [, named] = [...parsed.operands, ...parsed.paths];
   const current = currentBranch(session.repository);
-  const asked = named === 'HEAD' ? current : (named ?? branchToShip(current, configured));
-  const branch = asked !== null && mayShipBranch(asked, configured) && isRef(asked) ? asked : null;
+  const requested = named === 'HEAD' ? current : (named ?? branchToShip(current, configured));
+  const branch = requested !== null && mayShipBranch(requested, configured) && isRef(requested) ? requested : null;
   if (branch === null) return refusalStop(notConfigured(named ?? current ?? 'a detached HEAD', configured));
 
   const target = pushTarget(session.repository, configured, session.config);

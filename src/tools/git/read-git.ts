@@ -43,19 +43,19 @@ async function readArgv(session: GitSession, parsed: ParsedGit): Promise<ReadArg
       const sorted = sortOperands(session.rules, operands, paths);
       if (isStop(sorted)) return sorted;
       const { revisions } = sorted;
-      const wanted = sorted.paths.map(pathspec);
-      const masked = await maskedPaths(session, parsed, revisions, wanted);
+      const requested = sorted.paths.map(pathspec);
+      const masked = await maskedPaths(session, parsed, revisions, requested);
       if (isStop(masked)) return masked;
-      const shown = [...options, ...PLAIN_DIFF, ...everyCommit(sub, wanted)];
+      const shown = [...options, ...PLAIN_DIFF, ...everyCommit(sub, requested)];
       const { paths: left } = masked;
-      return { words: [sub, ...shown, ...revisions, '--', ...wanted, ...left.map(excludedPathspec)], masked: left };
+      return { words: [sub, ...shown, ...revisions, '--', ...requested, ...left.map(excludedPathspec)], masked: left };
     }
   }
 }
 
 /** Without requested files, the exclusion of masked files must not omit commits from the log. */
-const everyCommit = (sub: string, wanted: readonly string[]): readonly string[] =>
-  sub === 'diff' || wanted.length > 0 ? [] : ['--full-history', '--sparse'];
+const everyCommit = (sub: string, requested: readonly string[]): readonly string[] =>
+  sub === 'diff' || requested.length > 0 ? [] : ['--full-history', '--sparse'];
 
 /** Options of log that make it show files; without one it shows messages only. */
 const SHOWS_FILES = new Set(
@@ -82,7 +82,7 @@ async function maskedPaths(
   session: GitSession,
   { sub, options }: ParsedGit,
   revisions: readonly string[],
-  wanted: readonly string[],
+  requested: readonly string[],
 ): Promise<{ readonly paths: readonly string[] } | ToolStop> {
   if (
     sub === 'log' &&
@@ -100,10 +100,10 @@ async function maskedPaths(
     ...(follows ? ['--follow', '--name-status'] : ['--name-only', '--no-renames']),
     '-z',
     ...eachParent,
-    ...everyCommit(sub, wanted),
+    ...everyCommit(sub, requested),
     ...revisions,
     '--',
-    ...wanted,
+    ...requested,
   ];
   const masked = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {

@@ -46,11 +46,11 @@ export async function stageFiles(
   words: readonly string[],
   trackedOnly: boolean,
 ): Promise<StagedFiles | ToolStop> {
-  const asked: string[] = [];
+  const requested: string[] = [];
   for (const word of words) {
     const read = readPath(session.rules, word);
     if (isStop(read)) return read;
-    asked.push(read.path);
+    requested.push(read.path);
   }
   const listed = await changedFiles(session);
   if (isStop(listed)) return listed;
@@ -59,7 +59,7 @@ export async function stageFiles(
   const files = listed.files.filter(({ tracked }) => tracked || !trackedOnly);
   const paths = new Set<string>();
   const skipped = new Set<string>();
-  for (const path of asked.length === 0 ? [''] : asked) {
+  for (const path of requested.length === 0 ? [''] : requested) {
     const beneath = files.filter((file) => path === '' || file.path === path || file.path.startsWith(`${path}/`));
     const inner = innerRepository(session.rules.root, path);
     if (beneath.length === 0 && inner !== null)

@@ -28,12 +28,12 @@ export async function ignoredPaths(
   if (isStop(repository)) return NOTHING;
   const git = sandboxedGit(sandbox, root, config.toolchains, repository, call.signal);
   const written = new Set(changes.flatMap(({ kind, path }) => (kind === 'delete' ? [] : withFolders(path, kind))));
-  const asked = await git('"$@" check-ignore -z --stdin', {
+  const checked = await git('"$@" check-ignore -z --stdin', {
     stdin: [...written].map((path) => `${path}\0`).join(''),
   });
   // Exit status 1 means that none is ignored.
-  if (asked.exit !== 0 || asked.truncated) return NOTHING;
-  const all = new Set(asked.stdout.split('\0').flatMap((path) => (path === '' ? [] : [path.replace(/\/$/, '')])));
+  if (checked.exit !== 0 || checked.truncated) return NOTHING;
+  const all = new Set(checked.stdout.split('\0').flatMap((path) => (path === '' ? [] : [path.replace(/\/$/, '')])));
   const tops = [...all].filter((path) => !parents(path).some((parent) => all.has(parent)));
   const masked = maskMatcher(config.mask);
   const open = tops.filter((path) => !isProtected(path) && !masked(path));

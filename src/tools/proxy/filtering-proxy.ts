@@ -81,9 +81,9 @@ export function makeProxy(
   const judge = async (
     kind: 'http' | 'https',
     target: HostAndPort | null,
-    asked: string,
+    targetText: string,
   ): Promise<{ readonly refusal: string } | AdmittedTarget> => {
-    const text = target ? hostAndPortText(target) : asked.slice(0, 200);
+    const text = target ? hostAndPortText(target) : targetText.slice(0, 200);
     const found = target ? upstreamProxy(env, kind, target) : null;
     const verdict = !target
       ? { problem: 'it is not a host with a port' }

@@ -99,8 +99,8 @@ export async function gatherIgnored(
     ...[...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)),
     names.get(path) ?? path,
   ];
-  const asked = dropped.flatMap(({ path }) => (cacheOf(path) === null ? upTo(path) : []));
-  const ignored = await ignoredOf(context, [...new Set(asked)]);
+  const candidates = dropped.flatMap(({ path }) => (cacheOf(path) === null ? upTo(path) : []));
+  const ignored = await ignoredOf(context, [...new Set(candidates)]);
   // The path itself must be ignored: a tracked file in an ignored folder is not.
   const tops = Map.groupBy(dropped, ({ path }) =>
     ignored.has(names.get(path) ?? path) ? upTo(path).find((name) => ignored.has(name)) : undefined,

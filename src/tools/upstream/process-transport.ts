@@ -55,8 +55,8 @@ export class ProcessTransport implements Transport {
     child.stderr!.on('data', (chunk: Buffer) => this.#words.push(chunk));
     child.stdout!.on('data', (chunk: Buffer) => this.#take(chunk));
     child.once('exit', (code, signal) => {
-      const asked = this.#closing && (signal !== null || code === 0);
-      if (!asked) this.why ??= signal === null ? `it ended with exit status ${code}` : `it was ended by ${signal}`;
+      const isExpected = this.#closing && (signal !== null || code === 0);
+      if (!isExpected) this.why ??= signal === null ? `it ended with exit status ${code}` : `it was ended by ${signal}`;
       const drained = setTimeout(() => this.#finish(), DRAIN_MS);
       child.once('close', () => {
         clearTimeout(drained);

@@ -224,9 +224,11 @@ function read(
 }
 
 /** A dual-stack socket reports an IPv4 peer in its mapped form. */
-function sameAddress(wanted: string, actual: string): boolean {
+function sameAddress(expected: string, actual: string): boolean {
   return (
-    wanted === actual || (isIPv4(wanted) && actual === `::ffff:${wanted}`) || canonical(wanted) === canonical(actual)
+    expected === actual ||
+    (isIPv4(expected) && actual === `::ffff:${expected}`) ||
+    canonical(expected) === canonical(actual)
   );
 }
 

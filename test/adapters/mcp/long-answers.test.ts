@@ -66,7 +66,7 @@ it('parts have every character once, and fit', () => {
       if (first === null) return Buffer.byteLength(text) <= 40;
       const parts = [first];
       for (let next = nextIn(first); next !== null; next = nextIn(parts.at(-1)!))
-        parts.push(long.asked({ name: 'status', input: next }) ?? '');
+        parts.push(long.requestedPart({ name: 'status', input: next }) ?? '');
       const texts = parts.map(withoutRemark);
       return texts.join('') === text && texts.every((part) => Buffer.byteLength(part) <= 40);
     }),
@@ -81,7 +81,9 @@ it('new messages come with the first part', () => {
   const long = new LongAnswers(60);
   const first = long.firstPart(answer(text, messages)) ?? '';
   expect(first).toContain('hello');
-  expect(long.asked({ name: 'status', input: nextIn(first) })).toBe(`${'x'.repeat(40)}\n(part 2 of 2, the last)`);
+  expect(long.requestedPart({ name: 'status', input: nextIn(first) })).toBe(
+    `${'x'.repeat(40)}\n(part 2 of 2, the last)`,
+  );
 });
 
 it('a client that takes long answers gets them whole', () => {

@@ -57,12 +57,12 @@ export class McpTasks {
    * Adds a task.
    *
    * @param seconds the deadline of the whistle
-   * @param asked how long the client wants the result to be kept, in milliseconds from now
+   * @param requestedTtl how long the client wants the result to be kept, in milliseconds from now
    * @param abort ends the wait
    */
-  begin(id: string, seconds: number, asked: number, ended: Promise<EndedTask>, abort: () => void): McpTask {
+  begin(id: string, seconds: number, requestedTtl: number, ended: Promise<EndedTask>, abort: () => void): McpTask {
     const createdAt = new Date().toISOString();
-    const ttlMs = Math.max(seconds * 1000 + KEPT_MS, Math.min(asked, MOST_KEPT_MS));
+    const ttlMs = Math.max(seconds * 1000 + KEPT_MS, Math.min(requestedTtl, MOST_KEPT_MS));
     const task: McpTask = { id, status: 'working', createdAt, changedAt: createdAt, ttlMs, result: null, error: null };
     const settled = ended.then(
       ({ result, answered }) =>

@@ -74,8 +74,8 @@ const changeStore = <T>(io: Io, options: Options, change: (store: EvidenceStore)
 
 const LONGEST_NAME = 60;
 
-async function rename(io: Io, id: string, wanted: string, options: Options): Promise<void> {
-  const name = wanted.trim() || null;
+async function rename(io: Io, id: string, typedName: string, options: Options): Promise<void> {
+  const name = typedName.trim() || null;
   if (name !== null && (name.length > LONGEST_NAME || name !== escapeInvisible(name)))
     throw usageError(
       `"${excerpt(name, LONGEST_NAME)}" cannot be a name`,

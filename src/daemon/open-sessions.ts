@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts';
 import { openEvidence } from '../open-evidence.ts';
 import { type OpenOptions, openSession, randomIds } from '../open-session.ts';
 import { type EvidenceStore, StoreError } from '../ports/evidence-store.ts';
@@ -11,6 +12,7 @@ const RETRY_MS = 20;
 export type OpenSessionsOptions = Omit<HostOptions, 'waitMs' | 'runCommand'>;
 
 export type OpeningOptions = Omit<OpenOptions, 'store' | 'backends' | 'telemetry'>;
+type NamedOpeningOptions = OpeningOptions & { readonly session: string };
 
 interface HeldSession {
   readonly session: Promise<Session>;
@@ -71,12 +73,11 @@ export class OpenSessions {
    * @param deadline epoch milliseconds. @throws SessionBusy if other work has not finished by then
    */
   async use<T>(
-    opening: OpeningOptions & { readonly session: string },
+    opening: NamedOpeningOptions,
     { what, deadline }: { readonly what: string; readonly deadline: number },
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
-    const held = this.#take(opening);
-    try {
+    return this.#holding(opening, async (held) => {
       const turn = held.queue.then(
         () => {},
         () => {},
@@ -92,37 +93,20 @@ export class OpenSessions {
         const session = await held.session;
         await this.#attach(session, deadline);
         return await work(session);
-      } catch (error) {
-        this.#giveUpIfFailed(opening.root, error);
-        throw error;
       } finally {
         held.busy = null;
         over();
       }
-    } finally {
-      held.users--;
-      await this.#rest(opening.session);
-    }
+    });
   }
 
   /** Calls `work` with a session at once, even while other work uses it here: its tool calls wait; reading does not. */
-  async join<T>(
-    opening: OpeningOptions & { readonly session: string },
-    deadline: number,
-    work: (session: Session) => Promise<T>,
-  ): Promise<T> {
-    const held = this.#take(opening);
-    try {
+  async join<T>(opening: NamedOpeningOptions, deadline: number, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#holding(opening, async (held) => {
       const session = await held.session;
       if (!held.busy) await this.#attach(session, deadline);
-      return await work(session);
-    } catch (error) {
-      this.#giveUpIfFailed(opening.root, error);
-      throw error;
-    } finally {
-      held.users--;
-      await this.#rest(opening.session);
-    }
+      return work(session);
+    });
   }
 
   /** Sessions that are open now, by id. */
@@ -156,10 +140,22 @@ export class OpenSessions {
     return session;
   }
 
-  #take(opening: OpeningOptions & { readonly session: string }): HeldSession {
-    const known = this.#held.get(opening.session);
-    const held = known ?? this.#hold(this.#open(opening), opening.root);
-    if (!known) this.#held.set(opening.session, held);
+  /** Calls `work` with an open session, which stays open until `work` ends. */
+  async #holding<T>(opening: NamedOpeningOptions, work: (held: HeldSession) => Promise<T>): Promise<T> {
+    const held = this.#take(opening);
+    try {
+      return await work(held);
+    } catch (error) {
+      this.#giveUpIfFailed(opening.root, error);
+      throw error;
+    } finally {
+      held.users--;
+      await this.#rest(opening.session);
+    }
+  }
+
+  #take(opening: NamedOpeningOptions): HeldSession {
+    const held = getOrInsert(this.#held, opening.session, () => this.#hold(this.#open(opening), opening.root));
     held.session.catch(() => this.#held.delete(opening.session));
     if (held.idle) clearTimeout(held.idle);
     held.idle = null;

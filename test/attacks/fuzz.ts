@@ -6,7 +6,7 @@ import { isRef } from '../../src/gate/commands/git-command.ts';
 import { optionWords, parseGit } from '../../src/gate/commands/parse-git.ts';
 import { splitCommand } from '../../src/gate/commands/split-command.ts';
 import { judgeUrl } from '../../src/gate/scope/judge-url.ts';
-import { locatePath, within } from '../../src/gate/scope/locate-path.ts';
+import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 import { isProtected } from '../../src/gate/scope/masks.ts';
 import { SUB_COMMANDS } from '../../src/spec/policy/git-commands.ts';
 import { peelRevision } from '../../src/tools/git/operands.ts';
@@ -88,7 +88,7 @@ const scopes: Fuzz = {
       if (!located.ok) return;
       const base = scope.replace(/^\.\//, '').replace(/\/$/, '');
       const inside = located.path.split('/').slice(0, base.split('/').length).join('/') === base;
-      must(within(located.path, [scope]) === inside, `${located.path} in ${scope}`);
+      must(isWithinAny([scope], located.path) === inside, `${located.path} in ${scope}`);
       const folded = located.path.split('/').some((name) => name.toLowerCase() === '.git' || name === 'git~1');
       must(!folded || isProtected(located.path), located.path);
     }) as fc.IProperty<[unknown]>,

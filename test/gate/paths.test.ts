@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locatePath, within } from '../../src/gate/scope/locate-path.ts';
+import { isWithinAny, locatePath } from '../../src/gate/scope/locate-path.ts';
 
 const ROOT = '/home/me/repository';
 const at = (text: unknown) => {
@@ -69,7 +69,7 @@ describe('locatePath', () => {
   });
 });
 
-describe('within', () => {
+describe('isWithinAny', () => {
   it.each<[string, string[], boolean]>([
     ['src/a.ts', ['src/'], true],
     ['src', ['src/'], true],
@@ -87,7 +87,7 @@ describe('within', () => {
     ['.', ['src/'], false],
     ['src/a.ts', [], false],
   ])('compares %s with %j segment by segment', (path, folders, expected) => {
-    expect(within(path, folders)).toBe(expected);
+    expect(isWithinAny(folders, path)).toBe(expected);
   });
 
   it('gives the same result as comparing the segments', () => {
@@ -95,7 +95,7 @@ describe('within', () => {
     fc.assert(
       fc.property(path, path, fc.constantFrom('', '/'), (inner, outer, slash) => {
         const expected = outer.every((segment, index) => inner[index] === segment);
-        expect(within(inner.join('/'), [outer.join('/') + slash])).toBe(expected);
+        expect(isWithinAny([outer.join('/') + slash], inner.join('/'))).toBe(expected);
       }),
     );
   });

@@ -34,7 +34,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
   [
     'a scope that reads what was named',
     'scope/scope-problem.ts',
-    "scope.read === 'session-log' && !within(located.path, files)",
+    "scope.read === 'session-log' && !isWithinAny(files, located.path)",
     'false',
   ],
   [

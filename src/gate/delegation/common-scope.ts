@@ -1,6 +1,6 @@
 import { isExclusion } from '../../spec/path-patterns.ts';
 import type { ScopeRule } from '../../spec/types.ts';
-import { within } from '../scope/locate-path.ts';
+import { isWithinAny } from '../scope/locate-path.ts';
 
 /**
  * The rules for commands, from the narrowest to the widest. `deploy` is not in this order, because it allows other
@@ -47,7 +47,7 @@ function commonPatterns(
 /** True if a path without wildcards contains a path or a glob: up to its first wildcard, the glob is a path. */
 function containsPath(outer: string, inner: string): boolean {
   const fixed = inner.split('/').slice(0, firstWild(inner)).join('/');
-  return !WILD.test(outer) && within(fixed === '' ? '.' : fixed, [outer]);
+  return !WILD.test(outer) && isWithinAny([outer], fixed === '' ? '.' : fixed);
 }
 
 const WILD = /[*?[{(]/;

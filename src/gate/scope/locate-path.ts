@@ -30,7 +30,7 @@ export function locatePath(root: string, text: unknown): Located {
 }
 
 /** True if `path` is or lies in one of the folders or files, by segments (`src-evil/a` is not in `src`). */
-export function within(path: string, folders: readonly string[]): boolean {
+export function isWithinAny(folders: readonly string[], path: string): boolean {
   return folders.some((folder) => {
     const base = posix.normalize(folder).replace(/\/+$/, '');
     return base === '.' || path === base || path.startsWith(`${base}/`);

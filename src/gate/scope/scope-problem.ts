@@ -5,7 +5,7 @@ import type { BadArgument } from '../commands/bad-argument.ts';
 import { type CommandCall, commandProblem } from '../commands/judge-command.ts';
 import type { Denial } from '../denial.ts';
 import { urlProblem } from './judge-url.ts';
-import { locatePath, within } from './locate-path.ts';
+import { isWithinAny, locatePath } from './locate-path.ts';
 import { isMasked, isProtected } from './masks.ts';
 import { MASKED_PATH, PROTECTED_PATH } from './path-refusals.ts';
 import { resourceProblem } from './resource-problem.ts';
@@ -141,7 +141,7 @@ function pathProblem(
     return { ...MASKED_PATH, scope: [] };
   }
   if (role === 'path:write') {
-    if (isProtected(located.path) || (config.specs !== 'default' && within(located.path, [config.specs]))) {
+    if (isProtected(located.path) || (config.specs !== 'default' && isWithinAny([config.specs], located.path))) {
       return { ...PROTECTED_PATH, scope: scope.write };
     }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
@@ -149,7 +149,7 @@ function pathProblem(
     return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
-  if (scope.read === 'session-log' && !within(located.path, files)) {
+  if (scope.read === 'session-log' && !isWithinAny(files, located.path)) {
     return { why: 'only files that this session has named can be read here', scope: files.slice(0, 20) };
   }
   return null;

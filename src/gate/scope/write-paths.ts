@@ -1,6 +1,6 @@
 import { compileGlob, expandPattern } from '../../base/glob.ts';
 import { isExclusion, relativePathProblem } from '../../spec/path-patterns.ts';
-import { within } from './locate-path.ts';
+import { isWithinAny } from './locate-path.ts';
 import { maskMatcher } from './masks.ts';
 
 export const OUTSIDE_WRITE_PATHS = 'is outside the writable paths';
@@ -60,7 +60,7 @@ const namesOf = (pattern: string): readonly string[] =>
 
 function compileWritePath(pattern: string): (path: string) => boolean {
   if (relativePathProblem(pattern) !== null) return () => false;
-  if (!WILD.test(pattern)) return (path) => within(path, [pattern]);
+  if (!WILD.test(pattern)) return (path) => isWithinAny([pattern], path);
   const matches = compileGlob([...namesOf(pattern), ...(pattern.endsWith('/') ? ['*'] : []), '**'].join('/'));
   return (path) => path !== '.' && matches(path.split('/'));
 }

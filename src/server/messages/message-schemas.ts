@@ -64,22 +64,13 @@ export const SessionSent = z.union([
   z.object({ ok: z.literal(true), message: MessageSchema, evidence: z.array(EntrySchema) }),
   RefusedSchema,
 ]);
-export const SessionAnswered = z.union([
-  z.object({
-    ok: z.literal(true),
-    job: z.string().describe('The id of the whistle.'),
-    answer: MessageSchema,
-    waitedMs: z.number(),
-    evidence: z.array(EntrySchema),
-  }),
-  RefusedSchema,
-]);
 export const WhistleAnswered = z.object({
   ok: z.literal(true),
   job: z.string().describe('The id of the whistle.'),
   answer: MessageSchema,
   waitedMs: z.number(),
 });
+export const SessionAnswered = z.union([WhistleAnswered.extend({ evidence: z.array(EntrySchema) }), RefusedSchema]);
 
 /** The header with the idempotency key of a message: a repeated request with the same key sends no second message. */
 export const IDEMPOTENCY_HEADER = {

@@ -19,26 +19,19 @@ export interface CommandTool {
   readonly otherwise: string;
 }
 
+const ANY_SHELL = {
+  runs: 'a shell',
+  argument: 'command',
+  runsIn: ['read-only', 'contained'],
+  worksIn: ['read-only', 'contained'],
+  needs: 'runs commands (full-codebase, or paths)',
+  otherwise: '',
+} as const;
+
 /** The purpose of each command tool; scopes restrict commands by purpose. */
 export const COMMAND_TOOLS: { readonly [id: string]: CommandTool } = {
-  'bash-readonly': {
-    runs: 'a shell',
-    argument: 'command',
-    needsOverlay: false,
-    runsIn: ['read-only', 'contained'],
-    worksIn: ['read-only', 'contained'],
-    needs: 'runs commands (full-codebase, or paths)',
-    otherwise: '',
-  },
-  'bash-background': {
-    runs: 'a shell',
-    argument: 'command',
-    needsOverlay: true,
-    runsIn: ['read-only', 'contained'],
-    worksIn: ['read-only', 'contained'],
-    needs: 'runs commands (full-codebase, or paths)',
-    otherwise: '',
-  },
+  'bash-readonly': { ...ANY_SHELL, needsOverlay: false },
+  'bash-background': { ...ANY_SHELL, needsOverlay: true },
   bash: {
     runs: 'a shell',
     argument: 'command',

@@ -11,7 +11,7 @@ const REMEDY_ARGUMENT: { readonly [maker: string]: number } = {
   invalid: 2,
   beyondScope: 2,
   invalidArgument: 2,
-  invalidPatternCall: 2,
+  invalidCall: 2,
   malformed: 1,
   outside: 1,
 };

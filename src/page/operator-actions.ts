@@ -21,35 +21,25 @@ export function operatorActionsOver(api: ServerApi, answered: () => Promise<void
       return error instanceof Error ? error.message : String(error);
     }
   };
+  const answer = async (path: string, body: unknown): Promise<string | null> => {
+    const refused = await act(path, body);
+    await answered().catch(() => {});
+    return refused;
+  };
   return {
-    async answer({ id, hash }, approve, reason, grant) {
+    answer({ id, hash }, approve, reason, grant) {
       const more = { ...(reason === '' ? {} : { reason }), ...(grant ? { grant } : {}) };
-      const body = { verdict: approve ? 'yes' : 'no', hash, ...more };
-      const refused = await act(`/v1/approvals/${id}`, body);
-      await answered().catch(() => {});
-      return refused;
+      return answer(`/v1/approvals/${id}`, { verdict: approve ? 'yes' : 'no', hash, ...more });
     },
-    async revoke(grant) {
-      const refused = await act(`/v1/grants/${encodeURIComponent(grant)}/revoke`, {});
-      await answered().catch(() => {});
-      return refused;
-    },
+    revoke: (grant) => answer(`/v1/grants/${encodeURIComponent(grant)}/revoke`, {}),
     hop: (session, to, exit, reason) =>
       act(
         `${sessionPath(session)}/${exit === null ? 'start' : 'hop'}`,
         exit === null ? { peripheral: to } : { to, exit, reason },
       ),
     mode: (session, to, reason) => act(`${sessionPath(session)}/mode`, { to, reset: true, reason }),
-    async reply({ id }, text) {
-      const refused = await act(`/v1/messages/${encodeURIComponent(id)}/answer`, { text });
-      await answered().catch(() => {});
-      return refused;
-    },
-    async acknowledge({ id }) {
-      const refused = await act(`/v1/messages/${encodeURIComponent(id)}/read`, {});
-      await answered().catch(() => {});
-      return refused;
-    },
+    reply: ({ id }, text) => answer(`/v1/messages/${encodeURIComponent(id)}/answer`, { text }),
+    acknowledge: ({ id }) => answer(`/v1/messages/${encodeURIComponent(id)}/read`, {}),
     ring: (session, text) => act('/v1/bell', { to: `session:${session}`, text }),
     async whistle(session, text) {
       const { answer } = await api.post<{ answer: { author: string; text: string } }>('/v1/whistle', {

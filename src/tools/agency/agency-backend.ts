@@ -9,7 +9,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { Json } from '../../spec/types.ts';
-import { reportIfAborted } from '../aborted-before.ts';
+import { reportIfAborted } from '../tool-outcomes.ts';
 
 /** How long a call waits by default, in seconds: less than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;

@@ -4,7 +4,7 @@ import { learningCycles } from '../../evidence/patterns/learning-cycles.ts';
 import { withoutOutput } from '../../evidence/patterns/remove-output.ts';
 import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { ToolBackend, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { reportIfAborted } from '../aborted-before.ts';
+import { reportIfAborted } from '../tool-outcomes.ts';
 import { workspaceBackend } from '../workspace/workspace-backend.ts';
 import { markPivotTool } from './mark-pivot-tool.ts';
 import { libraryOf } from './pattern-library.ts';

@@ -1,13 +1,7 @@
 import { OUTCOME_HOLDS } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import {
-  invalidPatternCall,
-  isRefused,
-  okOutcome,
-  openSelection,
-  type PatternContext,
-  trimmedText,
-} from './pattern-outcomes.ts';
+import { invalidCall } from '../tool-outcomes.ts';
+import { isRefused, okOutcome, openSelection, type PatternContext, trimmedText } from './pattern-outcomes.ts';
 
 /** pur-mark-pivot { pattern, reason, to? }: gives up a selected pattern; select `to` separately. */
 export function markPivotTool(context: PatternContext): ToolOutcome {
@@ -16,7 +10,7 @@ export function markPivotTool(context: PatternContext): ToolOutcome {
   if (isRefused(selection)) return selection;
   const reason = trimmedText(args['reason']);
   if (reason === null)
-    return invalidPatternCall('reason', '"reason" is blank', 'Say what showed that the pattern does not fit.');
+    return invalidCall('reason', '"reason" is blank', 'Say what showed that the pattern does not fit.');
   return okOutcome({
     pattern: selection.pattern,
     psr: selection.psrEntry,

@@ -1,7 +1,8 @@
 import type { Entry } from '../../evidence/entry.ts';
 import type { LearningCycle } from '../../evidence/patterns/learning-cycles.ts';
-import type { ToolCall, ToolOutcome } from '../../ports/tool-backend.ts';
+import type { ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { invalidCall } from '../tool-outcomes.ts';
 import type { libraryOf } from './pattern-library.ts';
 
 export interface PatternContext {
@@ -17,14 +18,6 @@ export const okOutcome = (result: { readonly [field: string]: Json }): ToolOutco
   result: { ...result },
 });
 
-export const invalidPatternCall = (argument: string, message: string, remedy: string): ToolOutcome => ({
-  status: 'refused',
-  code: 'invalid-action',
-  argument,
-  message,
-  remedy,
-});
-
 /** The trimmed text; null if it is missing or blank. */
 export const trimmedText = (value: Json | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
@@ -33,10 +26,7 @@ export const textsOf = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => trimmedText(one) ?? []);
 
 /** Returns the open selection of the call's pattern, or a failure, because an outcome needs a selection. */
-export function openSelection({
-  call,
-  cycles,
-}: PatternContext): LearningCycle | Extract<ToolOutcome, { status: 'refused' }> {
+export function openSelection({ call, cycles }: PatternContext): LearningCycle | ToolRefusal {
   const pattern = trimmedText(call.args['pattern']) ?? '';
   const own = cycles.filter((cycle) => cycle.pattern === pattern);
   const open = own.findLast((cycle) => cycle.open);
@@ -49,8 +39,7 @@ export function openSelection({
   const remedy = `Select it first: psr-select ${pattern === '' ? 'PATTERN' : pattern} with your rationale${
     others.length > 0 ? `; open selections: ${others.join(', ')}` : ''
   }.`;
-  return { status: 'refused', code: 'invalid-action', argument: 'pattern', message, remedy };
+  return invalidCall('pattern', message, remedy);
 }
 
-export const isRefused = (value: object): value is Extract<ToolOutcome, { status: 'refused' }> =>
-  'status' in value && value.status === 'refused';
+export const isRefused = (value: object): value is ToolRefusal => 'status' in value && value.status === 'refused';

@@ -1,5 +1,6 @@
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import { invalidPatternCall, okOutcome, type PatternContext, trimmedText } from './pattern-outcomes.ts';
+import { invalidCall } from '../tool-outcomes.ts';
+import { okOutcome, type PatternContext, trimmedText } from './pattern-outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 const DEFAULT_LIMIT = 5;
@@ -7,8 +8,7 @@ const DEFAULT_LIMIT = 5;
 /** psr-search { query, limit? }: returns matching patterns, best first; without a match, all ids. */
 export async function searchTool({ call, library }: PatternContext): Promise<ToolOutcome> {
   const query = trimmedText(call.args['query']);
-  if (query === null)
-    return invalidPatternCall('query', '"query" is blank', 'Say in a few words what you are about to do.');
+  if (query === null) return invalidCall('query', '"query" is blank', 'Say in a few words what you are about to do.');
   const { limit = DEFAULT_LIMIT } = call.args;
   const { from, patterns, faulty } = await library();
   const candidates = searchPatterns(patterns, query).slice(0, Number(limit));

@@ -2,7 +2,8 @@ import { SETTLING_TOOLS } from '../../evidence/patterns/learning-cycles.ts';
 import { CONFIDENCES } from '../../evidence/patterns/psr.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { invalidPatternCall, okOutcome, type PatternContext, textsOf, trimmedText } from './pattern-outcomes.ts';
+import { invalidCall } from '../tool-outcomes.ts';
+import { okOutcome, type PatternContext, textsOf, trimmedText } from './pattern-outcomes.ts';
 import { searchPatterns } from './search-patterns.ts';
 
 /** psr-select { pattern, rationale, expected?, confidence?, candidates? }. Its outcome must be recorded later. */
@@ -10,21 +11,20 @@ export async function selectTool({ call, cycles, entries, library }: PatternCont
   const { args } = call;
   const id = trimmedText(args['pattern']) ?? '';
   const rationale = trimmedText(args['rationale']);
-  if (rationale === null)
-    return invalidPatternCall('rationale', '"rationale" is blank', 'Say why this pattern fits here.');
+  if (rationale === null) return invalidCall('rationale', '"rationale" is blank', 'Say why this pattern fits here.');
   const { patterns, from } = await library();
   const pattern = patterns.find((one) => one.id === id);
   if (!pattern) {
     const near = searchPatterns(patterns, id.replaceAll(/[-/]/g, ' ')).slice(0, 3);
     const names = (near.length > 0 ? near.map((found) => found.pattern.id) : patterns.map((one) => one.id)).join(', ');
-    return invalidPatternCall(
+    return invalidCall(
       'pattern',
       `there is no pattern "${id}"`,
       `Search with psr-search; there are: ${names || 'none'}.`,
     );
   }
   if (cycles.some((cycle) => cycle.open && cycle.pattern === id))
-    return invalidPatternCall(
+    return invalidCall(
       'pattern',
       `"${id}" is selected already`,
       `record its outcome: ${SETTLING_TOOLS.map((tool) => `${tool} ${id}`).join(' or ')}`,

@@ -1,15 +1,8 @@
 import { errorMagnitude } from '../../evidence/dialects/fields.ts';
 import { OUTCOME_HOLDS, outcomeOf, PATTERN_OUTCOMES } from '../../evidence/patterns/pur.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
-import {
-  invalidPatternCall,
-  isRefused,
-  okOutcome,
-  openSelection,
-  type PatternContext,
-  textsOf,
-  trimmedText,
-} from './pattern-outcomes.ts';
+import { invalidCall } from '../tool-outcomes.ts';
+import { isRefused, okOutcome, openSelection, type PatternContext, textsOf, trimmedText } from './pattern-outcomes.ts';
 
 /** pur-update { pattern, outcome, actual?, expected?, prediction-error?, actions?, notes? }: a PUR. */
 export function updateTool(context: PatternContext): ToolOutcome {
@@ -18,7 +11,7 @@ export function updateTool(context: PatternContext): ToolOutcome {
   if (isRefused(selection)) return selection;
   const outcome = outcomeOf(args['outcome']);
   if (outcome === null)
-    return invalidPatternCall(
+    return invalidCall(
       'outcome',
       `"${String(args['outcome'])}" is not an outcome`,
       `Say one of: ${PATTERN_OUTCOMES.join(', ')}.`,
@@ -26,7 +19,7 @@ export function updateTool(context: PatternContext): ToolOutcome {
   const error = args['prediction-error'];
   const predictionError = errorMagnitude(error);
   if (error !== undefined && predictionError === null)
-    return invalidPatternCall(
+    return invalidCall(
       'prediction-error',
       `"${String(error)}" is not an error level`,
       'Say none, low, medium or high, or a number from 0 to 1.',

@@ -3,6 +3,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import type { SubCommandName } from '../../spec/policy/git-commands.ts';
 import type { Json } from '../../spec/types.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 
 /** The remedy if the repository differs from what was approved. */
 export const APPROVE_AGAIN = 'Leave this peripheral, run the tests again, and ask for approval of the current files.';
@@ -14,8 +15,7 @@ export function gitReport(
   more: { readonly [field: string]: Json } = {},
   effects: readonly ObservedEffect[] = [],
 ): ToolReport {
-  if (result.aborted)
-    return { outcome: { status: 'failed', code: 'aborted', message: 'The call was aborted.' }, effects };
+  if (result.aborted) return { outcome: ABORTED, effects };
   const { exit, stdout, stderr, truncated, timedOut } = result;
   return { outcome: { status: 'ok', result: { sub, exit, stdout, stderr, truncated, timedOut, ...more } }, effects };
 }

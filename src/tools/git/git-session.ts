@@ -6,6 +6,7 @@ import { detectGitPaths } from '../git-paths.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandResult, Sandbox } from '../sandbox/sandbox.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import { failed, isStop, outOfScope, type ToolStop } from '../workspace/tool-stop.ts';
 import { type ConfigValue, commandKeys, parseConfig, submoduleNames } from './git-config-keys.ts';
 import { type GitAccess, gitLayout } from './git-layout.ts';
@@ -143,7 +144,7 @@ export async function openGitSession(sandbox: Sandbox, call: ToolCall): Promise<
 
 /** The refusal for a command that did not end by itself; null if it did. */
 function refuseStopped(result: CommandResult): ToolStop | null {
-  if (result.aborted) return failed('aborted', 'The call was aborted.');
+  if (result.aborted) return { stop: ABORTED };
   if (result.timedOut) return failed('timed-out', 'git took too long; name fewer files, or ask for less.');
   return null;
 }

@@ -4,7 +4,7 @@ import type { EvidenceStore } from '../../ports/evidence-store.ts';
 import type { Message } from '../../ports/message-store.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolRefusal } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
-import { reportIfAborted } from '../aborted-before.ts';
+import { invalidCall, reportIfAborted } from '../tool-outcomes.ts';
 
 /** How long a whistle waits by default, in seconds: less than the limit of client programs for a tool call. */
 const DEFAULT_SECONDS = 45;
@@ -49,10 +49,4 @@ const receiptOf = ({ id, to, seq, act, sentAt }: Message) => ({ message: id, to,
 
 const ok = (result: Json): ToolOutcome => ({ status: 'ok', result });
 
-const toolRefusal = ({ argument, message, remedy }: PostRefusal): ToolRefusal => ({
-  status: 'refused',
-  code: 'invalid-action',
-  argument,
-  message,
-  remedy,
-});
+const toolRefusal = ({ argument, message, remedy }: PostRefusal): ToolRefusal => invalidCall(argument, message, remedy);

@@ -2,6 +2,7 @@ import type { ToolCall } from '../../ports/tool-backend.ts';
 import type { CommandEnv, CommandReach } from '../../spec/types.ts';
 import { answerOf } from '../git/credentials/credential-helper.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import { makeRedactor, secretForms } from '../upstream/server-env.ts';
 import { failed, type ToolStop } from '../workspace/tool-stop.ts';
 
@@ -68,7 +69,7 @@ export async function secretsFrom(
   const values = new Map<string, string>();
   for (const [name, command] of Object.entries(stated ?? {})) {
     const answer = await answerOf(command, '', AbortSignal.any([signal, AbortSignal.timeout(SECONDS * 1000)]));
-    if (signal.aborted) return failed('aborted', 'The call was aborted.');
+    if (signal.aborted) return { stop: ABORTED };
     const value = (answer ?? '').split('\n')[0]!.replace(/\r$/, '');
     if (value === '' || value.includes('\0'))
       return failed(

@@ -1,10 +1,10 @@
 import { commandProblem } from '../../gate/commands/judge-command.ts';
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { BACKGROUND_TOOL } from '../../spec/policy/closed-lists.ts';
-import { reportIfAborted } from '../aborted-before.ts';
 import { installTool } from '../install/install-tool.ts';
 import { LayoutError } from '../sandbox/layout-error.ts';
 import { type Sandbox, SandboxError } from '../sandbox/sandbox.ts';
+import { ABORTED, reportIfAborted } from '../tool-outcomes.ts';
 import { failed, isStop, refusalStop, type ToolStop, tooLongStop } from '../workspace/tool-stop.ts';
 import { backgroundTool } from './background/background-tool.ts';
 import { Jobs } from './background/jobs.ts';
@@ -71,7 +71,7 @@ async function attempt(
     return await work();
   } catch (error) {
     // With one exception, these reasons mean that the command did not run. In the exception, its changes are discarded.
-    if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
+    if (signal.aborted && error === signal.reason) return { stop: ABORTED };
     if (error instanceof LayoutError) return failed('layout-impossible', error.message);
     if (error instanceof LateMaskedFileError) return failed('masked-file-uncovered', error.message);
     const stop = tooLongStop(error, 'command', 'Give fewer or shorter arguments.');

@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { CallEnvelope, ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import { getOwn } from '../../spec/names.ts';
 import type { ToolSpec, UpstreamServer, UpstreamTool } from '../../spec/types.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import { defaultAnchors } from '../workspace/anchors.ts';
 import { failed, isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { boundResult, resultText, type UpstreamResult } from './bound-result.ts';
@@ -57,7 +58,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
   const run = async (call: ToolCall): Promise<ToolReport | ToolStop> => {
     const tool = tools.get(call.tool.id);
     if (!tool) throw new Error(`[tools/upstream] serves no tool "${call.tool.id}"`);
-    if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
+    if (call.signal.aborted) return { stop: ABORTED };
     const { server: name } = tool.upstream;
     const server = getOwn(call.envelope.config.upstream ?? {}, name);
     if (!server)
@@ -77,7 +78,7 @@ export function upstreamBackend(options: UpstreamOptions): ToolBackend {
     const listed = await orAborted(connection.tools(), call.signal);
     const changed = changedTool(tool, listed.get(tool.upstream.tool), seen);
     if (changed) return changed;
-    if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
+    if (call.signal.aborted) return { stop: ABORTED };
     return carryOut(call, tool, prepared, connection);
   };
 
@@ -134,7 +135,7 @@ const SHOWN = 2000;
 /** The result of a call that failed before it was sent. Throws any other error. */
 function failedBeforeSending(error: unknown, signal: AbortSignal): ToolStop {
   if (error instanceof UpstreamDown) return failed('upstream-down', error.message);
-  if (signal.aborted && error === signal.reason) return failed('aborted', 'The call was aborted.');
+  if (signal.aborted && error === signal.reason) return { stop: ABORTED };
   throw error;
 }
 

@@ -1,7 +1,7 @@
 import { type JudgedUrl, judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ObservedEffect } from '../../ports/observed-effects.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
-import { reportIfAborted } from '../aborted-before.ts';
+import { reportIfAborted } from '../tool-outcomes.ts';
 import { type FetchAnswer, type FetchNetwork, fetchOnce, INTERNET_POLICY } from './fetch-once.ts';
 import { isText, readableText } from './readable-text.ts';
 

@@ -1,4 +1,5 @@
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
@@ -41,7 +42,7 @@ export async function globTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
         return true;
       },
     );
-    if (run.end === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (run.end === 'aborted') return { stop: ABORTED };
     if (run.end === 'error')
       return failed('search-failed', `ripgrep could not list the files: ${run.complaint.trim()}`);
     if (run.end === 'time-limit' && files.length === 0)

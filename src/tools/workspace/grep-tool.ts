@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { fileGlob } from './file-glob.ts';
 import { decodePath, OddNames, removeDotSlash } from './odd-names.ts';
@@ -64,7 +65,7 @@ export async function grepTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
       files.add(match.path);
       return true;
     });
-    if (run.end === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (run.end === 'aborted') return { stop: ABORTED };
     if (run.end === 'error' && run.complaint) return failed('bad-pattern', `ripgrep: ${run.complaint.trim()}`);
     if (run.end === 'time-limit' && matches.length === 0)
       return failed('time-limit', `Nothing was found within ${seconds} s; search a smaller folder.`);

@@ -7,6 +7,7 @@ import type { ObservedEffects } from '../../ports/observed-effects.ts';
 import type { NativeWatch, ToolCall, ToolRefusal } from '../../ports/tool-backend.ts';
 import { contentEffect } from '../content-effect.ts';
 import { fileStateOf, withFinding } from '../file-findings.ts';
+import { invalidCall } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { type HeldPath, holdPath, type PathAccess } from './hold-path.ts';
 import { refuseImports, refuseOtherDevice, refuseTooLarge } from './put-file.ts';
@@ -95,15 +96,7 @@ const textOf = (held: ExistingPath): string =>
 
 /** Converts a failure of hopgate's own tool into a refusal for the client. */
 const refusalOf = ({ stop }: ToolStop): ToolRefusal =>
-  stop.status === 'refused'
-    ? stop
-    : {
-        status: 'refused',
-        code: 'invalid-action',
-        argument: 'path',
-        message: stop.message,
-        remedy: 'Name a regular file inside the root.',
-      };
+  stop.status === 'refused' ? stop : invalidCall('path', stop.message, 'Name a regular file inside the root.');
 
 function changeOf({ envelope }: ToolCall, before: FileBefore, anchors: Anchors): ObservedEffects {
   const { path, signals = null } = before;

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { plural } from '../../base/text.ts';
 import type { ToolCall, ToolReport } from '../../ports/tool-backend.ts';
 import type { Json } from '../../spec/types.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import type { Anchors } from './anchors.ts';
 import { looksBinary, openRegularFile } from './regular-file.ts';
 import { failed, invalid, isStop, type ToolStop } from './tool-stop.ts';
@@ -23,7 +24,7 @@ export async function readTool(call: ToolCall, anchors: Anchors): Promise<ToolRe
   try {
     const range = await readLines(fd, offset.value, limit.value, call.tool.limits, call.signal);
     if (range === 'binary') return failed('binary-file', `"${path}" is binary; read shows text only.`);
-    if (range === 'aborted') return failed('aborted', 'The call was aborted.');
+    if (range === 'aborted') return { stop: ABORTED };
     if (range === 'time-limit')
       return failed(
         'time-limit',

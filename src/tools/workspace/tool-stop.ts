@@ -1,5 +1,6 @@
 import type { BadArgument } from '../../gate/commands/bad-argument.ts';
 import type { ToolOutcome } from '../../ports/tool-backend.ts';
+import { invalidCall } from '../tool-outcomes.ts';
 
 /** Early end of a tool as a value, which the backend reports. */
 export interface ToolStop {
@@ -16,7 +17,7 @@ export const outOfScope = (argument: string, message: string, remedy: string): T
 
 /** The argument has no meaning for the tool. */
 export const invalid = (argument: string, message: string, remedy: string): ToolStop => ({
-  stop: { status: 'refused', code: 'invalid-action', argument, message, remedy },
+  stop: invalidCall(argument, message, remedy),
 });
 
 /** A refusal of an argument that makes a command line longer than the system allows; null for any other error. */

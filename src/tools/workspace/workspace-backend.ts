@@ -1,4 +1,5 @@
 import type { ToolBackend, ToolCall, ToolReport } from '../../ports/tool-backend.ts';
+import { ABORTED } from '../tool-outcomes.ts';
 import { type Anchors, byRealPath, defaultAnchors, MovedError } from './anchors.ts';
 import { nativeWatch } from './native-watch.ts';
 import { failed, isStop, outOfScope, type ToolStop, tooLongStop } from './tool-stop.ts';
@@ -46,9 +47,7 @@ export function workspaceBackend(options: { readonly containment?: 'real-path' }
     async run(call) {
       const load = Object.hasOwn(TOOLS, call.tool.id) ? TOOLS[call.tool.id] : undefined;
       if (!load) throw new Error(`[tools/workspace] serves no tool "${call.tool.id}"`);
-      const result = call.signal.aborted
-        ? failed('aborted', 'The call was aborted.')
-        : await attempt(await load(), call, anchors);
+      const result = call.signal.aborted ? { stop: ABORTED } : await attempt(await load(), call, anchors);
       return isStop(result) ? { outcome: result.stop, effects: [] } : result;
     },
   };

@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, isObject, type Json } from '../../base/json.ts';
 import { judgeUrl } from '../../gate/scope/judge-url.ts';
 import type { ToolBackend, ToolCall, ToolOutcome, ToolReport } from '../../ports/tool-backend.ts';
 import { type GameChoice, type WorldEnvironment, WorldError } from '../../ports/world-environment.ts';
-import { reportIfAborted } from '../aborted-before.ts';
+import { reportIfAborted } from '../tool-outcomes.ts';
 import { AlfworldClient } from './alfworld-client.ts';
 import { OpenEnvClient } from './openenv-client.ts';
 import { COMMAND_LISTS, type CommandList, renderTurn, wasRefused } from './render-turn.ts';

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { sendSignal } from '../../../base/process.ts';
 import type { ToolCall } from '../../../ports/tool-backend.ts';
+import { ABORTED } from '../../tool-outcomes.ts';
 import { failed, type ToolStop } from '../../workspace/tool-stop.ts';
 import type { NetworkTarget } from './push-target.ts';
 
@@ -27,7 +28,7 @@ export async function askHelper(
     request,
     AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]),
   );
-  if (call.signal.aborted) return failed('aborted', 'The call was aborted.');
+  if (call.signal.aborted) return { stop: ABORTED };
   const fields = new Map(
     answer?.split(/\r?\n/).map((line) => [line.split('=', 1)[0]!, line.slice(line.indexOf('=') + 1)]),
   );

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 
 /** Runs a short read-only program and returns its output; null if the program is missing or failed. */
 export type RunProgram = (
@@ -8,14 +9,10 @@ export type RunProgram = (
 ) => Promise<string | null>;
 
 export const runProgram: RunProgram = (program, args, options = {}) =>
-  new Promise((resolve) => {
-    execFile(
-      program,
-      [...args],
-      { ...options, encoding: 'utf8', timeout: 10_000, maxBuffer: 64 << 20 },
-      (error, stdout) => resolve(error === null ? stdout : null),
-    );
-  });
+  promisify(execFile)(program, args, { ...options, encoding: 'utf8', timeout: 10_000, maxBuffer: 64 << 20 }).then(
+    ({ stdout }) => stdout,
+    () => null,
+  );
 
 /** Asks git about a repository that may run nothing: no hooks, fsmonitor, pager, prompts or global configuration. */
 export function askGit(root: string, args: readonly string[], path: string | undefined): Promise<string | null> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { denialLines } from '../adapters/core/describe-refusal.ts';
 import { sandboxAdvice } from '../adapters/core/sandbox-advice.ts';
 import { idsOf, type ToolResultFields, toolResult } from '../adapters/core/transcript/transcript-items.ts';
@@ -108,11 +109,9 @@ const answerAfterOutput = (result: StepResult): TicketAnswer => {
   return { ...whole, answer: ticketAnswer({ ...result, result: { ...result.result, stdout: '' } }).answer };
 };
 
-const waitForAbort = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+async function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
 
 /** The printed answer, and the result for the transcript. */
 interface TicketAnswer {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { blobArguments, isBlobReference } from '../../evidence/blob-values.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
-import { ChainError, type ChainProblem } from '../../evidence/chain.ts';
+import { type ChainProblem, readProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
 import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
@@ -75,9 +75,7 @@ export async function verifySession(
       if (progress && entry.seq % EVERY === EVERY - 1) progress(entry.seq + 1);
     }
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof ChainError ? error.cause : error;
-    if (!(cause instanceof ChainError)) throw error;
-    chain.push({ seq: head.seq + 1, id: '', rule: 'canonical', message: `${cause.message}; reading ended here` });
+    chain.push(readProblem(head, error));
   }
   const verdict = find ? withMore(audit.verdict(), await subAgents.judge(find)) : audit.verdict();
   const broken = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;

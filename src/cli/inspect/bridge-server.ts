@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -35,11 +36,11 @@ export async function startBridge(port: number, inspector?: string): Promise<Bri
     socket.on('error', () => socket.terminate());
     for (const message of kept) socket.send(message);
   });
-  const actual = await new Promise<number>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(unusablePort(port, error)));
-    sockets.once('error', () => {}); // it repeats the server's
-    server.listen(port, LOOPBACK, () => resolve((server.address() as AddressInfo).port));
+  sockets.once('error', () => {}); // it repeats the server's
+  await once(server.listen(port, LOOPBACK), 'listening').catch((error: NodeJS.ErrnoException) => {
+    throw unusablePort(port, error);
   });
+  const actual = (server.address() as AddressInfo).port;
   return {
     address: `http://${LOOPBACK}:${actual}/`,
     socket: `ws://${LOOPBACK}:${actual}/`,

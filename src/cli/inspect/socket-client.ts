@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { CliError, usageError } from '../io.ts';
 import type { Send } from './stately-inspector.ts';
@@ -19,16 +20,11 @@ export async function connectTo(url: string, onLost: (why: string) => void): Pro
   if (!URL.canParse(url) || !['ws:', 'wss:'].includes(new URL(url).protocol))
     throw usageError(`"${url}" is not a WebSocket address`, 'Write it like ws://127.0.0.1:8080.', 'bad-address');
   const socket = new WebSocket(url);
-  await new Promise<void>((resolve, reject) => {
-    socket.once('open', resolve);
-    socket.once('error', (error) =>
-      reject(
-        new CliError(
-          'inspector-unreachable',
-          `no server answers at ${url}: ${error.message}`,
-          'Start the inspector first.',
-        ),
-      ),
+  await once(socket, 'open').catch(({ message }: Error) => {
+    throw new CliError(
+      'inspector-unreachable',
+      `no server answers at ${url}: ${message}`,
+      'Start the inspector first.',
     );
   });
   let closing = false;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { isObject, parseJson } from '../../base/json.ts';
 import { ProcessGroup } from './process-group.ts';
@@ -63,12 +64,9 @@ export class ProcessTransport implements Transport {
         this.#finish();
       });
     });
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', (error) => {
-        this.why ??= `it could not be started (${error.message})`;
-        reject(error);
-      });
+    await once(child, 'spawn').catch((error: Error) => {
+      this.why ??= `it could not be started (${error.message})`;
+      throw error;
     });
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { parseJson } from '../../base/json.ts';
@@ -126,9 +127,8 @@ export class OpenEnvClient implements WorldEnvironment {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
     const url = new URL('ws', this.#base);
     const socket = new WebSocket(url, { handshakeTimeout: this.#milliseconds, maxPayload: 1 << 20 });
-    await new Promise<void>((resolve, reject) => {
-      socket.once('open', resolve);
-      socket.once('error', (error) => reject(new WorldError('unreachable', `${url.href}: ${error.message}`)));
+    await once(socket, 'open').catch(({ message }: Error) => {
+      throw new WorldError('unreachable', `${url.href}: ${message}`);
     });
     socket.on('error', () => undefined);
     this.#socket = socket;

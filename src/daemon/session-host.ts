@@ -1,5 +1,4 @@
 import type { AgentCall } from '../adapters/core/agent-session.ts';
-import { describeParentDenial } from '../adapters/core/calls/parent-denial.ts';
 import type { ConversationRecord, HookContext } from '../adapters/core/hook-context.ts';
 import type { Denial } from '../gate/denial.ts';
 import { usableToken } from '../operator/operator-token.ts';
@@ -126,7 +125,7 @@ export class SessionHost {
     if (parent === null) return null;
     const { denialByParent } = await import('../session/sub-agent.ts');
     const denial = await this.sessions.join(root, parent, async (session) => denialByParent(session, call, within));
-    return denial && describeParentDenial(denial);
+    return denial && { ...denial, message: `the agent that started you may not do this: ${denial.message}` };
   }
 
   async status(query: StatusQuery): Promise<LineStatus | null> {

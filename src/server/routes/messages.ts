@@ -119,9 +119,12 @@ const inboxEvents = defineRoute('GET /v1/inbox/events', {
   },
 });
 
-/** The id of a message; the same key of the same sender always gives the same id. */
-const idFor = (from: string, key: string | undefined): string =>
-  key === undefined ? `m-${randomUUID()}` : `m-${hash('sha256', `${from}\n${key}`).slice(0, 32)}`;
+/** The sender and the id of a message; the same key of the same sender always gives the same id. */
+function senderOf(person: string, header: (name: string) => string | undefined) {
+  const [from, key] = [`person:${person}`, header('idempotency-key')];
+  const id = key === undefined ? randomUUID() : hash('sha256', `${from}\n${key}`).slice(0, 32);
+  return { from, id: `m-${id}` };
+}
 
 const Sender = { as: PersonName, root: Root };
 
@@ -135,9 +138,8 @@ const bell = defineRoute('POST /v1/bell', {
   answer: MessageSchema,
   run: async ({ body, services: { allEvidence }, header }) => {
     const { as, root, ...post } = body;
-    const from = `person:${as}`;
-    const id = idFor(from, header('idempotency-key'));
-    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'bell', id, from });
+    const sender = senderOf(as, header);
+    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'bell', ...sender });
     await messages.addPerson(as);
     return sendBell(messages, draft);
   },
@@ -153,9 +155,12 @@ const whistled = defineRoute('POST /v1/whistle', {
   answer: WhistleAnswered,
   run: async ({ body, services: { allEvidence }, header, signal }) => {
     const { as, root, seconds, ...post } = body;
-    const from = `person:${as}`;
-    const id = idFor(from, header('idempotency-key'));
-    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), { ...post, kind: 'whistle', id, from });
+    const sender = senderOf(as, header);
+    const { messages, draft } = await draftIn(allEvidence.repositoriesOf(root), {
+      ...post,
+      kind: 'whistle',
+      ...sender,
+    });
     await messages.addPerson(as);
     const result = await sendWhistle(messages, draft, { seconds, signal });
     if (!result.ok) throw sendError(result);
@@ -187,18 +192,9 @@ const answer = defineRoute('POST /v1/messages/{message}/answer', {
   answer: MessageSchema,
   run: async ({ path, body: { as, text }, services: { allEvidence }, header }) => {
     const { message, repository } = await findMessage(allEvidence, path.message);
-    const from = `person:${as}`;
-    const id = idFor(from, header('idempotency-key'));
-    const { from: to, id: ref } = message;
-    const { messages, draft } = await draftIn([repository], {
-      kind: 'bell',
-      act: 'answer',
-      id,
-      from,
-      to,
-      ref,
-      text,
-    });
+    const sender = senderOf(as, header);
+    const reply = { kind: 'bell', act: 'answer', ...sender, to: message.from, ref: message.id, text } as const;
+    const { messages, draft } = await draftIn([repository], reply);
     return sendBell(messages, draft);
   },
 });

@@ -6,6 +6,10 @@ import { CliError, type Io } from './io.ts';
 export const rootOption = (): Option =>
   new Option('--root <dir>', 'the repository').default('.', 'the one that contains the current folder');
 
+export interface RootOption {
+  readonly root: string;
+}
+
 /** `--observe`: a new session only records what would be refused. */
 export const observeOption = (): Option =>
   new Option(
@@ -14,7 +18,7 @@ export const observeOption = (): Option =>
   ).conflicts(['session', 'attach']);
 
 /** The real path of `--root`. Throws ProjectError `no-root` (usage). */
-export function rootOf(io: Io, { root }: { readonly root: string }): string {
+export function rootOf(io: Io, { root }: RootOption): string {
   const named = realRoot(root, io.cwd);
   return root === '.' ? repositoryOf(named) : named;
 }

@@ -1,12 +1,8 @@
 import type { Command } from 'commander';
 import { plural, shellWord } from '../../base/text.ts';
 import { type Io, paint, print, printJson } from '../io.ts';
-import { helpExamples, rootOf, rootOption } from '../shared-options.ts';
+import { helpExamples, type RootOption, rootOf, rootOption } from '../shared-options.ts';
 import { openShellSession } from './shell.ts';
-
-interface Options {
-  readonly root: string;
-}
 
 export function register(command: Command, io: Io): void {
   command
@@ -16,10 +12,10 @@ export function register(command: Command, io: Io): void {
     .argument('<session>', 'its id, or the first characters of it')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate resume s-4f1c', 'hopgate resume s-4f1c --root ../other --json'))
-    .action((id: string, options: Options) => resume(io, id, options));
+    .action((id: string, options: RootOption) => resume(io, id, options));
 }
 
-async function resume(io: Io, id: string, { root }: Options): Promise<void> {
+async function resume(io: Io, id: string, { root }: RootOption): Promise<void> {
   const session = await openShellSession(io, { root, agent: 'shell', session: id });
   try {
     const settled = await session.settle();

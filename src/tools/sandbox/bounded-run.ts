@@ -1,15 +1,11 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { BoundedOutput } from './bounded-output.ts';
+import type { CommandOptions } from './sandbox.ts';
 
 export type KillReason = 'timed-out' | 'aborted' | 'flooded';
 
-export interface RunBounds {
-  readonly seconds: number;
-  readonly outputBytes: number;
-  readonly signal: AbortSignal;
-  readonly onOutput?: ((text: string) => void) | undefined;
-}
+export type RunBounds = Pick<CommandOptions, 'seconds' | 'outputBytes' | 'signal' | 'onOutput'>;
 
 /** Controls one command: its output is bounded, and it is killed on timeout, abort or flood. */
 export class BoundedRun {

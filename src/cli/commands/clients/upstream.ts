@@ -12,12 +12,8 @@ import type { ListedTool } from '../../../tools/upstream/listed-tool.ts';
 import { UpstreamConnection, UpstreamDown } from '../../../tools/upstream/upstream-connection.ts';
 import { writableProgram } from '../../../tools/upstream/writable-program.ts';
 import { CliError, heading, type Io, paint, print, printJson, printRemark, type Style, usageError } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
 import { formatTable } from '../../table.ts';
-
-interface Options {
-  readonly root: string;
-}
 
 export function register(command: Command, io: Io): void {
   command
@@ -33,7 +29,7 @@ export function register(command: Command, io: Io): void {
     )
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate upstream list', 'hopgate upstream list --json'))
-    .action((options: Options) => list(io, options));
+    .action((options: RootOption) => list(io, options));
   command
     .command('import')
     .summary('print entries of tools.yaml for the tools of a server')
@@ -46,10 +42,10 @@ export function register(command: Command, io: Io): void {
     .addHelpText(
       ...helpExamples('hopgate upstream import files', 'hopgate upstream import files --prefix fs > fs.yaml'),
     )
-    .action((server: string, options: Options & { readonly prefix?: string }) => importTools(io, server, options));
+    .action((server: string, options: RootOption & { readonly prefix?: string }) => importTools(io, server, options));
 }
 
-async function importTools(io: Io, name: string, options: Options & { readonly prefix?: string }): Promise<void> {
+async function importTools(io: Io, name: string, options: RootOption & { readonly prefix?: string }): Promise<void> {
   const project = await openProject(rootOf(io, options), io.env);
   const server = serverNamed(project, name);
   const prefix = options.prefix ?? name;
@@ -122,7 +118,7 @@ interface Server {
   readonly tools: ReadonlyMap<string, ListedTool> | null;
 }
 
-async function list(io: Io, options: Options): Promise<void> {
+async function list(io: Io, options: RootOption): Promise<void> {
   const project = await openProject(rootOf(io, options), io.env);
   const configured = Object.entries(project.config.upstream ?? {});
   const servers = await Promise.all(configured.map(([name, server]) => lookAt(io, project, name, server)));

@@ -5,12 +5,8 @@ import { escapeInvisible, excerpt, plural, visibleLines } from '../../../base/te
 import { openProject } from '../../../project/open-project.ts';
 import { chooseSessions, requirePin, withSessions } from '../../choose-sessions.ts';
 import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
+import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable } from '../../table.ts';
-
-interface Options {
-  readonly root: string;
-}
 
 export function register(command: Command, io: Io): void {
   command
@@ -20,10 +16,10 @@ export function register(command: Command, io: Io): void {
     .argument('[session...]', 'their ids, or the first characters of them (default: all sessions)')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate report', 'hopgate report 01J --json'))
-    .action((sessions: readonly string[], options: Options) => report(io, sessions, options));
+    .action((sessions: readonly string[], options: RootOption) => report(io, sessions, options));
 }
 
-async function report(io: Io, ids: readonly string[], options: Options): Promise<void> {
+async function report(io: Io, ids: readonly string[], options: RootOption): Promise<void> {
   const root = rootOf(io, options);
   const { specs, config } = await openProject(root, io.env);
   const found = await withSessions(io, root, async (store) => {

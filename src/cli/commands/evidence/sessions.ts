@@ -7,11 +7,7 @@ import { listMissingHooks } from '../../claude/list-missing-hooks.ts';
 import { CliError, type Io, print, printJson, printJsonLine, printRemark, printResult, usageError } from '../../io.ts';
 import { findSession, withStore } from '../../open-store.ts';
 import { sessionTable } from '../../sessions/session-table.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
-
-interface Options {
-  readonly root: string;
-}
+import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -21,7 +17,7 @@ export function register(command: Command, io: Io): void {
     .addOption(rootOption())
     .option('--all', 'also list the archived sessions')
     .addHelpText(...helpExamples('hopgate sessions', 'hopgate sessions --all --json'))
-    .action((options: Options & { readonly all?: boolean }) => list(io, options));
+    .action((options: RootOption & { readonly all?: boolean }) => list(io, options));
   command
     .command('rename')
     .summary('give a session a name')
@@ -54,7 +50,7 @@ export function register(command: Command, io: Io): void {
     });
 }
 
-async function list(io: Io, options: Options & { readonly all?: boolean }): Promise<void> {
+async function list(io: Io, options: RootOption & { readonly all?: boolean }): Promise<void> {
   const every = await withStore(rootOf(io, options), io.env, [], (store) => store.sessions());
   const all = options.all ? every : every.filter(({ archived }) => !archived);
   if (io.json) {
@@ -69,12 +65,12 @@ async function list(io: Io, options: Options & { readonly all?: boolean }): Prom
     printRemark(io, `WARNING: session ${escapeInvisible(sessionId)}: ${escapeInvisible(text)}`);
 }
 
-const changeStore = <T>(io: Io, options: Options, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
+const changeStore = <T>(io: Io, options: RootOption, change: (store: EvidenceStore) => Promise<T>): Promise<T> =>
   withSessions(io, rootOf(io, options), change, 'write');
 
 const LONGEST_NAME = 60;
 
-async function rename(io: Io, id: string, typedName: string, options: Options): Promise<void> {
+async function rename(io: Io, id: string, typedName: string, options: RootOption): Promise<void> {
   const name = typedName.trim() || null;
   if (name !== null && (name.length > LONGEST_NAME || name !== escapeInvisible(name)))
     throw usageError(
@@ -96,7 +92,11 @@ async function rename(io: Io, id: string, typedName: string, options: Options): 
   printResult(io, { sessionId, name }, `Session ${escapeInvisible(sessionId)} ${now}.`);
 }
 
-async function archive(io: Io, ids: readonly string[], options: Options & { readonly undo?: boolean }): Promise<void> {
+async function archive(
+  io: Io,
+  ids: readonly string[],
+  options: RootOption & { readonly undo?: boolean },
+): Promise<void> {
   const archived = options.undo !== true;
   const sessions = await changeStore(io, options, async (store) => {
     const all = await store.sessions();

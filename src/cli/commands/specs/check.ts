@@ -28,11 +28,7 @@ import type { Diagnosis } from '../../doctor/diagnosis.ts';
 import { diagnoseEvidence, diagnoseGit, diagnoseRemote } from '../../doctor/examine.ts';
 import { CliError, type Io, paint, print, printJson } from '../../io.ts';
 import { askGit, runProgram } from '../../run-program.ts';
-import { helpExamples, rootOf, rootOption } from '../../shared-options.ts';
-
-interface Options {
-  readonly root: string;
-}
+import { helpExamples, type RootOption, rootOf, rootOption } from '../../shared-options.ts';
 
 export function register(command: Command, io: Io): void {
   command
@@ -42,10 +38,10 @@ export function register(command: Command, io: Io): void {
     .argument('[path]', 'a spec folder, or one spec file')
     .addOption(rootOption())
     .addHelpText(...helpExamples('hopgate check', 'hopgate check specs', 'hopgate check --json'))
-    .action((path: string | undefined, options: Options) => check(io, path, options));
+    .action((path: string | undefined, options: RootOption) => check(io, path, options));
 }
 
-async function check(io: Io, path: string | undefined, options: Options): Promise<void> {
+async function check(io: Io, path: string | undefined, options: RootOption): Promise<void> {
   if (path !== undefined) refuseOtherFile(resolve(io.cwd, path));
   const root = rootOf(io, options);
   const issues: SpecIssue[] = [];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { transcriptPath } from '../adapters/core/transcript/transcript-file.ts';
 import { judgeInhabitation } from '../audit/inhabitation/judge-inhabitation.ts';
-import type { CheckResult } from '../audit/inhabitation/phenomenology.ts';
+import type { CheckResult } from '../audit/inhabitation/inhabitation-checks.ts';
 import { excerpt } from '../base/text.ts';
 import { NO_TRANSCRIPT, parseTranscript, type Transcript } from '../evidence/transcript.ts';
 import type { EvidenceStore, SessionSummary } from '../ports/evidence-store.ts';

@@ -1,4 +1,4 @@
-import { exitRequirements } from '../gate/requirements/requirements.ts';
+import { exitRequirements } from '../gate/requirements/edge-requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { hasIntent } from '../spec/policy/tool-effects.ts';
 import type { PeripheralSpec, SpecSet } from '../spec/types.ts';

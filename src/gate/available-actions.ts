@@ -4,7 +4,7 @@ import { getOwn } from '../spec/names.ts';
 import type { Edge, Mode, SpecSet } from '../spec/types.ts';
 import type { Available, WayLeg } from './denial.ts';
 import { describeRequirement, type Requirement } from './requirements/requirement.ts';
-import { requirementsOf, startRequirements } from './requirements/requirements.ts';
+import { requirementsOf, startRequirements } from './requirements/edge-requirements.ts';
 import type { SessionView } from './session-view.ts';
 import { transferContext } from './transfer-context.ts';
 import { modeStep, modeStepsAdmitting, resetLegs } from './ways/way-modes.ts';

@@ -8,7 +8,7 @@ import { makeDenial } from './make-denial.ts';
 import type { Decision, GateContext, ModeRequest } from './request.ts';
 import type { RequirementFacts } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
-import { transitionRequirements } from './requirements/requirements.ts';
+import { transitionRequirements } from './requirements/edge-requirements.ts';
 import { modeStepsTo } from './ways/way-modes.ts';
 
 export interface ModePlan {

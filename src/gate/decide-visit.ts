@@ -31,7 +31,12 @@ import type {
 } from './request.ts';
 import { type RequirementFacts, unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
-import { dependsOnTree, edgeRequirements, requirementsOf, startRequirements } from './requirements/requirements.ts';
+import {
+  dependsOnTree,
+  edgeRequirements,
+  requirementsOf,
+  startRequirements,
+} from './requirements/edge-requirements.ts';
 import type { TreeToShip } from './scope/compare-trees.ts';
 import { transferContext } from './transfer-context.ts';
 

@@ -8,7 +8,7 @@ import { makeDenial } from './make-denial.ts';
 import type { GateContext, Refusal } from './request.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from './requirements/requirement.ts';
 import { requirementFacts } from './requirements/requirement-facts.ts';
-import { requirementsOf } from './requirements/requirements.ts';
+import { requirementsOf } from './requirements/edge-requirements.ts';
 import { shortestWay } from './ways/shortest-way.ts';
 import { modeStepsTo } from './ways/way-modes.ts';
 

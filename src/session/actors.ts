@@ -25,7 +25,7 @@ export interface SessionActors {
 
 type Actors = { -readonly [name in keyof SessionActors]: SessionActors[name] };
 
-const ROLES = { mode: 'modeGate', hopGraph: 'hopGraph', lifecycle: 'visit' } as const;
+const ACTOR_OF = { mode: 'modeGate', hopGraph: 'hopGraph', lifecycle: 'visit' } as const;
 
 /**
  * Starts the actors of a session in its present state. `observer` moves them by an entry. It throws if an actor is in
@@ -49,7 +49,7 @@ export function startActors(
     visit: visited && state.lifecycle ? start(visited, state.lifecycle) : null,
   };
   const send = ({ machine, type, facts }: AddressedEvent, entry: Entry): void => {
-    const actor = actors[ROLES[machine]];
+    const actor = actors[ACTOR_OF[machine]];
     const event = { type, ...(facts ? { facts: facts as unknown as RequirementFacts } : {}), entry: entry.id };
     if (!actor) return;
     inspector?.event(actor.logic.id, event);
@@ -64,7 +64,7 @@ export function startActors(
     const moves = machineEventsOf(body, before);
     for (const move of moves) send(move, entry);
     for (const { machine } of moves) {
-      const value = actors[ROLES[machine]]?.getSnapshot().value ?? after[machine];
+      const value = actors[ACTOR_OF[machine]]?.getSnapshot().value ?? after[machine];
       if (value !== after[machine])
         throw new Error(`entry ${entry.seq}: the ${machine} actor is in ${value}, the session in ${after[machine]}`);
     }

@@ -2,7 +2,7 @@ import { decide } from '../gate/decide.ts';
 import type { GateContext, HopRequest, StartRequest } from '../gate/request.ts';
 import { describeRequirement, type Requirement, unmetRequirements } from '../gate/requirements/requirement.ts';
 import { requirementFacts } from '../gate/requirements/requirement-facts.ts';
-import { requirementsOf, startRequirements } from '../gate/requirements/requirements.ts';
+import { requirementsOf, startRequirements } from '../gate/requirements/edge-requirements.ts';
 import { edgesFrom } from '../spec/edges-from.ts';
 import { type Edge, type Json, type Principal, TESTS_PASSED } from '../spec/types.ts';
 import type { OpenNeed, ViewWay } from './view-state.ts';

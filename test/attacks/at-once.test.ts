@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { detectSandbox } from '../../src/tools/sandbox/detect-sandbox.ts';
-import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
+import { editLayout, readOnlyLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { shellBackend } from '../../src/tools/shell/shell-backend.ts';
 import { depth } from '../depth.ts';
 import { toolCall } from '../tools/shell/tool-call.ts';

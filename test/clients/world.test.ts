@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findProgram } from '../../src/base/process.ts';
-import { agentAtDesk, joeInEmacs, type Participant, scriptedJoe } from '../../src/cli/world/story-participants.ts';
+import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from '../../src/cli/world/story-participants.ts';
 import { storySpecs } from '../../src/cli/world/story-specs.ts';
 import { bodyOf } from '../../src/evidence/bodies.ts';
 import { openSession } from '../../src/open-session.ts';
@@ -58,7 +58,7 @@ async function people(root: string, env: { readonly [name: string]: string }) {
     findProgram('emacs', process.env['PATH']) !== null
       ? await joeInEmacs({ root, env: { ...process.env, ...env }, store, printLine: () => {} }, knows)
       : await scriptedJoe(store, knows);
-  const desk = agentAtDesk(helper, 'Open it. The answer names what is in it.');
+  const desk = answeringAgent(helper, 'Open it. The answer names what is in it.');
   return {
     store,
     async end() {

@@ -4,7 +4,7 @@ import { compileSpecs } from '../../src/compile/compile-specs.ts';
 import { decide } from '../../src/gate/decide.ts';
 import type { GateContext, HopRequest, ModeRequest, StartRequest } from '../../src/gate/request.ts';
 import { requirementFacts } from '../../src/gate/requirements/requirement-facts.ts';
-import { requirementsOf, startRequirements } from '../../src/gate/requirements/requirements.ts';
+import { requirementsOf, startRequirements } from '../../src/gate/requirements/edge-requirements.ts';
 import type { SessionView } from '../../src/gate/session-view.ts';
 import { type Json, PRINCIPALS, type ProjectConfig } from '../../src/spec/types.ts';
 import { fixtureSpecs, MODES } from '../fixture-specs.ts';

@@ -6,7 +6,7 @@ import { isWithin } from '../../src/base/paths.ts';
 import { ownToken, tokenFile } from '../../src/operator/operator-token.ts';
 import { pendingApprover } from '../../src/operator/pending-approver.ts';
 import { stateDir } from '../../src/project/state-dir.ts';
-import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/layouts.ts';
+import { editLayout, readOnlyLayout, testLayout } from '../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { sample } from '../depth.ts';
 import { ok, scratch } from '../tools/shell/support.ts';
 import { requestOf, stateFolder } from './support.ts';

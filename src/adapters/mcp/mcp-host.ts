@@ -6,7 +6,7 @@ import type { McpOptions } from './mcp-options.ts';
 import { Questions } from './questions.ts';
 import { Relisting } from './relisting.ts';
 import { type McpTask, McpTasks } from './tasks/mcp-tasks.ts';
-import { type ToolNames, upstreamNames } from './tool-names.ts';
+import { type ToolNames, upstreamNames } from './upstream-names.ts';
 
 /** Interval between looks for what other processes did, in milliseconds. */
 const LOOK_MS = 250;

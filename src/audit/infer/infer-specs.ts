@@ -67,10 +67,10 @@ export function inferSpecs(specs: SpecSet, usage: RecordedUsages): InferredSpecs
 
 interface KeptPermissions {
   readonly ids: ReadonlySet<string>;
-  /** Those of all sessions. */
+  /** The agents of all sessions. */
   readonly agents: ReadonlySet<string>;
   readonly back: readonly Edge[];
-  /** Those that keep their tools. */
+  /** Peripherals that keep all of their tools. */
   readonly whole: ReadonlySet<string>;
 }
 

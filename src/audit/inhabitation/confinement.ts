@@ -1,5 +1,5 @@
 import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /** Always available. `stop`: a sub-agent ends. */

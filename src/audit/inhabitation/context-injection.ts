@@ -3,7 +3,7 @@ import type { Situation, TranscriptItem } from '../../evidence/transcript.ts';
 import type { Json, SpecSet } from '../../spec/types.ts';
 import { isBlobReference, sameJson } from '../rules/compare-json.ts';
 import type { Act } from './acts.ts';
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 type EnteredContext = NonNullable<Act['entered']>;

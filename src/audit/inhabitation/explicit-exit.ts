@@ -1,4 +1,4 @@
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { TranscriptItem } from '../../evidence/transcript.ts';
-import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, inapplicableCheck, judgedCheck } from './inhabitation-checks.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The only possible source of each kind of item. */

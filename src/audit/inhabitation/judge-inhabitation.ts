@@ -5,7 +5,7 @@ import { confinement } from './confinement.ts';
 import { contextInjection } from './context-injection.ts';
 import { explicitExit } from './explicit-exit.ts';
 import { interleavedStreams } from './interleaved-streams.ts';
-import type { CheckResult } from './phenomenology.ts';
+import type { CheckResult } from './inhabitation-checks.ts';
 import { timelineOf } from './session-timeline.ts';
 import { situatedVoice } from './situated-voice.ts';
 import { worldReplacement } from './world-replacement.ts';

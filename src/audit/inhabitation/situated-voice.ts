@@ -2,7 +2,7 @@ import { plural } from '../../base/text.ts';
 import type { SpecSet } from '../../spec/types.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { mentions } from './context-injection.ts';
-import { type CheckResult, inapplicableCheck, PHENOMENOLOGY } from './phenomenology.ts';
+import { type CheckResult, inapplicableCheck, PHENOMENOLOGY } from './inhabitation-checks.ts';
 import type { SessionTimeline } from './session-timeline.ts';
 
 /** The transcript counts as inhabited above this score. */

@@ -1,4 +1,4 @@
-import { type CheckResult, type InhabitationFinding, judgedCheck } from './phenomenology.ts';
+import { type CheckResult, type InhabitationFinding, judgedCheck } from './inhabitation-checks.ts';
 import { nameOfAct, type SessionTimeline } from './session-timeline.ts';
 
 /**

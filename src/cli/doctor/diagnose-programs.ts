@@ -10,7 +10,7 @@ import type { FoundPrograms } from '../../tools/programs/program-finder.ts';
 import { sharedSandbox } from '../../tools/sandbox/detect-sandbox.ts';
 import { LayoutError } from '../../tools/sandbox/layout-error.ts';
 import { checkFolder } from '../../tools/sandbox/mounts/layout.ts';
-import { testLayout } from '../../tools/sandbox/mounts/layouts.ts';
+import { testLayout } from '../../tools/sandbox/mounts/tool-layouts.ts';
 import type { Sandbox } from '../../tools/sandbox/sandbox.ts';
 import { programsOf, withoutNetwork } from '../../tools/shell/shell-context.ts';
 import type { Io } from '../io.ts';

@@ -11,7 +11,7 @@ import { withoutRunCommand, withRunCommand } from '../claude/run-command-rules.t
 import { isOurStatusLine, userStatusLine, withStatusLine } from '../claude/status-line-setting.ts';
 import { CliError } from '../io.ts';
 import { changeOf, readText } from './apply-install.ts';
-import { withGuard } from './claude-guard.ts';
+import { withGuard } from './merge-claude-hooks.ts';
 import type { FileChange, Installer, InstallTarget } from './installer.ts';
 import { objectIn, withKey } from './json-settings.ts';
 

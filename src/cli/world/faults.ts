@@ -1,4 +1,4 @@
-import type { PhenomenologyId } from '../../audit/inhabitation/phenomenology.ts';
+import type { PhenomenologyId } from '../../audit/inhabitation/inhabitation-checks.ts';
 import type { Transcript, TranscriptItem } from '../../evidence/transcript.ts';
 import type { PlayedStory } from './run-story.ts';
 

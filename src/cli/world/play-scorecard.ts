@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { judgeInhabitation } from '../../audit/inhabitation/judge-inhabitation.ts';
-import { type CheckResult, PHENOMENOLOGY, type PhenomenologyId } from '../../audit/inhabitation/phenomenology.ts';
+import { type CheckResult, PHENOMENOLOGY, type PhenomenologyId } from '../../audit/inhabitation/inhabitation-checks.ts';
 import { excerpt } from '../../base/text.ts';
 import type { Transcript } from '../../evidence/transcript.ts';
 import { heading, type Io, paint, print, printJson } from '../io.ts';

@@ -22,7 +22,7 @@ import type { Io } from '../io.ts';
 import { overCommandLine, overRest } from './data-connections.ts';
 import { dataSession } from './data-session.ts';
 import { playWithAgent, type StoryEnd } from './play-with-agent.ts';
-import { agentAtDesk, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
+import { answeringAgent, joeInEmacs, type Participant, scriptedJoe } from './story-participants.ts';
 import { storySpecs } from './story-specs.ts';
 
 /** The connections of a story: of the session to the world, and of the agent to the session. */
@@ -69,7 +69,7 @@ export async function runStory({ root, env, seed, joe, printLine, world, agent }
     );
     const codex = await openSession({ root, agent: 'codex', store, specs });
     await codex.start('desk');
-    others.push(agentAtDesk(codex, 'Open it. The answer names what is in it.'), { ended: () => codex.detach() });
+    others.push(answeringAgent(codex, 'Open it. The answer names what is in it.'), { ended: () => codex.detach() });
     others.push(
       joe === 'emacs' ? await joeInEmacs({ root, env, store, printLine }, knows) : await scriptedJoe(store, knows),
     );

@@ -21,7 +21,7 @@ const LOOK_MS = 25;
 /** Joe, played by a script: he answers each message with his knowledge, over the inbox that Emacs also uses. */
 export async function scriptedJoe({ messages }: EvidenceStore, knows: string): Promise<Participant> {
   await messages!.addPerson('joe');
-  return looking(async () => {
+  return poll(async () => {
     for (const { id, from } of await messages!.inbox('person:joe', { unread: true })) {
       await messages!.mark(id, 'read');
       const to = { from: 'person:joe', author: 'joe', to: from };
@@ -31,8 +31,8 @@ export async function scriptedJoe({ messages }: EvidenceStore, knows: string): P
 }
 
 /** An agent with its own session, which answers whistles by its tool `bell`. */
-export const agentAtDesk = (session: Session, knows: string): Participant =>
-  looking(async () => {
+export const answeringAgent = (session: Session, knows: string): Participant =>
+  poll(async () => {
     const inbox = await session.inbox();
     if (!inbox.ok) return;
     for (const { id, from, kind } of inbox.messages) {
@@ -42,7 +42,7 @@ export const agentAtDesk = (session: Session, knows: string): Participant =>
     }
   });
 
-function looking(look: () => Promise<void>): Participant {
+function poll(look: () => Promise<void>): Participant {
   let ended = false;
   const work = (async () => {
     while (!ended) {

@@ -13,7 +13,7 @@ import { conditionFailed, firstUnmetEntry, missingContext, modeForbids, unknownP
 import type { Decision, DelegateRequest, GateContext, StepRequest } from '../request.ts';
 import { unmetRequirements } from '../requirements/requirement.ts';
 import { requirementFacts } from '../requirements/requirement-facts.ts';
-import { edgeRequirements } from '../requirements/requirements.ts';
+import { edgeRequirements } from '../requirements/edge-requirements.ts';
 import { transferContext } from '../transfer-context.ts';
 
 export interface DelegatePlan {

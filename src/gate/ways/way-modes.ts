@@ -2,7 +2,7 @@ import { type ModeLeg, modeWay } from '../../spec/mode-way.ts';
 import type { GateSpec, Mode, SpecSet } from '../../spec/types.ts';
 import type { ModeStep } from '../denial.ts';
 import { describeRequirement } from '../requirements/requirement.ts';
-import { transitionRequirements } from '../requirements/requirements.ts';
+import { transitionRequirements } from '../requirements/edge-requirements.ts';
 import type { SessionView } from '../session-view.ts';
 
 /** The need of a reset: only the operator can make this mode change. */

@@ -192,15 +192,15 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
   draft.pending = null;
   draft.steps += 1;
   if (body.outcome.status === 'ok') draft.successes += 1;
-  const witness = trustedReportOf(specs, visit?.peripheral, body.tool);
+  const report = trustedReportOf(specs, visit?.peripheral, body.tool);
   const mayChange = body.event === 'outcome' || changedPaths(body.effects).length > 0;
   const changes = mayChange && countChanges(draft, body.effects);
   // Tests and checks may depend on a changed resource, or on files that git ignores.
   if (body.tool === 'install' || (body.effects !== 'unobserved' && body.effects.some(({ op }) => op === 'resource')))
     draft.change += 1;
   // A deploy command changes the world outside, not the working tree.
-  if (body.effects === 'unobserved' && mayChange && witness !== 'deploy') draft.blind = true;
-  const counts = body.outcome.status === 'ok' && witness === 'test';
+  if (body.effects === 'unobserved' && mayChange && report !== 'deploy') draft.blind = true;
+  const counts = body.outcome.status === 'ok' && report === 'test';
   if (counts) {
     const result = fieldsOf(body.outcome.result);
     countTree(draft, fieldsOf(result['tree']) as unknown as TreeState);
@@ -216,7 +216,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))
       visit.headId = entry.id;
     visit.background = runningCommands(visit.background, body);
-    visit.observations = observeStep(visit.observations, body, draft.change, witness);
+    visit.observations = observeStep(visit.observations, body, draft.change, report);
   }
   if (changes) {
     const changed = changedPaths(body.effects);

@@ -29,7 +29,11 @@ export function checkGit({ url, credential, ca, remote, branch }: Git, report: I
   if (program !== undefined && !/^(?:\/|~\/)/.test(program))
     report([...at, 'helper', 0], 'is not the path of a program', 'begin with / or with ~/ for the home folder');
   if (credential.env !== undefined && LOOKS_SECRET.test(credential.env))
-    report([...at, 'env'], 'looks like a secret itself', 'name the variable that holds it; and renew that secret');
+    report(
+      [...at, 'env'],
+      'looks like a secret itself',
+      'give the name of a variable here, and replace the exposed secret',
+    );
   const forHttps = HTTPS.some((kind) => kind === stated[0]);
   if (credential.username !== undefined && stated[0] !== 'env' && stated[0] !== 'file')
     report(

@@ -5,7 +5,7 @@ import type { ToolReport } from '../../ports/tool-backend.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { runOnline } from '../proxy/run-online.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
-import { testLayout } from '../sandbox/mounts/layouts.ts';
+import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../sandbox/sandbox.ts';
 import { applyChanges, finishLeftJournals } from '../shell/apply-changes.ts';
 import { commandReport, droppedField } from '../shell/command-report.ts';

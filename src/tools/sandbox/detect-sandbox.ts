@@ -7,7 +7,7 @@ import { mayAccess } from '../../base/files.ts';
 import { installHint } from '../../base/install-hint.ts';
 import { startProcess, waitForExit } from './child-process.ts';
 import type { HostIdentity, SandboxHost } from './command-message.ts';
-import { type CommandShells, makeCommandShells } from './command-shells.ts';
+import { type CommandShells, makeCommandShells } from './command-shell-pool.ts';
 import { type Cgroups, probeCgroups } from './limits/cgroup.ts';
 import { baseLayout, type SandboxLayout, withMounts } from './mounts/layout.ts';
 import { isComplete, makeSupportFiles } from './mounts/support-files.ts';

@@ -21,7 +21,7 @@ import { maskedObjects } from '../git-objects/masked-objects.ts';
 import { makeProxy } from '../proxy/filtering-proxy.ts';
 import { shellBackend } from '../shell/shell-backend.ts';
 import type { SandboxLayout } from './mounts/layout.ts';
-import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/layouts.ts';
+import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/tool-layouts.ts';
 import { scanTree } from './mounts/tree.ts';
 import { type AttemptAt, nodeCommand, PROBE_ATTEMPTS, PROCESS_COUNT, type ProbeTarget } from './probe-attempts.ts';
 import type { ProbeResult } from './probe-result.ts';

@@ -6,7 +6,7 @@ import { startOf } from '../../base/process-holder.ts';
 import { BoundedRun } from './bounded-run.ts';
 import { commandMessage, type HostIdentity, type SandboxHost } from './command-message.ts';
 import type { CommandShell } from './command-shell.ts';
-import type { CommandShells } from './command-shells.ts';
+import type { CommandShells } from './command-shell-pool.ts';
 import { watchMemory } from './limits/memory-watch.ts';
 import { OTHER, overlaysOf } from './mounts/bwrap-arguments.ts';
 import type { SandboxLayout } from './mounts/layout.ts';

@@ -10,7 +10,7 @@ import { fileStateOf, findingsField, withFinding } from '../file-findings.ts';
 import { importProblem } from '../instruction-imports.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
-import { editLayout } from '../sandbox/mounts/layouts.ts';
+import { editLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { ownGit } from '../sandbox/mounts/open-git.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { type AppliedChanges, applyChanges, finishLeftJournals } from './apply-changes.ts';

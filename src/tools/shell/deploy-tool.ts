@@ -3,7 +3,7 @@ import { chooseDeploy } from '../../gate/commands/choose-command.ts';
 import { treeMismatch } from '../../gate/scope/compare-trees.ts';
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { runOnline } from '../proxy/run-online.ts';
-import { readOnlyLayout, testLayout } from '../sandbox/mounts/layouts.ts';
+import { readOnlyLayout, testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { observeTree } from '../tree/observe-tree.ts';
 import { failed, isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { commandReport } from './command-report.ts';

@@ -1,7 +1,7 @@
 import type { ToolReport } from '../../ports/tool-backend.ts';
 import { commandCacheMounts } from '../programs/cache-mounts.ts';
 import { withMounts } from '../sandbox/mounts/layout.ts';
-import { exploreLayout } from '../sandbox/mounts/layouts.ts';
+import { exploreLayout } from '../sandbox/mounts/tool-layouts.ts';
 import { isStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { discardedFiles } from './changed-code.ts';
 import { commandReport, droppedField } from './command-report.ts';

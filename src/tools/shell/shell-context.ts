@@ -20,7 +20,7 @@ import {
   type SandboxLayout,
   STATE_HOMES,
 } from '../sandbox/mounts/layout.ts';
-import type { TreeRequest } from '../sandbox/mounts/layouts.ts';
+import type { TreeRequest } from '../sandbox/mounts/tool-layouts.ts';
 import { scanTree, type TreeScan } from '../sandbox/mounts/tree.ts';
 import { runUnsandboxed } from '../sandbox/run-unsandboxed.ts';
 import type { CommandOptions, CommandResult, OverlayWrites, Sandbox } from '../sandbox/sandbox.ts';

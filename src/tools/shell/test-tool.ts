@@ -9,7 +9,7 @@ import type { Json } from '../../spec/types.ts';
 import { cacheMounts } from '../programs/cache-mounts.ts';
 import { boundText } from '../sandbox/bounded-output.ts';
 import { type LayoutLimits, STATE_HOMES, withMounts } from '../sandbox/mounts/layout.ts';
-import { testLayout } from '../sandbox/mounts/layouts.ts';
+import { testLayout } from '../sandbox/mounts/tool-layouts.ts';
 import type { CommandResult } from '../sandbox/sandbox.ts';
 import { compareCount } from '../test-report/compare-counts.ts';
 import { judgeRun } from '../test-report/judge-run.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { upstreamNames } from '../../../src/adapters/mcp/tool-names.ts';
+import { upstreamNames } from '../../../src/adapters/mcp/upstream-names.ts';
 import type { SpecSet, ToolSpec } from '../../../src/spec/types.ts';
 
 const bound = (id: string, tool: string): ToolSpec => ({

@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox, sharedSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
+import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { probeSandbox } from '../../../src/tools/sandbox/probe.ts';
 import type { Sandbox } from '../../../src/tools/sandbox/sandbox.ts';
 import { isDeep } from '../../depth.ts';

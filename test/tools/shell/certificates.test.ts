@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEFAULT_MASKS } from '../../../src/spec/policy/default-masks.ts';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
+import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
 import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';
 import { CERTIFICATE, KEY } from '../git/certificate.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/layouts.ts';
+import { readOnlyLayout } from '../../../src/tools/sandbox/mounts/tool-layouts.ts';
 import * as readFolder from '../../../src/tools/sandbox/mounts/read-folder.ts';
 import { scanTree } from '../../../src/tools/sandbox/mounts/tree.ts';
 import { watchCoveredFiles } from '../../../src/tools/shell/late-masked-files.ts';

@@ -2,7 +2,7 @@ import type { ToolReport } from '../../../ports/tool-backend.ts';
 import type { Json } from '../../../spec/types.ts';
 import { commandCacheMounts } from '../../programs/cache-mounts.ts';
 import { withMounts } from '../../sandbox/mounts/layout.ts';
-import { exploreLayout } from '../../sandbox/mounts/layouts.ts';
+import { exploreLayout } from '../../sandbox/mounts/tool-layouts.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
 import { failed, invalid, isStop, type ToolStop } from '../../workspace/tool-stop.ts';
 import { discardedFiles } from '../changed-code.ts';

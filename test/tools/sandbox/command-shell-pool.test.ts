@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { commandMessage, type SandboxHost } from '../../../src/tools/sandbox/command-message.ts';
-import { type CommandShells, makeCommandShells } from '../../../src/tools/sandbox/command-shells.ts';
+import { type CommandShells, makeCommandShells } from '../../../src/tools/sandbox/command-shell-pool.ts';
 import { detectSandbox } from '../../../src/tools/sandbox/detect-sandbox.ts';
 import { probeCgroups } from '../../../src/tools/sandbox/limits/cgroup.ts';
 import { baseLayout, type SandboxLayout, withMounts } from '../../../src/tools/sandbox/mounts/layout.ts';

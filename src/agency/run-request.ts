@@ -60,9 +60,9 @@ export function promptOf(spec: AgencyPeripheral, request: RunRequest): string {
   const blocks = spec.context.map((block) => `\n\nContext: ${block}\n${quotedHeadings(context[block]!)}`).join('');
   if (inputs === undefined && prompt !== undefined)
     return blocks === '' ? prompt : withUserRequest(blocks.trim(), prompt);
-  const given = inputs ?? {};
-  const missing = spec.inputs.filter((name) => !Object.hasOwn(given, name));
-  const unknown = Object.keys(given).filter((name) => !spec.inputs.includes(name));
+  const stated = inputs ?? {};
+  const missing = spec.inputs.filter((name) => !Object.hasOwn(stated, name));
+  const unknown = Object.keys(stated).filter((name) => !spec.inputs.includes(name));
   if (missing.length > 0)
     throw new RunFailure(
       'missing-inputs',
@@ -76,7 +76,7 @@ export function promptOf(spec: AgencyPeripheral, request: RunRequest): string {
       unknown.length === 1 ? suggest(unknown[0]!, spec.inputs) : `The inputs: ${spec.inputs.join(', ')}.`,
     );
   const filled = fillTemplate(spec.promptTemplate, (name) => {
-    const value = given[name]!;
+    const value = stated[name]!;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });
   const rendered = `${filled}${blocks}`;

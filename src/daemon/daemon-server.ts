@@ -121,9 +121,9 @@ export class DaemonServer {
   }
 
   #mayAsk({ headers }: IncomingMessage): boolean {
-    const given = Buffer.from(headers.authorization ?? '');
+    const actual = Buffer.from(headers.authorization ?? '');
     const expected = Buffer.from(`Bearer ${this.#parts.token}`);
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
   }
 }
 

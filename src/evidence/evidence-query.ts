@@ -119,9 +119,9 @@ export function resolveQuery(query: unknown): ResolvedQuery {
     throw new QueryError(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
   }
   const { since, before, limit = DEFAULT_LIMIT, after, ...filters } = parsed.data;
-  const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+  const present = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
   return {
-    ...(given as Omit<EvidenceQuery, 'since' | 'before' | 'limit' | 'after'>),
+    ...(present as Omit<EvidenceQuery, 'since' | 'before' | 'limit' | 'after'>),
     since: millis(since),
     before: millis(before),
     limit,

@@ -14,8 +14,8 @@ export type BoundArguments =
  * A call's arguments by parameter name, from an object or from a list in their order, checked against the
  * catalogue. Nothing is dropped: an unknown name or one argument too many is a problem.
  */
-export function bindArguments(tool: ToolSpec, given: unknown): BoundArguments {
-  const named = nameThem(tool, given ?? {});
+export function bindArguments(tool: ToolSpec, args: unknown): BoundArguments {
+  const named = argumentsByName(tool, args ?? {});
   if (!named.ok) return named;
   for (const name of Object.keys(named.args)) {
     if (!tool.parameters.some((parameter) => parameter.name === name)) {
@@ -39,23 +39,23 @@ export function bindArguments(tool: ToolSpec, given: unknown): BoundArguments {
   return named;
 }
 
-function nameThem(tool: ToolSpec, given: unknown): BoundArguments {
-  if (Array.isArray(given)) {
-    if (given.length > tool.parameters.length) {
+function argumentsByName(tool: ToolSpec, args: unknown): BoundArguments {
+  if (Array.isArray(args)) {
+    if (args.length > tool.parameters.length) {
       return {
         ok: false,
         argument: null,
-        problem: `${tool.id} takes at most ${plural(tool.parameters.length, 'argument')}, not ${given.length}`,
+        problem: `${tool.id} takes at most ${plural(tool.parameters.length, 'argument')}, not ${args.length}`,
       };
     }
     const pairs = tool.parameters.flatMap(({ name }, index) =>
-      given[index] === undefined || given[index] === null ? [] : [[name, given[index] as Json] as const],
+      args[index] === undefined || args[index] === null ? [] : [[name, args[index] as Json] as const],
     );
     return { ok: true, args: Object.fromEntries(pairs) };
   }
-  if (!isObject(given))
+  if (!isObject(args))
     return { ok: false, argument: null, problem: 'args has to be an object by parameter name, or a list in order' };
-  const present = Object.entries(given as Arguments).filter(
+  const present = Object.entries(args as Arguments).filter(
     ([name, value]) => value !== undefined && (value !== null || takesNull(tool, name)),
   );
   return { ok: true, args: Object.fromEntries(present) };

@@ -126,8 +126,8 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     message: view.visit.message ?? null,
   });
   if (problem) {
-    const given = bound.args[String(problem.about.argument)];
-    const other = wayToCommand(specs, view, { tool: tool.id, given, code: problem.code });
+    const argument = bound.args[String(problem.about.argument)];
+    const other = wayToCommand(specs, view, { tool: tool.id, command: argument, code: problem.code });
     const about = { tool: tool.id, peripheral, ...problem.about, ...(other && { by: other.by }) };
     return makeDenial(context, problem.code, about, other?.way);
   }

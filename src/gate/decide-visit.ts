@@ -104,9 +104,12 @@ export function decideStart(context: GateContext, request: StartRequest): Decisi
 }
 
 /** The context that a caller supplies, without session state, which only tools may set. */
-function withoutState({ specs }: GateContext, given: StartRequest['context'] = {}): { readonly [field: string]: Json } {
+function withoutState(
+  { specs }: GateContext,
+  fields: StartRequest['context'] = {},
+): { readonly [field: string]: Json } {
   const { state } = reportedFields(specs);
-  return Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(state, field)));
+  return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
 
 /**

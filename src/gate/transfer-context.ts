@@ -5,20 +5,20 @@ import type { Json, PeripheralSpec } from '../spec/types.ts';
 import type { SessionView } from './session-view.ts';
 
 /**
- * The context that a visit to `target` starts with, and the fields that are missing for it. `given` is the context that
+ * The context that a visit to `target` starts with, and the fields that are missing for it. `fields` is the context that
  * the caller of `start` supplied; `latest` has the prospective fruit of the visit being left, which takes the place of
  * older ones. A blank text, such as an empty commit message, counts as missing.
  */
 export function transferContext(
   target: PeripheralSpec,
   view: Pick<SessionView, 'sessionId' | 'backpack' | 'fruits'>,
-  given: { readonly [field: string]: Json } = {},
+  fields: { readonly [field: string]: Json } = {},
   latest: SessionView['fruits'] = {},
 ): {
   readonly context: { readonly [field: string]: Json };
   readonly missing: readonly { field: string; from: string }[];
 } {
-  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
+  const others = Object.fromEntries(Object.entries(fields).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
   const context: Record<string, Json> = {};
   const missing: { field: string; from: string }[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {

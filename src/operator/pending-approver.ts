@@ -45,8 +45,8 @@ export function pendingApprover(options: PendingOptions): Approver {
       if (pending === null) return null;
       options.onPending?.(pending, request);
       const look = () => takeAnswer(folder, stateDir, request, now());
-      const given = await watchUntil(folder.answersFolder, waitMs, look, signal);
-      return given ? outcomeOf(given, now()) : { pending };
+      const answer = await watchUntil(folder.answersFolder, waitMs, look, signal);
+      return answer ? outcomeOf(answer, now()) : { pending };
     },
   };
 }
@@ -76,14 +76,14 @@ export function askHereOrElsewhere(
         signal: waiting.signal,
       });
       const other = elsewhere.approve(request).then((answer) => {
-        const given = answer && !('pending' in answer) ? answer : null;
-        if (given) asking.abort();
-        return given;
+        const approval = answer && !('pending' in answer) ? answer : null;
+        if (approval) asking.abort();
+        return approval;
       });
       const isApproved = await here(request, asking.signal).finally(() => waiting.abort());
-      const given = await other;
-      answeredVia = given ? elsewhere.via : via;
-      if (given) return given;
+      const otherApproval = await other;
+      answeredVia = otherApproval ? elsewhere.via : via;
+      if (otherApproval) return otherApproval;
       approvalsFolder(options.stateDir).dropPending(request.hash);
       return isApproved ? { by: 'operator' } : { declined: 'operator' };
     },

@@ -168,9 +168,9 @@ async function routeRequest(c: Context, route: HttpRoute, services: Services, go
 
 /** The holder of the token or the login; null without either. A wrong token is never ignored. */
 function whoAsks(c: Context, { tokens, logins }: Services): Requester | null {
-  const given = c.req.header('authorization');
-  if (given !== undefined) {
-    const who = tokens.holder(/^Bearer (\S+)$/.exec(given)?.[1] ?? '');
+  const header = c.req.header('authorization');
+  if (header !== undefined) {
+    const who = tokens.holder(/^Bearer (\S+)$/.exec(header)?.[1] ?? '');
     if (who) return who;
     throw new ApiError('not-authenticated', 'the token is wrong', 'Send "Authorization: Bearer TOKEN".');
   }

@@ -15,8 +15,8 @@ export interface SessionGrant {
 /** The ids of the sessions in which a grant was given, the latest first. */
 export async function sessionsWithGrants(store: EvidenceStore): Promise<readonly string[]> {
   const { entries } = await store.query({ tags: ['grant'], limit: 1000 });
-  const given = entries.filter(({ entry }) => bodyOf(entry.body)?.event === 'grant');
-  return [...new Set(given.map(({ entry }) => entry.sessionId))];
+  const grants = entries.filter(({ entry }) => bodyOf(entry.body)?.event === 'grant');
+  return [...new Set(grants.map(({ entry }) => entry.sessionId))];
 }
 
 /** The grants of a store's sessions. The grants of a closed session have ended. */

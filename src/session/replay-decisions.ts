@@ -259,10 +259,10 @@ async function inFull(
   const args = request.args as Json;
   // The large arguments of a refused call are stored as one blob.
   if (denied) return { ...request, args: isBlobReference(args) ? await readBlob(args, getBlob) : args };
-  const given = fieldsOf(args);
-  const apart = blobArguments(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), given);
-  const pairs = apart.map(async (name) => [name, await readBlob(given[name]!, getBlob)] as const);
-  return { ...request, args: { ...given, ...Object.fromEntries(await Promise.all(pairs)) } };
+  const fields = fieldsOf(args);
+  const apart = blobArguments(getOwn(specs.tools, request.tool), getOwn(specs.peripherals, peripheral ?? ''), fields);
+  const pairs = apart.map(async (name) => [name, await readBlob(fields[name]!, getBlob)] as const);
+  return { ...request, args: { ...fields, ...Object.fromEntries(await Promise.all(pairs)) } };
 }
 
 async function readBlob(reference: Json, getBlob: GetBlob): Promise<Json> {

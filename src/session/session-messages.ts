@@ -17,14 +17,14 @@ export async function recordMessages(core: Correspondent): Promise<void> {
   if (!messages || pending) return;
   const address = addressOf(core);
   if (!(await messages.hasNews(address, inbox))) return;
-  const fresh = await messages.inbox(address, { after: inbox.seq });
+  const arrived = await messages.inbox(address, { after: inbox.seq });
   const receipts = await messages.receipts(address, inbox.receipt);
-  if (fresh.length + receipts.length === 0) return;
+  if (arrived.length + receipts.length === 0) return;
   await core.writer.append([
-    ...fresh.map(({ state: _, to: __, ...message }): MessageBody => ({ event: 'message', ...message })),
+    ...arrived.map(({ state: _, to: __, ...message }): MessageBody => ({ event: 'message', ...message })),
     ...receipts.map(({ message, state, nth }) => ({ event: 'receipt' as const, message, state, nth })),
   ]);
-  for (const { id } of fresh) await messages.mark(id, 'delivered');
+  for (const { id } of arrived) await messages.mark(id, 'delivered');
 }
 
 /** The recorded messages that no request of the agent has contained. */

@@ -92,8 +92,8 @@ export class Household {
 
   /** The name of the object in the agent's hands; null if they are empty. */
   carried(): string | null {
-    const [held] = this.#fluents.after('holds', AGENT);
-    return held === undefined ? null : this.#name(held);
+    const [carried] = this.#fluents.after('holds', AGENT);
+    return carried === undefined ? null : this.#name(carried);
   }
 
   /** Sha256 (hex) of the house and its present facts. Steps do not count: a refused command leaves it as it was. */

@@ -134,7 +134,7 @@ const MUTANTS: readonly (readonly [rule: string, file: string, from: string, to:
     "return problem ? makeDenial(context, 'approval-invalid'",
     "return false ? makeDenial(context, 'approval-invalid'",
   ],
-  ['arguments are an object', 'bind-arguments.ts', 'if (!isObject(given))', 'if (false)'],
+  ['arguments are an object', 'bind-arguments.ts', 'if (!isObject(args))', 'if (false)'],
   [
     'a whole number is whole',
     'bind-arguments.ts',

@@ -10,8 +10,8 @@ const shown = new Map<string, Set<string>>();
 
 /** {@link newMessages} as text; null if there are none. */
 export async function turnMessages(session: Session): Promise<string | null> {
-  const fresh = await newMessages(session);
-  return fresh.length === 0 ? null : messagesText(fresh);
+  const messages = await newMessages(session);
+  return messages.length === 0 ? null : messagesText(messages);
 }
 
 /** Messages in the form in which they end an answer to the agent. */
@@ -22,10 +22,10 @@ export async function newMessages(session: Session): Promise<readonly Message[]>
   const inbox = await session.inbox();
   if (!inbox.ok) return [];
   const before = shown.get(session.id);
-  const fresh = before ? inbox.messages.filter(({ id }) => !before.has(id)) : inbox.messages;
-  if (fresh.length === 0) return [];
-  shown.set(session.id, new Set([...(before ?? []), ...fresh.map(({ id }) => id)]));
-  return fresh;
+  const added = before ? inbox.messages.filter(({ id }) => !before.has(id)) : inbox.messages;
+  if (added.length === 0) return [];
+  shown.set(session.id, new Set([...(before ?? []), ...added.map(({ id }) => id)]));
+  return added;
 }
 
 /** The ids of the messages that were shown and are not acknowledged. */

@@ -21,8 +21,8 @@ export function guardRequest(headers: IncomingHttpHeaders, { token, hosts }: Gua
   const origin = validateOriginHeader(from, [...hosts]);
   if (!origin.ok) return refuseRequest(403, 'this server does not answer to web pages of that origin');
   if (token === null) return null;
-  const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
-  if (given !== undefined && isSameText(given, token)) return null;
+  const [, bearer] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
+  if (bearer !== undefined && isSameText(bearer, token)) return null;
   return refuseRequest(
     401,
     'send the token that "hopgate mcp --http" printed, in the header Authorization: Bearer TOKEN',

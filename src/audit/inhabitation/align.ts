@@ -89,8 +89,8 @@ function isFor(act: Act, { item, result }: AlignedCall): boolean {
   if (item.tool === 'mode') return act.kind === 'mode' && sameOrCut(wordOf(input['to']), act.what);
   if (act.kind !== 'step' || act.what !== item.tool) return false;
   return Object.entries(act.args).every(([name, arg]) => {
-    const given = input[name];
-    return given === undefined || isBlobReference(arg) || sameOrCut(given, arg);
+    const value = input[name];
+    return value === undefined || isBlobReference(arg) || sameOrCut(value, arg);
   });
 }
 
@@ -101,6 +101,6 @@ const wordOf = (value: Json | undefined): string => {
 };
 
 /** Compares values; long texts were shortened, with an ellipsis at the cut. */
-const sameOrCut = (given: Json, arg: Json): boolean =>
-  sameJson(given, arg) ||
-  (typeof given === 'string' && typeof arg === 'string' && given.endsWith('…') && arg.startsWith(given.slice(0, -1)));
+const sameOrCut = (value: Json, arg: Json): boolean =>
+  sameJson(value, arg) ||
+  (typeof value === 'string' && typeof arg === 'string' && value.endsWith('…') && arg.startsWith(value.slice(0, -1)));

@@ -167,10 +167,10 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
     dropResults(state);
     const { changes: known, backpack } = state;
     const before = backpack['changed-files'];
-    const fresh = changes.filter(({ path }) => !Object.hasOwn(known, path)).map(({ path }) => path);
+    const added = changes.filter(({ path }) => !Object.hasOwn(known, path)).map(({ path }) => path);
     for (const { path, after } of changes) known[path] = after ?? null;
-    if (fresh.length > 0 || before === undefined)
-      state.backpack = { ...backpack, 'changed-files': appendPaths(before, fresh) };
+    if (added.length > 0 || before === undefined)
+      state.backpack = { ...backpack, 'changed-files': appendPaths(before, added) };
   }
   // Tests and checks may depend on a changed resource, or on files that git ignores.
   if (tool === 'install' || effects.some(({ op }) => op === 'resource')) dropResults(state);

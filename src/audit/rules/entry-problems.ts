@@ -96,22 +96,22 @@ export function addGateProblem(judged: JudgedState, to: string, gate: GateRule, 
 }
 
 /** The fields that a caller of start may set: session state comes from tools only. */
-export function withoutState({ specs }: AuditedPin, given: Fields): Fields {
+export function withoutState({ specs }: AuditedPin, fields: Fields): Fields {
   const { state } = reportedFields(specs);
-  return Object.fromEntries(Object.entries(given).filter(([field]) => !Object.hasOwn(state, field)));
+  return Object.fromEntries(Object.entries(fields).filter(([field]) => !Object.hasOwn(state, field)));
 }
 
 /**
- * The context that a visit begins with, and the fields that nothing fills. `given` is the caller's part; `latest` has
+ * The context that a visit begins with, and the fields that nothing fills. `fields` is the caller's part; `latest` has
  * the fruit of the visit that is left, which takes the place of older ones.
  */
 export function contextFor(
   target: PeripheralSpec,
   { sessionId, backpack, fruits }: Pick<AuditState, 'sessionId' | 'backpack' | 'fruits'>,
-  given: Fields,
+  fields: Fields,
   latest: AuditState['fruits'] = {},
 ): { readonly context: Fields; readonly missing: readonly string[] } {
-  const others = Object.fromEntries(Object.entries(given).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
+  const others = Object.fromEntries(Object.entries(fields).filter(([field]) => !IDENTITY_FIELDS.includes(field)));
   const context: Record<string, Fields[string]> = { ...others };
   const missing: string[] = [];
   for (const [field, { source, optional }] of Object.entries(target.context)) {

@@ -69,19 +69,19 @@ export class Approvals {
    * @param id the approval that the entry names
    */
   use(id: string | null, at: number, done: ApprovedRequest): ApprovalBody | null {
-    const given = this.#waiting;
+    const approved = this.#waiting;
     this.#waiting = null;
     if (id === null) return null;
     const report = this.#report;
     if (this.#usedIds.has(id))
       report.violation('approval', 'an approval is used once', `approval ${id} was used before`);
     this.#usedIds.add(id);
-    if (given?.record.id !== id) {
+    if (approved?.record.id !== id) {
       const constraint = 'the approval must be recorded directly before';
       report.violation('approval', constraint, `approval ${id} does not exist`, NEEDS_HISTORY);
       return null;
     }
-    const { record, request } = given;
+    const { record, request } = approved;
     if (at >= Date.parse(record.expiresAt))
       report.violation(
         'approval',
@@ -93,7 +93,7 @@ export class Approvals {
     const unseen = done.action['kind'] === 'step' ? APPROVAL_VIEW.locks : APPROVAL_VIEW.context;
     for (const title of new Set([...Object.keys(done.view), ...Object.keys(request.view)]))
       if (title in done.view || title !== unseen) this.#compare(title, request.view[title], done.view[title]);
-    return given;
+    return approved;
   }
 
   #compare(part: string, approved: Json | undefined, done: Json | undefined): void {

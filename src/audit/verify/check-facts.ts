@@ -41,14 +41,14 @@ export function checkFacts(
   decided: DecidedFacts,
   report: AuditReport,
 ): void {
-  const given = fieldsOf(claimed as Json);
+  const recorded = fieldsOf(claimed as Json);
   const facts = factsOf(judged, decided);
-  for (const name of new Set([...Object.keys(facts), ...Object.keys(given)]))
-    if (!sameJson(given[name], facts[name]))
+  for (const name of new Set([...Object.keys(facts), ...Object.keys(recorded)]))
+    if (!sameJson(recorded[name], facts[name]))
       report.violation(
         'facts',
         `${name}: ${showValue(facts[name])}`,
-        `the entry records ${name}: ${showValue(given[name])}`,
+        `the entry records ${name}: ${showValue(recorded[name])}`,
         NEEDS_HISTORY,
       );
 }

@@ -18,9 +18,9 @@ interface AuditedGrant extends Pick<GrantBody, 'action' | 'bound' | 'limits'> {
 /** The grants of a session. An approval under one must be of its action, within its limits, before its end. */
 export class Grants {
   readonly #report: AuditReport;
-  readonly #given = new Map<string, AuditedGrant>();
+  readonly #grants = new Map<string, AuditedGrant>();
   /** The grant whose first approval must be the next entry. */
-  #fresh: string | null = null;
+  #unapproved: string | null = null;
   /** True if the effects of a step were not observed. */
   #blind = false;
 
@@ -30,21 +30,21 @@ export class Grants {
 
   /** Tracks the beginnings and ends of grants. Call it before the entry changes the state. */
   notice(body: Body, state: AuditState): void {
-    if (this.#fresh !== null && body.event !== 'approval') {
+    if (this.#unapproved !== null && body.event !== 'approval') {
       this.#violation(
         'the first approval under a grant must follow it',
-        `grant ${this.#fresh} is not followed by its first approval`,
+        `grant ${this.#unapproved} is not followed by its first approval`,
       );
-      this.#fresh = null;
+      this.#unapproved = null;
     }
     switch (body.event) {
       case 'grant':
-        if (this.#given.has(body.id)) this.#violation('a grant is given once', `grant ${body.id} was given again`);
-        this.#given.set(body.id, { ...body, used: 0, ended: null });
-        this.#fresh = body.id;
+        if (this.#grants.has(body.id)) this.#violation('a grant is given once', `grant ${body.id} was given again`);
+        this.#grants.set(body.id, { ...body, used: 0, ended: null });
+        this.#unapproved = body.id;
         return;
       case 'grant-end': {
-        const grant = this.#given.get(body.grant);
+        const grant = this.#grants.get(body.grant);
         if (!grant)
           this.#violation('only a recorded grant can end', `grant ${body.grant} is not recorded`, NEEDS_HISTORY);
         else grant.ended ??= `${body.by} ended it`;
@@ -61,17 +61,17 @@ export class Grants {
     if (body.event === 'outcome' && body.effects === 'unobserved' && report !== 'deploy') this.#blind = true;
     if (report !== 'test' || body.outcome.status !== 'ok') return;
     if (testRunsIn(fieldsOf(body.outcome.result)).some(({ verdict }) => verdict !== 'pass'))
-      for (const grant of this.#given.values()) if (grant.limits.testsPass) grant.ended ??= 'a test run did not pass';
+      for (const grant of this.#grants.values()) if (grant.limits.testsPass) grant.ended ??= 'a test run did not pass';
   }
 
   /** Judges an approval that names a grant, or should. */
   use({ record, request }: ApprovalBody, at: number, { changes }: AuditState): void {
-    const fresh = this.#fresh;
-    this.#fresh = null;
+    const unapproved = this.#unapproved;
+    this.#unapproved = null;
     const { grant: id } = record;
-    if (fresh !== null && id !== fresh)
+    if (unapproved !== null && id !== unapproved)
       this.#violation(
-        `this must be the first approval under grant ${fresh}`,
+        `this must be the first approval under grant ${unapproved}`,
         `the approval names grant ${id ?? 'none'}`,
       );
     if (id === undefined) {
@@ -79,7 +79,7 @@ export class Grants {
         this.#violation('an approval under a grant must name the grant', 'the approval names no grant');
       return;
     }
-    const grant = this.#given.get(id);
+    const grant = this.#grants.get(id);
     if (!grant) {
       this.#violation('an approval needs a recorded grant', `grant ${id} is not recorded`, NEEDS_HISTORY);
       return;

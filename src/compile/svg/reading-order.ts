@@ -14,8 +14,8 @@ export function readingOrder({ nodes, edges }: Picture): readonly string[] {
 }
 
 /** Moves single nodes to where the fewest arrows go back, until no move helps. Nodes before `from` stay. */
-function settleOrder(given: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
-  let order = given;
+function settleOrder(initial: readonly string[], edges: readonly PictureEdge[], from = 0): readonly string[] {
+  let order = initial;
   let cost = backWeight(order, edges);
   for (let moved = true; moved; ) {
     moved = false;

@@ -120,14 +120,14 @@ export const coveringGrant = (
 
 type Parts = GrantView['bound'];
 
-function differenceOf(given: Parts, now: Parts): string | null {
-  if (!isSame(given['shown'] ?? null, now['shown'] ?? null)) return 'it is for a call with other arguments';
-  if (!isSame(given['place'] ?? null, now['place'] ?? null)) return 'the destination or the author differs';
-  const seen = (given['findings'] ?? {}) as Parts;
+function differenceOf(approved: Parts, now: Parts): string | null {
+  if (!isSame(approved['shown'] ?? null, now['shown'] ?? null)) return 'it is for a call with other arguments';
+  if (!isSame(approved['place'] ?? null, now['place'] ?? null)) return 'the destination or the author differs';
+  const seen = (approved['findings'] ?? {}) as Parts;
   const found = (now['findings'] ?? {}) as Parts;
   const unseen = Object.keys(found).find((path) => found[path] !== seen[path]);
   if (unseen !== undefined) return `there is a finding that nobody has approved: ${unseen}`;
-  const tests = (given['tests'] ?? []) as readonly string[];
+  const tests = (approved['tests'] ?? []) as readonly string[];
   const unseenTest = ((now['tests'] ?? []) as readonly string[]).find((path) => !tests.includes(path));
   return unseenTest === undefined ? null : `a test file has changed that nobody has approved: ${unseenTest}`;
 }

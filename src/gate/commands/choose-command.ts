@@ -52,19 +52,19 @@ export function chooseTests(
   const but = (one: TestCommand | null) =>
     configured.filter((each) => each !== one).map(({ run }) => fixedWords(run).join(' '));
   if (command === undefined || command === null) return configured.map((each) => ({ ...inFull(each), others: [] }));
-  const given = commandWords('command', command);
-  if (isBadArgument(given)) return given;
+  const requested = commandWords('command', command);
+  if (isBadArgument(requested)) return requested;
   const named = configured.find(
-    ({ run }) => sameWords(given.words, fixedWords(run)) || sameWords(given.words, withArguments(run, [])),
+    ({ run }) => sameWords(requested.words, fixedWords(run)) || sameWords(requested.words, withArguments(run, [])),
   );
   if (named) return [{ ...inFull(named), others: but(named) }];
   for (const config of configured) {
-    const added = addedWords(config.run, given.words);
+    const added = addedWords(config.run, requested.words);
     if (added) return [{ argv: withArguments(config.run, added), config, narrowed: true, others: but(null) }];
   }
   return beyondScope(
     'command',
-    `"${excerpt(given.words.join(' '), 200)}" is not a configured test command.`,
+    `"${excerpt(requested.words.join(' '), 200)}" is not a configured test command.`,
     `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`,
   );
 }
@@ -95,7 +95,7 @@ const sameWords = (a: readonly string[], b: readonly string[]): boolean =>
 export function chooseDeploy(
   configured: ProjectConfig['deploy'],
   argument: string,
-  given: Json | undefined,
+  command: Json | undefined,
 ): { readonly name: string; readonly command: ProjectConfig['deploy'][string] } | BadArgument {
   const names = Object.keys(configured);
   if (names.length === 0)
@@ -105,15 +105,15 @@ export function chooseDeploy(
       'Ask the operator to set deploy: in hopgate.yaml, or, if it is set there, to accept the file (`hopgate trust`).',
     );
   const list = `Configured are: ${names.map((name) => `${name} (${configured[name]!.run.join(' ')})`).join(' | ')}.`;
-  const [word, ...more] = [given].flat();
+  const [word, ...more] = [command].flat();
   if (more.length === 0 && typeof word === 'string' && Object.hasOwn(configured, word))
     return { name: word, command: configured[word]! };
-  const words = commandWords(argument, given);
+  const words = commandWords(argument, command);
   const name = isBadArgument(words) ? undefined : names.find((each) => sameWords(configured[each]!.run, words.words));
   if (name !== undefined) return { name, command: configured[name]! };
   return beyondScope(
     argument,
-    `"${excerpt([given ?? ''].flat().join(' '), 200)}" is not a configured deploy command.`,
+    `"${excerpt([command ?? ''].flat().join(' '), 200)}" is not a configured deploy command.`,
     list,
   );
 }
@@ -121,7 +121,7 @@ export function chooseDeploy(
 /** Finds the configured install command that a call names; the only one if it names none. */
 export function chooseInstall(
   configured: readonly InstallCommand[],
-  given: Json | undefined,
+  command: Json | undefined,
 ): InstallCommand | BadArgument {
   const [first] = configured;
   if (first === undefined)
@@ -131,11 +131,11 @@ export function chooseInstall(
       'Ask the operator to install the dependencies or to set install: in hopgate.yaml. If it is set there, ask them to accept the file (`hopgate trust`).',
     );
   const list = `Run one of: ${configured.map(({ run }) => run.join(' ')).join(' | ')}.`;
-  if (given === undefined || given === null) {
+  if (command === undefined || command === null) {
     if (configured.length === 1) return first;
     return beyondScope('command', 'Several install commands are configured.', list);
   }
-  const words = commandWords('command', given);
+  const words = commandWords('command', command);
   if (isBadArgument(words)) return words;
   const named = configured.find(({ run }) => sameWords(run, words.words));
   if (named) return named;

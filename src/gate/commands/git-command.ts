@@ -137,14 +137,14 @@ export function messageOf({ options }: ParsedGit): string | null {
 }
 
 function messageProblem(parsed: ParsedGit, due: string | null): BadArgument | null {
-  const given = messageOf(parsed);
-  if (given === null && due === null)
+  const message = messageOf(parsed);
+  if (message === null && due === null)
     return invalidArgument(
       'args',
       'git commit needs a message.',
       'Write {sub: "commit", args: ["-m", "what changed"]}.',
     );
-  if (given === null || due === null || isSameMessage(due, given)) return null;
+  if (message === null || due === null || isSameMessage(due, message)) return null;
   return invalidArgument('args', 'This is not the commit message that was approved.', `Leave -m out, or write: ${due}`);
 }
 

@@ -27,14 +27,14 @@ export interface CommandCall {
 export function commandProblem(call: CommandCall): BadArgument | null {
   const { tool, args, scope } = call;
   const names = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
-  const given = names.filter((name) => args[name] !== undefined);
-  if (tool.upstream) return given[0] === undefined ? null : upstreamProblem(call, given[0]);
+  const present = names.filter((name) => args[name] !== undefined);
+  if (tool.upstream) return present[0] === undefined ? null : upstreamProblem(call, present[0]);
   const known = getOwn(COMMAND_TOOLS, tool.id);
-  const argument = known?.argument ?? given[0];
+  const argument = known?.argument ?? present[0];
   if (argument === undefined) return null;
   if (scope.command === 'none')
     return beyondScope(argument, 'this scope runs no commands', 'Do it in a peripheral whose scope runs commands.');
-  return known ? knownToolProblem(call, known) : ownToolProblem(call, given, names.length > 1);
+  return known ? knownToolProblem(call, known) : ownToolProblem(call, present, names.length > 1);
 }
 
 /** Judges one of hopgate's tools by its id and by the argument that its backend reads, whatever its spec declares. */
@@ -76,19 +76,19 @@ function gitProblem(read: { readonly words: readonly string[] } | BadArgument, c
  * A tool that hopgate does not know. One argument is the command line; several are the words after the program that
  * the tool's id ends with.
  */
-function ownToolProblem(call: CommandCall, given: readonly string[], named: boolean): BadArgument | null {
-  const [argument] = given;
+function ownToolProblem(call: CommandCall, names: readonly string[], named: boolean): BadArgument | null {
+  const [argument] = names;
   if (argument === undefined) return null;
   const { tool, args, scope, config } = call;
   if (scope.command === 'read-only' || scope.command === 'contained') {
-    for (const name of given) {
+    for (const name of names) {
       const problem = lineProblem(name, args[name]);
       if (problem) return problem;
     }
     return null;
   }
   const words: string[] = named ? [tool.id.slice(tool.id.lastIndexOf('-') + 1)] : [];
-  for (const name of given) {
+  for (const name of names) {
     const read = commandWords(name, args[name]);
     if (isBadArgument(read)) return read;
     words.push(...read.words);

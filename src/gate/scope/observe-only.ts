@@ -60,10 +60,10 @@ function openConfig({ scopes: _, install, ...config }: ProjectConfig, tool: Tool
 
 /** The hosts of a call's addresses. A numeric address is left out, because it may be this machine. */
 function namedHosts({ parameters }: ToolSpec, args: unknown): readonly string[] {
-  const given: { readonly [name: string]: unknown } = typeof args === 'object' && args !== null ? { ...args } : {};
+  const named: { readonly [name: string]: unknown } = typeof args === 'object' && args !== null ? { ...args } : {};
   return parameters.flatMap(({ name, role }, index) => {
     if (!ROLE_FACTS[role].namesHost) return [];
-    const texts = [Array.isArray(args) ? args[index] : given[name]].flat();
+    const texts = [Array.isArray(args) ? args[index] : named[name]].flat();
     return texts.flatMap((text) => {
       const host = typeof text === 'string' ? URL.parse(text)?.hostname : undefined;
       return host && /[a-z]/.test(host) && host.includes('.') ? [host] : [];

@@ -23,12 +23,12 @@ export interface WayToCommand {
 export function wayToCommand(
   specs: SpecSet,
   view: SessionView,
-  refused: { readonly tool: string; readonly given: Json | undefined; readonly code: DenialCode },
+  refused: { readonly tool: string; readonly command: Json | undefined; readonly code: DenialCode },
 ): WayToCommand | null {
   const runs = getOwn(COMMAND_TOOLS, refused.tool)?.runs;
   if (runs === undefined || runs === 'a shell' || runs === 'git' || runs === 'installs') return null;
-  if (refused.given === undefined || refused.given === null) return null;
-  const [program, sub = ''] = [refused.given].flat().join(' ').trim().split(/\s+/);
+  if (refused.command === undefined || refused.command === null) return null;
+  const [program, sub = ''] = [refused.command].flat().join(' ').trim().split(/\s+/);
   if (program === 'git' && isShipping(sub)) return wayTo(specs, view, 'git');
   return refused.code === 'out-of-scope' ? wayTo(specs, view, 'a shell') : null;
 }

@@ -29,10 +29,10 @@ export function notifyOfWaiting(source: Source, title: string): () => void {
     const messages = source.messages.value.map(({ id, author, text }) => ({ id, title: author, reason: text }));
     const waiting = [...source.waiting.value, ...messages];
     document.title = waiting.length > 0 ? `(${waiting.length}) ${title}` : title;
-    const fresh = waiting.filter(({ id }) => !known.has(id));
+    const added = waiting.filter(({ id }) => !known.has(id));
     known = new Set(waiting.map(({ id }) => id));
     if (permission.peek() !== 'granted' || !document.hidden) return;
-    for (const { id, title, reason } of fresh) {
+    for (const { id, title, reason } of added) {
       const shown = new Notification(escapeInvisible(title), { body: escapeInvisible(reason.slice(0, 300)), tag: id });
       shown.onclick = () => window.focus();
     }

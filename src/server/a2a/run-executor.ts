@@ -77,12 +77,12 @@ export class RunExecutor implements AgentExecutor {
   #requestOf({ metadata, parts }: Message, routed: string | undefined): Json {
     const { agents, peripherals } = this.#agency.spec();
     const stated = fieldsOf(metadata);
-    const one = (name: string, given: unknown, known: readonly string[]): unknown => {
-      if (given !== undefined || known.length === 1) return given ?? known[0];
+    const chosen = (name: string, value: unknown, choices: readonly string[]): unknown => {
+      if (value !== undefined || choices.length === 1) return value ?? choices[0];
       throw new RunFailure(
         'invalid-request',
         `the message names no ${name}`,
-        `Set metadata["${name}"] of the message to one of: ${known.join(', ') || 'none is configured'}.`,
+        `Set metadata["${name}"] of the message to one of: ${choices.join(', ') || 'none is configured'}.`,
       );
     };
     const text = parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : []));
@@ -94,8 +94,8 @@ export class RunExecutor implements AgentExecutor {
         'Send text parts for the prompt, and data parts with the inputs.',
       );
     const request = RunRequest.safeParse({
-      'agent-id': routed ?? one('agent-id', stated['agent-id'], Object.keys(agents)),
-      peripheral: one('peripheral', stated['peripheral'], Object.keys(peripherals)),
+      'agent-id': routed ?? chosen('agent-id', stated['agent-id'], Object.keys(agents)),
+      peripheral: chosen('peripheral', stated['peripheral'], Object.keys(peripherals)),
       ...(data.length === 0 ? {} : { inputs: Object.assign({}, ...data) as Json }),
       ...(text.length === 0 ? {} : { prompt: text.join('\n') }),
     });

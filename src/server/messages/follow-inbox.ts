@@ -34,8 +34,8 @@ export async function* followInbox(
     const sent: SentEvent[] = [];
     for (const repository of repositories()) {
       const { key } = repository;
-      const fresh = await inboxesOf(repository).inbox(address, { after: places.get(key) ?? 0, unread, limit: PAGE });
-      for (const message of fresh) {
+      const messages = await inboxesOf(repository).inbox(address, { after: places.get(key) ?? 0, unread, limit: PAGE });
+      for (const message of messages) {
         places.set(key, message.seq);
         sent.push({ event: messageEvent(message), cursor: cursor(places) });
       }

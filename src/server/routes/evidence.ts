@@ -64,9 +64,9 @@ const query = defineRoute('GET /v1/evidence', {
         'Give both.',
         'query.subjectId',
       );
-    const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+    const present = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
     const search = {
-      ...given,
+      ...present,
       ...(session === undefined ? {} : { sessionId: session }),
       ...(tag === undefined ? {} : { tags: [tag] }),
       ...(subjectType === undefined ? {} : { subject: { type: subjectType, id: subjectId! } }),

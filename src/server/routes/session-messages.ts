@@ -93,8 +93,8 @@ async function send(
   args: { readonly [name: string]: unknown },
   signal: AbortSignal,
 ) {
-  const given = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
-  const sent = await session.step({ tool, args: given as { [name: string]: Json }, signal });
+  const present = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+  const sent = await session.step({ tool, args: present as { [name: string]: Json }, signal });
   if (!sent.ok) return sent;
   const {
     message,

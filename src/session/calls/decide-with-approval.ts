@@ -29,19 +29,19 @@ export async function decideWithApproval<Plan>(
   if (first.ok || !first.wanted) return { decision: first, approval: null };
   const { wanted } = first;
   if (wanted.grant) {
-    const given = approveUnderGrant(wanted, wanted.grant, approving);
-    return { decision: decide(given.approval), approval: given };
+    const approved = approveUnderGrant(wanted, wanted.grant, approving);
+    return { decision: decide(approved.approval), approval: approved };
   }
   const { agent } = writer.state.facts;
   const now = () => ({ ...calls.view(), blind: writer.state.facts.blind });
-  const given = approver && (await writer.keepLeaseDuring(() => askApproval(approver, wanted, agent, now, approving)));
-  if (given && 'approval' in given) {
+  const answer = approver && (await writer.keepLeaseDuring(() => askApproval(approver, wanted, agent, now, approving)));
+  if (answer && 'approval' in answer) {
     await again();
-    return { decision: decide(given.approval), approval: given };
+    return { decision: decide(answer.approval), approval: answer };
   }
   const { denial } = makeDenial(context(), 'approval-required', {
     ...first.denial.about,
-    ...(given ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
+    ...(answer ?? { answer: approver ? 'it was not given' : 'no approver is available' }),
     by,
   });
   return { decision: { ok: false, denial, wanted: null }, approval: null };

@@ -45,12 +45,12 @@ export async function takeStep(
     calls.holdLeaseDuring(command.ended);
     call.onBackground?.(command);
   };
-  const given = {
+  const options = {
     ...(signal ? { signal } : {}),
     ...(onOutput ? { onOutput } : {}),
     ...(messageId ? { messageId } : {}),
   };
-  const watch = { ...given, onBackground, approval };
+  const watch = { ...options, onBackground, approval };
   return run(calls, request, decision.plan, watch);
 }
 

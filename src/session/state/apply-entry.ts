@@ -170,8 +170,8 @@ function countBody({ specs }: SpecTables, draft: Draft, entry: Entry, body: Body
     }
     case 'grant': {
       const { id, by, action, bound, limits, grantedAt } = body;
-      const given = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
-      draft.grants = [...draft.grants, given as unknown as GrantView];
+      const grant = { id, by, action, bound, limits, givenAt: Date.parse(grantedAt), used: 0, ended: null };
+      draft.grants = [...draft.grants, grant as unknown as GrantView];
       return;
     }
     case 'grant-end':

@@ -128,8 +128,8 @@ export function addFiles(files: readonly string[], more: readonly string[], max:
   if (more.length === 0 || files.length >= max) return files;
   if (more.length === 1 && files.includes(more[0]!)) return files;
   const known = more.length < FEW ? null : new Set(files);
-  const fresh = [...new Set(more)].filter((file) => !(known ? known.has(file) : files.includes(file)));
-  return fresh.length === 0 ? files : [...files, ...fresh.slice(0, max - files.length)];
+  const added = [...new Set(more)].filter((file) => !(known ? known.has(file) : files.includes(file)));
+  return added.length === 0 ? files : [...files, ...added.slice(0, max - files.length)];
 }
 
 /** The paths in a list of files or matches; a list that is stored as a blob has them next to its reference. */

@@ -14,7 +14,7 @@ const Expect = z
   ])
   .describe('The expected outcome of the step: { denied: code } or { result: { … } }.');
 
-const beside = {
+const common = {
   say: z.string().min(1).optional().describe('A line for the viewer: what the agent thinks.'),
   approve: z.enum(['given', 'refused']).optional().describe('The operator’s answer, for runs without a terminal.'),
   expect: Expect.optional(),
@@ -22,7 +22,7 @@ const beside = {
 
 const Step = z.union([
   z.strictObject({
-    ...beside,
+    ...common,
     mode: z
       .union([
         Name,
@@ -38,7 +38,7 @@ const Step = z.union([
       .describe('Changes the mode.'),
   }),
   z.strictObject({
-    ...beside,
+    ...common,
     start: z
       .union([
         Name,
@@ -51,7 +51,7 @@ const Step = z.union([
       .describe('Enters a peripheral.'),
   }),
   z.strictObject({
-    ...beside,
+    ...common,
     step: z
       .strictObject({
         tool: Name.describe('The tool to call.'),
@@ -63,7 +63,7 @@ const Step = z.union([
       .describe('Calls a tool.'),
   }),
   z.strictObject({
-    ...beside,
+    ...common,
     hop: z
       .strictObject({
         to: Name.describe('The destination.'),
@@ -75,7 +75,7 @@ const Step = z.union([
       .describe('Leaves for another peripheral.'),
   }),
   z.strictObject({
-    ...beside,
+    ...common,
     stop: z
       .union([
         z.string().min(1),
@@ -87,7 +87,7 @@ const Step = z.union([
       .describe('Ends the visit: a reason, or { reason, fruit }.'),
   }),
   z.strictObject({
-    ...beside,
+    ...common,
     close: z.union([z.literal(true), z.string().min(1)]).describe('Closes the session: true, or a reason.'),
   }),
 ]);

@@ -60,8 +60,8 @@ function starts({ specs }: AuditedPin): Move[] {
     ),
   );
   return Object.values(specs.peripherals).flatMap(({ id, entry }) => {
-    const given = Object.keys(context).length > 0 ? { context } : {};
-    const request = { kind: 'start' as const, peripheral: id, ...given };
+    const withContext = Object.keys(context).length > 0 ? { context } : {};
+    const request = { kind: 'start' as const, peripheral: id, ...withContext };
     const agent: Move = { name: `start.${id}`, asked: { ...request, by: 'agent' } };
     const operator: Move = { name: `start.${id} (operator)`, asked: { ...request, by: 'operator' } };
     return entry.sources.some(({ kind }) => kind === 'user-request') ? [agent, operator] : [agent];

@@ -52,8 +52,8 @@ function applyBody(state: AuditState, body: Body): void {
 }
 
 function takeMove(pinned: AuditedPin, state: AuditState, request: AuditRequest, report: ToolReport): void {
-  const enter = (peripheral: string, given: Fields = {}): void => {
-    const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, withoutState(pinned, given));
+  const enter = (peripheral: string, fields: Fields = {}): void => {
+    const { context } = contextFor(pinned.specs.peripherals[peripheral]!, state, withoutState(pinned, fields));
     applyBody(state, { event: 'start', peripheral, by: 'agent', context, deadline: null, facts: null });
   };
   const leave = (stated: Fields = {}): void => {

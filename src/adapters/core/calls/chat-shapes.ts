@@ -99,11 +99,11 @@ export function readChatCall(call: unknown): ReadCall {
   const outer = fieldsOf(call);
   const fields = 'functionCall' in outer ? fieldsOf(outer['functionCall']) : outer; // Gemini wraps a call into a part
   const inner = fieldsOf(fields['function']);
-  const given = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
+  const input = fields['input'] ?? fields['arguments'] ?? inner['arguments'] ?? fields['args'];
   return {
     id: textOf(fields['call_id'] ?? fields['id'] ?? fields['tool_call_id']),
     name: textOf(fields['name'] ?? inner['name']),
-    input: typeof given === 'string' ? parsed(given) : (given ?? {}),
+    input: typeof input === 'string' ? parsed(input) : (input ?? {}),
   };
 }
 

@@ -174,26 +174,29 @@ function shellAction(
   context: ActionContext,
 ): ClientAction {
   const key = command.find((name) => Object.hasOwn(fields, name));
-  const given = key === undefined ? undefined : fields[key];
+  const value = key === undefined ? undefined : fields[key];
   const where = folder === null ? undefined : fields[folder];
   const extra = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key && name !== folder));
-  const line = commandLine(given);
-  const call = line === null ? routeCommandless(given, context) : routeCommand(inFolder(line, where, context), context);
+  const line = commandLine(value);
+  const call = line === null ? routeCommandless(value, context) : routeCommand(inFolder(line, where, context), context);
   return stepsAction({ ...call, how: 'contained', extra, byOurs: [call] });
 }
 
 /** Sends a value that is not a command to the tool that takes commands, so that the gate says what is wrong. */
-function routeCommandless(given: Json | undefined, context: ActionContext): ToolCallOfOurs {
+function routeCommandless(command: Json | undefined, context: ActionContext): ToolCallOfOurs {
   const { tool, args } = routeCommand('', context);
-  return { tool, args: given === undefined ? {} : Object.fromEntries(Object.keys(args).map((name) => [name, given])) };
+  return {
+    tool,
+    args: command === undefined ? {} : Object.fromEntries(Object.keys(args).map((name) => [name, command])),
+  };
 }
 
 /** The command as one line: a text unchanged, a list of words quoted for the shell, or the script of a `bash -c`. */
-function commandLine(given: Json | undefined): string | null {
-  if (typeof given === 'string') return given;
-  if (!Array.isArray(given) || given.length === 0) return null;
-  const words = given.filter((word) => typeof word === 'string');
-  if (words.length !== given.length) return null;
+function commandLine(command: Json | undefined): string | null {
+  if (typeof command === 'string') return command;
+  if (!Array.isArray(command) || command.length === 0) return null;
+  const words = command.filter((word) => typeof word === 'string');
+  if (words.length !== command.length) return null;
   const [shell = '', flag = '', script] = words;
   if (words.length === 3 && script !== undefined && /(?:^|\/)(?:ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(flag))
     return script;

@@ -51,8 +51,8 @@ function moveOf(json: string): JsonMove | null {
 /** A call by the tool's name. Some models write the arguments as JSON within a string, as chat APIs do. */
 function callOf({ tool, name = tool, ...rest }: ModelArguments): JsonMove | null {
   if (typeof name !== 'string' || name === '') return null;
-  const given = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
-  const input = typeof given === 'string' ? parsed(given) : given;
+  const args = rest['args'] ?? rest['arguments'] ?? rest['input'] ?? rest['parameters'] ?? {};
+  const input = typeof args === 'string' ? parsed(args) : args;
   return isObject(input) ? { name, input } : null;
 }
 

@@ -51,12 +51,12 @@ export function commandReason(call: AuditedCommand): GitReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   const all = tool.parameters.filter(({ role }) => ROLE_FACTS[role].runsCommands).map(({ name }) => name);
-  const given = all.filter((name) => args[name] !== undefined);
-  if (tool.upstream) return given.length === 0 ? null : upstreamReason(call);
+  const present = all.filter((name) => args[name] !== undefined);
+  if (tool.upstream) return present.length === 0 ? null : upstreamReason(call);
   const listed = getOwn(COMMAND_TOOLS, tool.id);
-  if (!listed && given.length === 0) return null;
+  if (!listed && present.length === 0) return null;
   if (command === 'none') return outOfScopeReason('this scope runs no commands');
-  if (!listed) return ownReason(call, given, all.length > 1);
+  if (!listed) return ownReason(call, present, all.length > 1);
   if (!listed.runsIn.includes(command)) return outOfScopeReason(`it runs only where the scope ${listed.needs}`);
   // The argument that the tool reads, whatever its spec declares.
   const value = args[listed.argument];
@@ -80,12 +80,12 @@ export function commandReason(call: AuditedCommand): GitReason | null {
  * A tool of the user. One argument is the command line; several are the words after the program at the end of the
  * tool's name.
  */
-function ownReason(call: AuditedCommand, given: readonly string[], hasProgram: boolean): GitReason | null {
+function ownReason(call: AuditedCommand, names: readonly string[], hasProgram: boolean): GitReason | null {
   const { tool, args, scope, config } = call;
   const { command } = scope;
   if (command === 'read-only' || command === 'contained')
-    return given.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
-  const read = given.map((name) => argumentWords(args[name]));
+    return names.map((name) => lineReason(args[name])).find((reason) => reason !== null) ?? null;
+  const read = names.map((name) => argumentWords(args[name]));
   if (read.includes(null)) return invalidReason('it is not one plain command');
   const words = [...(hasProgram ? tool.id.split('-').slice(-1) : []), ...read.flatMap((each) => each ?? [])];
   if (command === 'test') return testReason(words, config);

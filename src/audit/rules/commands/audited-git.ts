@@ -120,8 +120,8 @@ function isRevision(word: string): boolean {
 
 /** If the context contains a commit message, the commit must use it; otherwise the message is free. */
 function messageReason({ options }: GitCall, { message: due }: GitLimits): GitReason | null {
-  const given = options.get('message');
-  if (given === undefined) return due === null ? invalidReason('git commit needs a message') : null;
+  const message = options.get('message');
+  if (message === undefined) return due === null ? invalidReason('git commit needs a message') : null;
   const lines = (text: string) => text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
   // Normalises a message as git does: it joins paragraphs and drops blank lines at both ends.
   const plain = (text: string) =>
@@ -130,7 +130,7 @@ function messageReason({ options }: GitCall, { message: due }: GitLimits): GitRe
       .replace(/\n{3,}/g, '\n\n')
       .replace(/^\n+/, '')
       .replace(/\n+$/, '');
-  if (due === null || plain(given.join('\n\n')) === plain(due)) return null;
+  if (due === null || plain(message.join('\n\n')) === plain(due)) return null;
   return invalidReason(`the commit message is not ${due}`);
 }
 

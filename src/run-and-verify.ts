@@ -11,7 +11,7 @@ import { createSession } from './session/create-session.ts';
 import type { Mode, Principal, ProjectConfig, SpecSet } from './spec/types.ts';
 import { memoryStore } from './stores/memory.ts';
 import { countingIds } from './testing/doubles/counting-ids.ts';
-import { TRIAL_CONFIG } from './testing/model/model-config.ts';
+import { MODEL_CONFIG } from './testing/model/model-config.ts';
 import { hopModel, modeModel } from './testing/model/session-model.ts';
 import type { Move } from './testing/plan/moves.ts';
 import { searchRoute } from './testing/plan/search-route.ts';
@@ -64,7 +64,7 @@ export async function runAndVerify(
 ): Promise<RunVerdict> {
   const { clock = { now: Date.now }, ids = countingIds(), backends = [] } = options;
   const { root = '/repository', by = 'agent', agent = 'agent' } = options;
-  const config = { ...TRIAL_CONFIG, ...options.config };
+  const config = { ...MODEL_CONFIG, ...options.config };
   const store = options.store ?? memoryStore({ clock });
   const lead: CannedLead = { report: null };
   const session = await createSession(

@@ -1,4 +1,4 @@
-import { attributeText } from '../base/attributed.ts';
+import { attributeText } from '../base/attribute-text.ts';
 import { fieldsOf } from '../base/json.ts';
 import { quoteText } from '../messages/render-messages.ts';
 import type { Message } from '../ports/message-store.ts';

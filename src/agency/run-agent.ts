@@ -1,7 +1,7 @@
 import { orAborted } from '../base/or-aborted.ts';
 import { errorText, excerpt } from '../base/text.ts';
 import type { AgencyPeripheral } from '../spec/agency/agency-types.ts';
-import { answerCheck } from '../spec/agency/answer-schema.ts';
+import { answerCheck } from '../spec/agency/answer-check.ts';
 import type { Json } from '../spec/types.ts';
 import { type AgentDriver, AgentFailed, type AgentTask } from './agent-driver.ts';
 import { RunFailure } from './run-reply.ts';

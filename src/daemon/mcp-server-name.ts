@@ -16,7 +16,7 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
  *
  * @throws Error if the file contains anything else
  */
-export function serverName(env: Env): string {
+export function mcpServerName(env: Env): string {
   const folder = stateHome(env);
   const file = join(folder, 'mcp-server-name');
   const known = valueOr(() => readFileSync(file, 'utf8'), null, ['ENOENT']);

@@ -11,7 +11,7 @@ import { Conversations } from './conversations/conversations.ts';
 import { OwnedSessions } from './conversations/owned-sessions.ts';
 import type { Caller, HostOptions } from './conversations/session-host-options.ts';
 import { StoredRuns } from './conversations/stored-runs.ts';
-import { serverName } from './mcp-server-name.ts';
+import { mcpServerName } from './mcp-server-name.ts';
 import { OpenSessions } from './open-sessions.ts';
 import { type SessionTranscript, Transcripts } from './session-transcripts.ts';
 
@@ -83,7 +83,7 @@ export class SessionHost {
   }
 
   #server(): string {
-    this.#serverName ??= serverName(this.#options.env);
+    this.#serverName ??= mcpServerName(this.#options.env);
     return this.#serverName;
   }
 

@@ -139,13 +139,13 @@ export async function verifyChain(
       count += 1;
     }
   } catch (error) {
-    problems.push(readProblem(last, error));
+    problems.push(unreadableEntryProblem(last, error));
   }
   return problems.length === 0 ? { ok: true, head: last, count } : { ok: false, problems };
 }
 
 /** The problem of an entry after `last` that could not be read. @throws the error, if it is about something else */
-export function readProblem(last: ChainHead, error: unknown): ChainProblem {
+export function unreadableEntryProblem(last: ChainHead, error: unknown): ChainProblem {
   const cause = error instanceof Error && error.cause instanceof ChainError ? error.cause : error;
   if (!(cause instanceof ChainError)) throw error;
   return { seq: last.seq + 1, id: '', rule: 'canonical', message: `${cause.message}; reading ended here` };

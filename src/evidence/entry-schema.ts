@@ -1,7 +1,7 @@
 import { isObject, type Json, setOwn } from '../base/json.ts';
 import { orderedKeys } from './canonical.ts';
 import { CLAIM_TYPES, type EntryDraft, EVIDENCE_TYPES, SUBJECT_TYPES } from './entry.ts';
-import { lazySchema } from './lazy-zod.ts';
+import { lazySchema } from './lazy-schema.ts';
 
 /** A problem of a draft and its path, such as `body.result[2]`. */
 export interface EntryIssue {

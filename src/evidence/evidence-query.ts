@@ -8,7 +8,7 @@ import {
   SUBJECT_TYPES,
   type Subject,
 } from './entry.ts';
-import { lazySchema } from './lazy-zod.ts';
+import { lazySchema } from './lazy-schema.ts';
 
 /** A search; every given field must match. The newest entries come first. */
 export interface EvidenceQuery {

@@ -3,7 +3,7 @@ import { AGENCY_TOOL } from '../spec/policy/closed-lists.ts';
 import type { OutcomeRecord } from './bodies.ts';
 
 /** The milliseconds that a whistle or a run of the agency blocked its session. No time limit counts them. */
-export function waitedMs(
+export function waitingTimeMs(
   tools: { readonly [id: string]: { readonly upstream?: unknown } },
   { tool, outcome }: { readonly tool: string; readonly outcome: OutcomeRecord },
 ): number {

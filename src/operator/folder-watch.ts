@@ -7,7 +7,7 @@ const EVERY = 500;
  * Calls `look` now and after each change in the folder until it returns a value; null after `waitMs`. A folder that
  * cannot be watched is polled every half second.
  */
-export async function watchUntil<T>(
+export async function watchFolderUntil<T>(
   folder: string,
   waitMs: number,
   look: () => T | null,

@@ -2,7 +2,7 @@ import { processHolder } from '../base/process-holder.ts';
 import type { ApprovalRequest, Approver } from '../ports/approver.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ApprovalsFolder, approvalsFolder } from './approvals-folder.ts';
-import { watchUntil } from './folder-watch.ts';
+import { watchFolderUntil } from './folder-watch.ts';
 import { usableToken } from './operator-token.ts';
 import { REQUEST_LIFETIME, shortId } from './pending-request.ts';
 import { answerProblem, type SignedAnswer } from './signed-answer.ts';
@@ -45,7 +45,7 @@ export function pendingApprover(options: PendingOptions): Approver {
       if (pending === null) return null;
       options.onPending?.(pending, request);
       const look = () => takeAnswer(folder, stateDir, request, now());
-      const answer = await watchUntil(folder.answersFolder, waitMs, look, signal);
+      const answer = await watchFolderUntil(folder.answersFolder, waitMs, look, signal);
       return answer ? outcomeOf(answer, now()) : { pending };
     },
   };

@@ -3,7 +3,7 @@ import { App, shownSession } from './app.tsx';
 import { notifyOfWaiting } from './inbox/notify.tsx';
 import { liveSource } from './live-source.ts';
 import { PAGE_STYLE } from './page-style.ts';
-import { recordingIn } from './read-recording.ts';
+import { readRecording } from './read-recording.ts';
 import { pageClock } from './side-panel.tsx';
 import type { Source } from './source.ts';
 
@@ -61,10 +61,10 @@ class HopgateView extends HTMLElement {
   async #source(): Promise<Source> {
     if (this.hasAttribute('live')) return liveSource(shownSession);
     const url = this.getAttribute('src');
-    if (url === null) return recordingIn(this.querySelector('script[type="text/plain"]')?.textContent);
+    if (url === null) return readRecording(this.querySelector('script[type="text/plain"]')?.textContent);
     const response = await fetch(url);
     if (!response.ok) throw new Error(`${url}: HTTP ${response.status}`);
-    return recordingIn(/<script type="text\/plain">([^<]*)/.exec(await response.text())?.[1]);
+    return readRecording(/<script type="text\/plain">([^<]*)/.exec(await response.text())?.[1]);
   }
 }
 

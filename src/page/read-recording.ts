@@ -4,7 +4,7 @@ import { SessionStore } from './session-store.ts';
 import type { InboxMessage, SessionEntry, Source, ValidGrant, Waiting } from './source.ts';
 
 /** Reads a recording: base64 of deflated JSON. @throws Error without one */
-export async function recordingIn(text: string | null | undefined): Promise<Source> {
+export async function readRecording(text: string | null | undefined): Promise<Source> {
   if (!text) throw new Error('there is no recording; make one with "hopgate record"');
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));

@@ -4,9 +4,9 @@ import { rulesOf } from './model/rules-of.ts';
 import { hopModel, modeModel } from './model/session-model.ts';
 import { type Model, type ModelRoute, shortestRoutes } from './model/shortest-routes.ts';
 import { type Move, movesFrom } from './plan/moves.ts';
-import { onlyLacksApproval, refusalCases } from './plan/plan-refusals.ts';
-import { visitCases } from './plan/plan-visits.ts';
-import { walkCases } from './plan/plan-walks.ts';
+import { onlyLacksApproval, planRefusals } from './plan/plan-refusals.ts';
+import { planVisits } from './plan/plan-visits.ts';
+import { planWalks } from './plan/plan-walks.ts';
 import { coveredBy, describeMove, type PlannedCase, placeName } from './plan/planned-case.ts';
 import { allStates, searchRoute } from './plan/search-route.ts';
 
@@ -35,7 +35,7 @@ export function planCases(pinned: AuditedPin, agent: string): TestPlan {
   const prefix = restricted ? [] : toWork.moves;
   const modes = modeCases(pinned, opening);
   const states = specs.edges.length > LARGE_EDGES ? null : allStates(model, LARGE_STATES);
-  const rest = states ? smallPlan(pinned, model, prefix, states) : walkCases(model, prefix);
+  const rest = states ? smallPlan(pinned, model, prefix, states) : planWalks(model, prefix);
   const outside = modes.cases.map((planned): PlannedCase => (states ? planned : { ...planned, provoke: 'all' }));
   return {
     cases: [...outside, ...rest.cases],
@@ -112,7 +112,7 @@ function smallPlan(
       cases.push({ group: 'round trips', name: `${kind}: ${describeMove(back)}`, moves: [...prefix, ...back.moves] });
     }
   }
-  cases.push(...refusalCases(pinned, prefix, states), ...visitCases(pinned, model, prefix, states));
+  cases.push(...planRefusals(pinned, prefix, states), ...planVisits(pinned, model, prefix, states));
   return { cases, reachable };
 }
 

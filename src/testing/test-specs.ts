@@ -3,7 +3,7 @@ import type { ToolBackend } from '../ports/tool-backend.ts';
 import type { Session } from '../session/session.ts';
 import { loadSpecs } from '../spec/load/load-specs.ts';
 import type { ProjectConfig, SpecSet } from '../spec/types.ts';
-import { trialConfig } from './model/model-config.ts';
+import { modelConfig } from './model/model-config.ts';
 import { type RunCaseOptions, runCase, runCaseWithAgent, runCaseWithDeaths } from './model/run-case.ts';
 import { Coverage, type CoverageRow } from './plan/coverage.ts';
 import { Exclusions } from './plan/exclusions.ts';
@@ -129,7 +129,7 @@ export async function caseSetting(specs: SpecSet | string, options: TestSpecsOpt
     onMove: coverage.add,
     ...(options.backends ? { backends: options.backends } : {}),
   };
-  return { pinned: { specs: loaded, config: { ...trialConfig(loaded), ...options.config } }, run, coverage };
+  return { pinned: { specs: loaded, config: { ...modelConfig(loaded), ...options.config } }, run, coverage };
 }
 
 const OUTSIDE = 'outside';

@@ -5,7 +5,7 @@ import type { StoredEntry } from '../evidence/entry.ts';
 import type { Pin } from '../session/pin.ts';
 import { entryDetail } from './entry-detail.ts';
 import { SessionFrames } from './session-frames.ts';
-import { graphOf } from './view-graph.ts';
+import { viewGraph } from './view-graph.ts';
 import type { EntryDetail, Frame, Recording, ViewGraph } from './view-state.ts';
 
 export interface SessionToShow {
@@ -21,7 +21,7 @@ export async function recordSessions(sessions: Iterable<SessionToShow>): Promise
   const byHash = new Map<string, number>();
   const recorded: Recording['sessions'][number][] = [];
   for (const { id, place, pin, entries } of sessions) {
-    const graph = byHash.get(pin.specs.hash) ?? graphs.push(await graphOf(pin.specs)) - 1;
+    const graph = byHash.get(pin.specs.hash) ?? graphs.push(await viewGraph(pin.specs)) - 1;
     byHash.set(pin.specs.hash, graph);
     const view = new SessionFrames(pin, id);
     const frames: Frame[] = [];

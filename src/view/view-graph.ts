@@ -12,7 +12,7 @@ const GAP = 24;
 const COLUMNS = 8;
 
 /** Lays out the hop graph for a page: small boxes without labels. The same spec set gives the same positions. */
-export async function graphOf(specs: SpecSet): Promise<ViewGraph> {
+export async function viewGraph(specs: SpecSet): Promise<ViewGraph> {
   const picture = pictureOf(specs);
   const order = readingOrder(picture);
   const place = (id: string) => order.indexOf(id);

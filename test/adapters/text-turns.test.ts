@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
 import { agentSession } from '../../src/adapters/core/local-agent-session.ts';
 import { quote, readTextCommand, textTurns } from '../../src/adapters/text-turns.ts';
-import { attributeText } from '../../src/base/attributed.ts';
+import { attributeText } from '../../src/base/attribute-text.ts';
 import { openSession } from '../../src/open-session.ts';
 import type { ToolBackend } from '../../src/ports/tool-backend.ts';
 import { loadSpecs } from '../../src/spec/load/load-specs.ts';

@@ -8,7 +8,7 @@ import { detectDeploys, detectGit, detectProject } from '../../src/cli/detect/de
 import { editScope, withManifests, withoutTests } from '../../src/cli/detect/edit-scope.ts';
 import { exceptionFor, maskExceptions } from '../../src/cli/detect/mask-exceptions.ts';
 import { unquotedWords } from '../../src/cli/detect/package-json.ts';
-import { prefersSingleQuotes } from '../../src/cli/detect/prettier.ts';
+import { prefersSingleQuotes } from '../../src/cli/detect/prefers-single-quotes.ts';
 import { proposedCaches, proposedPrograms } from '../../src/cli/detect/proposed-programs.ts';
 import { renderConfig } from '../../src/cli/detect/render-config.ts';
 import { writePathReason } from '../../src/gate/scope/write-paths.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deriveReview } from '../../src/evidence/patterns/derive-review.ts';
-import { withoutOutput } from '../../src/evidence/patterns/remove-output.ts';
+import { removeOutput } from '../../src/evidence/patterns/remove-output.ts';
 import { EFFECT_OPS, FILE_CHANGES } from '../../src/spec/policy/effect-ops.ts';
 import { denial, failure, hop, outcome, start, step, stop, told } from './told.ts';
 
@@ -17,7 +17,7 @@ it('a review is the same from entries without the texts of their calls, which ar
     denial('exit-not-met', 'go on'),
     stop('explore', { result: 'flaky' }),
   );
-  const short = entries.map(withoutOutput);
+  const short = entries.map(removeOutput);
   expect(deriveReview(short, {})).toEqual(deriveReview(entries, {}));
   expect(deriveReview(short, {}).patterns_used.map(({ pattern }) => pattern)).toEqual([
     ...['reproduce-first', 'read-before-edit', 'test-after-change'],

@@ -5,7 +5,7 @@
  */
 import { registerHooks } from 'node:module';
 import type { SpecSet } from '../../src/spec/types.ts';
-import { trialConfig } from '../../src/testing/model/model-config.ts';
+import { modelConfig } from '../../src/testing/model/model-config.ts';
 import type * as RunCase from '../../src/testing/model/run-case.ts';
 import { planCases } from '../../src/testing/plan-cases.ts';
 import { fixtureSpecs } from '../fixture-specs.ts';
@@ -31,7 +31,7 @@ registerHooks({
 });
 
 function casesOf(specs: SpecSet, agent = 'tester') {
-  const pinned = { specs, config: trialConfig(specs) };
+  const pinned = { specs, config: modelConfig(specs) };
   const provoked = new Set<string>();
   return planCases(pinned, agent).cases.map((planned) => ({ pinned, planned, options: { agent, provoked } }));
 }

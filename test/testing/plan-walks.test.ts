@@ -6,7 +6,7 @@ import { putPin } from '../../src/session/pin.ts';
 import { hashSpecs } from '../../src/spec/hash-specs.ts';
 import type { SpecSet } from '../../src/spec/types.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { TRIAL_CONFIG, trialConfig } from '../../src/testing/model/model-config.ts';
+import { MODEL_CONFIG, modelConfig } from '../../src/testing/model/model-config.ts';
 import type { Move } from '../../src/testing/plan/moves.ts';
 import { itemsOf } from '../../src/testing/plan/planned-case.ts';
 import { predict } from '../../src/testing/plan/predict.ts';
@@ -33,7 +33,7 @@ function circle(size: number, hops: number) {
 it('a spec set with more than 150 edges is walked over every edge, out and back where there is a way', () => {
   const specs = circle(32, 5);
   expect(specs.edges).toHaveLength(161);
-  const { cases, large } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+  const { cases, large } = planCases({ specs, config: modelConfig(specs) }, 'tester');
   expect(large).toBe(true);
   const back = new Set<string>();
   for (const { moves } of cases) {
@@ -71,7 +71,7 @@ it('a large spec set is refused some starts from outside, not all, each of which
 it('a chain is walked in a number of moves that grows with its length, not with the square', () => {
   const ids = Array.from({ length: 300 }, (_, at) => `p${at}`);
   const specs = chain(ids);
-  const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+  const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
   const walks = cases.filter(({ group }) => group === 'walks');
   const taken = new Set(walks.flatMap(({ moves }) => itemsOf(specs, moves)));
   expect(specs.edges.filter(({ from, exit, to }) => !taken.has(`edge ${from} ${exit} ${to}`))).toEqual([]);
@@ -110,7 +110,7 @@ it.each([
   (_, starts) => {
     const specs = star(200, starts);
     const judged = vi.spyOn(lawfulness, 'firstProblem');
-    const { cases } = planCases({ specs, config: trialConfig(specs) }, 'tester');
+    const { cases } = planCases({ specs, config: modelConfig(specs) }, 'tester');
     const count = judged.mock.calls.length;
     judged.mockRestore();
     const walks = cases.filter(({ group }) => group === 'walks');
@@ -136,7 +136,7 @@ it('a planned state holds the visits and fruits that rules read, and no others, 
   const held = (rule: string) => {
     const conditions = { 'conditions.yaml': `conditions: { often: "${rule}" }\n` };
     const specs = specsOf({ ...Object.fromEntries(places), ...conditions });
-    const pinned = { specs, config: trialConfig(specs) };
+    const pinned = { specs, config: modelConfig(specs) };
     const walk = ['b', 'c', 'a', 'b'].map(
       (to): Move => ({
         name: to,
@@ -167,7 +167,7 @@ it('the sessions of a spec set share its hash, its pin and its machines: a thous
   const use = async () => {
     read = 0;
     hashSpecs(specs);
-    await putPin(memoryStore(), { specs, config: TRIAL_CONFIG });
+    await putPin(memoryStore(), { specs, config: MODEL_CONFIG });
     void compileTables(specs).hopGraph;
     return read;
   };
@@ -185,7 +185,7 @@ it('a rule about arguments does not multiply the states of a small spec set', ()
         'id: a\npurpose: P.\ntools: [pay]\nscope: conversation\nentry: [default, from-b]\nexit: { on: b }\ngates: { b: [{ when: visit.steps > 1 }] }\n',
       'peripherals/b.yaml': 'id: b\npurpose: P.\ntools: []\nscope: conversation\nentry: [from-a]\nexit: { back: a }\n',
     });
-    return { specs, config: trialConfig(specs) };
+    return { specs, config: modelConfig(specs) };
   };
   expect(planCases(pinned('args.n <= 500'), 'tester').large).toBe(false);
   expect(planCases(pinned('args.n <= 500 + visit.steps'), 'tester').large).toBe(true);

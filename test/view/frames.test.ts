@@ -5,7 +5,7 @@ import type { Pin } from '../../src/session/pin.ts';
 import { applyEntry } from '../../src/session/state/apply-entry.ts';
 import { initialState } from '../../src/session/state/session-state.ts';
 import { SessionFrames } from '../../src/view/session-frames.ts';
-import { graphOf } from '../../src/view/view-graph.ts';
+import { viewGraph } from '../../src/view/view-graph.ts';
 import { applyDelta, EMPTY_VIEW, type Frame, type ViewState } from '../../src/view/view-state.ts';
 import { fixtureSpecs, type Stage, stage } from '../session/sessions.ts';
 import { framesOf } from './frames-of.ts';
@@ -122,8 +122,8 @@ it('highlights the path that a refusal suggests, until the next entry', async ()
 });
 
 it('lays the graph out by the spec set alone, with a place for each peripheral and a path for each arrow', async () => {
-  const graph = await graphOf(fixtureSpecs);
-  expect(await graphOf(fixtureSpecs)).toEqual(graph);
+  const graph = await viewGraph(fixtureSpecs);
+  expect(await viewGraph(fixtureSpecs)).toEqual(graph);
   expect(graph.nodes.map(({ id }) => id).sort()).toEqual(Object.keys(fixtureSpecs.peripherals).sort());
   for (const { x, width } of graph.nodes) expect(x + width).toBeLessThanOrEqual(graph.width);
   for (const { points } of graph.edges) expect(points.length).toBeGreaterThan(1);

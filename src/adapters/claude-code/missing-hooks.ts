@@ -42,7 +42,7 @@ function overdueCalls(event: ClaudeHookEvent, record: ConversationRecord): reado
   return QUIET.has(event.name) ? openCalls(record, () => true) : [];
 }
 
-/** The calls of `overdue`. At a prompt, also those that the user may have interrupted before they typed it. */
+/** The calls of `overdueCalls`. At a prompt, also those that the user may have interrupted before they typed it. */
 export const mayHaveEnded = (event: ClaudeHookEvent, record: ConversationRecord): readonly HookEventRecord[] =>
   event.name === 'UserPromptSubmit' ? openCalls(record, () => true) : overdueCalls(event, record);
 

@@ -14,7 +14,7 @@ import { AGENCY_TOOL } from '../../spec/policy/closed-lists.ts';
 import type { AgentAnswer, AgentCall } from '../core/agent-session.ts';
 import { isUnapproved } from '../core/approval-collection.ts';
 import { commandQuestion } from '../core/approval-question.ts';
-import { callResult } from './answer-shape.ts';
+import { callResult } from './call-result.ts';
 import { connectedClient } from './connected-client.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
 import { UNTICKED_AGAIN } from './questions.ts';

@@ -4,8 +4,8 @@ import { answerPrompts } from './answer-prompts.ts';
 import { answerResources } from './answer-resources.ts';
 import { callTool } from './call-tool.ts';
 import type { McpHost, Peer } from './mcp-host.ts';
+import { mcpTool } from './mcp-tool.ts';
 import { answerTasks, ServerWithTasks, TASK_CAPABILITIES } from './tasks/task-protocol.ts';
-import { mcpTool } from './tool-shape.ts';
 
 /**
  * Makes a server for one connection, or for one stateless request.

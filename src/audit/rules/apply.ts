@@ -1,9 +1,9 @@
-import { runningCommands } from '../../evidence/background-commands.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
 import type { Entry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { waitedMs } from '../../evidence/waiting-time.ts';
+import { runningCommands } from '../../evidence/running-commands.ts';
+import { waitingTimeMs } from '../../evidence/waiting-time.ts';
 import { getOwn } from '../../spec/names.ts';
 import { IDENTITY_FIELDS } from '../../spec/policy/closed-lists.ts';
 import { NOT_FILES } from '../../spec/policy/effect-ops.ts';
@@ -180,7 +180,7 @@ function applyResult(state: AuditState, body: Extract<Body, { event: 'step' | 'o
   const isTested = outcome.status === 'ok' && visit && trustedReport(visit.scope, state.pinned.specs, tool) === 'test';
   countFindings(state.findings, body.effects, isTested ? outcome.result : undefined);
   if (!visit) return;
-  if (visit.deadline !== null) visit.deadline += waitedMs(state.pinned.specs.tools, body);
+  if (visit.deadline !== null) visit.deadline += waitingTimeMs(state.pinned.specs.tools, body);
   visit.steps += 1;
   visit.background = runningCommands(visit.background, body);
   if (isTested) {

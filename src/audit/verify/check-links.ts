@@ -9,7 +9,7 @@ const sha256 = (text: string): string => hash('sha256', text);
  * the bytes; see `verifyChain` for pairs from elsewhere.
  * @returns null if it links to `last` and nothing was changed
  */
-export function linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {
+export function checkLinks(last: ChainHead, { entry, head, body }: StoredEntry): readonly ChainProblem[] | null {
   const { seq, id, prev } = entry;
   const hashed = sha256(prev + head) === entry.hash;
   const bodied = body === null || sha256(body) === entry.bodyHash;

@@ -1,6 +1,6 @@
 import { AgencyRuns } from '../../evidence/agency-runs.ts';
 import type { Body, OutcomeBody, StepBody } from '../../evidence/bodies.ts';
-import { waitedMs } from '../../evidence/waiting-time.ts';
+import { waitingTimeMs } from '../../evidence/waiting-time.ts';
 import { AGENCY_TOOL, RECEIPTS } from '../../spec/policy/closed-lists.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 import { fieldsOf, textOf } from '../rules/compare-json.ts';
@@ -50,7 +50,7 @@ export class Correspondence {
 
   /** The entry before a wait was written when the wait began; the wait's own entry, when it ended. */
   #wait(what: string, body: StepBody | OutcomeBody, at: number, { lastAt, pinned }: AuditState): void {
-    const waited = waitedMs(pinned.specs.tools, body);
+    const waited = waitingTimeMs(pinned.specs.tools, body);
     if (waited > at - lastAt + TOLERANCE_MS)
       this.#wrong(`the wait of ${what} must begin after the entry before it`, `it records a wait of ${waited} ms`);
   }

@@ -5,7 +5,7 @@ import type { AuditRequest, RequestOf } from '../rules/audit-request.ts';
 import type { AuditState } from '../rules/audit-state.ts';
 
 /** The request that an entry is the answer to; null if it records something else. */
-export function requestOf(state: AuditState, body: Body): AuditRequest | null {
+export function impliedRequest(state: AuditState, body: Body): AuditRequest | null {
   const { arriving, leaving } = state;
   switch (body.event) {
     case 'start':

@@ -18,11 +18,11 @@ import type { AuditVerdict } from './audit-verdict.ts';
 import { checkCall, checkCallApproval, checkOutcome } from './check-calls.ts';
 import { checkForm } from './check-form.ts';
 import { checkMode } from './check-mode.ts';
-import { expectedCodes } from './check-refusal.ts';
 import { checkHop, checkStart, checkStop } from './check-visits.ts';
 import { Correspondence } from './correspondence.ts';
+import { expectedCodes } from './expected-codes.ts';
 import { Grants } from './grants.ts';
-import { requestOf } from './implied-request.ts';
+import { impliedRequest } from './implied-request.ts';
 import { isObserveOnlySession, openState, REFUSED_AND_RUN, wrongAnswerProblem } from './observe-only-session.ts';
 import { Shipping } from './shipping.ts';
 import { VerifiedThread } from './verified-thread.ts';
@@ -127,7 +127,7 @@ export class SessionAudit {
         `the entry before is of ${new Date(lastAt).toISOString()}`,
         `the entry is earlier: ${entry.at}`,
       );
-    if (closed && (!body || requestOf(this.#state, body) === null))
+    if (closed && (!body || impliedRequest(this.#state, body) === null))
       report.violation(
         'lifecycle',
         'no entry may follow the end of the session',
@@ -150,7 +150,7 @@ export class SessionAudit {
     const state = this.#state;
     this.#checkOrder(body);
     checkForm(state, entry, body, this.#thread.parentOf(body, state), this.#report);
-    const request = requestOf(this.#state, body);
+    const request = impliedRequest(this.#state, body);
     if (request)
       for (const { rule, constraint, message, code: _, ...about } of this.#problemsOf(body, request))
         this.#report.violation(rule, constraint, message, about);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { blobArguments, isBlobReference } from '../../evidence/blob-values.ts';
 import { bodyOf } from '../../evidence/bodies.ts';
-import { type ChainProblem, readProblem } from '../../evidence/chain.ts';
+import { type ChainProblem, unreadableEntryProblem } from '../../evidence/chain.ts';
 import { type ChainHead, EMPTY_CHAIN, type Entry, type StoredEntry } from '../../evidence/entry.ts';
 import { type Finding, SessionFindings } from '../../evidence/findings/findings.ts';
 import { entryLeaf, MerkleFrontier } from '../../evidence/merkle.ts';
@@ -13,7 +13,7 @@ import { type FindSession, SubAgents } from '../delegation/sub-agents.ts';
 import type { AuditedPin } from '../rules/audit-state.ts';
 import { fieldsOf } from '../rules/compare-json.ts';
 import { type AuditVerdict, MAX_LISTED } from './audit-verdict.ts';
-import { linkProblems } from './check-links.ts';
+import { checkLinks } from './check-links.ts';
 import { SessionAudit } from './session-audit.ts';
 
 export interface VerifyOptions {
@@ -63,7 +63,7 @@ export async function verifySession(
   try {
     for await (const stored of entries) {
       const { entry } = stored;
-      const problems = linkProblems(head, stored);
+      const problems = checkLinks(head, stored);
       if (problems && chain.length < MAX_LISTED) chain.push(...problems);
       audit.add(entry, stored.body === null);
       shipments.add(entry, deploys);
@@ -75,7 +75,7 @@ export async function verifySession(
       if (progress && entry.seq % EVERY === EVERY - 1) progress(entry.seq + 1);
     }
   } catch (error) {
-    chain.push(readProblem(head, error));
+    chain.push(unreadableEntryProblem(head, error));
   }
   const verdict = find ? withMore(audit.verdict(), await subAgents.judge(find)) : audit.verdict();
   const broken = seal && sealed ? sealed.problem(sessionId, seal.publicKey) : null;

@@ -6,7 +6,7 @@ import { askPermission } from '../../adapters/acp/ask-permission.ts';
 import { bridgeAcp } from '../../adapters/acp/bridge.ts';
 import { McpHost } from '../../adapters/mcp/mcp-host.ts';
 import { serveOverHttp } from '../../adapters/mcp/serve-http.ts';
-import { serverName } from '../../daemon/mcp-server-name.ts';
+import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { approverInAdvance, fallbackApprover } from '../../operator/fallback-approver.ts';
 import { askHereOrElsewhere } from '../../operator/pending-approver.ts';
 import { ensureStateDir } from '../../project/state-dir.ts';
@@ -31,7 +31,7 @@ export async function serveAcp(io: Io, options: AcpCommand, command: readonly st
     await bridgeAcp({
       root,
       version: manifest.version,
-      server: serverName(io.env),
+      server: mcpServerName(io.env),
       editor: streamOf(io.stdout, io.stdin),
       inner: streamOf(child.stdin!, child.stdout!),
       open: (editor, session) => openServed(io, root, options, editor, session),

@@ -6,7 +6,7 @@ import { pluginFiles } from '../../adapters/claude-code/plugin/plugin-files.ts';
 import { stateHome } from '../../base/user-folders.ts';
 import { ensurePrivateDir } from '../../daemon/daemon-folder.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { serverName } from '../../daemon/mcp-server-name.ts';
+import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { ownProgram } from '../client/client-program.ts';
 import type { Io } from '../io.ts';
 
@@ -18,7 +18,7 @@ export function ownPluginFiles(env: Io['env']): PluginFiles {
   return pluginFiles({
     version: manifest.version,
     hookCommand: hookCommand('claude-code', env),
-    server: serverName(env),
+    server: mcpServerName(env),
     mcp: { command, args: [...own, 'mcp', '--attach', '--agent', 'claude-code'] },
   });
 }

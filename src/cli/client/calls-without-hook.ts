@@ -9,7 +9,7 @@ import { fieldsOf } from '../../base/json.ts';
 import { plural } from '../../base/text.ts';
 import { valueOr } from '../../base/value-or.ts';
 import { ConversationFiles, type StoredConversation } from '../../daemon/conversation-files.ts';
-import { serverName } from '../../daemon/mcp-server-name.ts';
+import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { canonicalJson } from '../../evidence/canonical.ts';
 import { parseTranscript, type Transcript } from '../../evidence/transcript.ts';
 import { stateDir } from '../../project/state-dir.ts';
@@ -54,7 +54,7 @@ export function callsWithoutHook(
  */
 function notReceived(ran: readonly RanCall[], recorded: Transcript, env: Io['env']): readonly RanCall[] {
   if (ran.length === 0) return [];
-  const own = codexToolName({ server: serverName(env) });
+  const own = codexToolName({ server: mcpServerName(env) });
   const keyOf = (tool: string, input: unknown) => {
     const { seconds, ...rest } = fieldsOf(input);
     // The server shortens the wait of a whistle, so the received arguments differ from the sent ones.

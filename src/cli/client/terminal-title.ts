@@ -13,7 +13,7 @@ const [KEEP, RESTORE] = ['\x1b[22;2t', '\x1b[23;2t'];
  * Shows the status of a session as the title of the terminal (OSC 2) until the returned function is called. Writes only
  * to a terminal, and only if the status has changed, because another program may draw on the screen.
  */
-export function showTitle(io: Io, root: string, sessionId: string): () => void {
+export function showTerminalTitle(io: Io, root: string, sessionId: string): () => void {
   const term = io.env['TERM'] ?? 'dumb';
   if (!io.isTty || term === 'dumb' || term === 'linux') return () => {};
   const reader = new StatusReader(io.env);

@@ -4,7 +4,7 @@ import type { Override } from '../../adapters/codex/overrides.ts';
 import { type CodexThreadOptions, threadOptions } from '../../adapters/codex/thread-options.ts';
 import { shellWord as shown } from '../../base/text.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { serverName } from '../../daemon/mcp-server-name.ts';
+import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { remoteAgentSession } from '../../daemon/remote-agent-session.ts';
 import { SessionHost } from '../../daemon/session-host.ts';
 import type { SessionStatus } from '../../session/session-status.ts';
@@ -13,7 +13,7 @@ import { clientProgram, ownProgram } from '../client/client-program.ts';
 import { openClient } from '../client/open-client.ts';
 import { printStart } from '../client/print-place.ts';
 import { runClient } from '../client/run-client.ts';
-import { showTitle } from '../client/terminal-title.ts';
+import { showTerminalTitle } from '../client/terminal-title.ts';
 import { type Io, printRemark } from '../io.ts';
 import { rootOf } from '../shared-options.ts';
 import { askHookTrust, launchArguments } from './codex-arguments.ts';
@@ -96,8 +96,8 @@ async function runOnce(io: Io, { codex, root, sessionId, hooks, trust, options, 
     args: [...own, 'mcp', '--attach', '--agent', 'codex', '--root', root, ...(isInteractive ? [] : ['--no-elicit'])],
     env: { ...handedOn(io), ...session, CODEX_BIN: codex.includes('/') ? resolve(io.cwd, codex) : codex },
   };
-  const first = launchArguments({ root, options, isInteractive, mcp, server: serverName(io.env), hooks, trust });
-  const hideTitle = showTitle(io, root, sessionId);
+  const first = launchArguments({ root, options, isInteractive, mcp, server: mcpServerName(io.env), hooks, trust });
+  const hideTitle = showTerminalTitle(io, root, sessionId);
   try {
     return await runClient('codex', codex, [...first, ...args], { cwd: root, env });
   } finally {

@@ -14,7 +14,7 @@ import { type DetectedProject, detectProject } from '../detect/detect-project.ts
 import { diskTree } from '../detect/disk-tree.ts';
 import { isTestPath, manifestsIn, withManifests, withoutTests } from '../detect/edit-scope.ts';
 import { exceptionFor, maskExceptions } from '../detect/mask-exceptions.ts';
-import { prefersSingleQuotes } from '../detect/prettier.ts';
+import { prefersSingleQuotes } from '../detect/prefers-single-quotes.ts';
 import { proposedCaches, proposedPrograms } from '../detect/proposed-programs.ts';
 import { type ProposedConfig, renderConfig } from '../detect/render-config.ts';
 import { diagnosePrograms } from '../doctor/diagnose-programs.ts';

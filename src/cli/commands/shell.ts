@@ -8,7 +8,7 @@ import type { Session } from '../../session/session.ts';
 import { checkApproved } from '../approve/approve-option.ts';
 import { waitingApprover } from '../approve/wait-approval.ts';
 import { findOpenedSession } from '../choose-sessions.ts';
-import { showTitle } from '../client/terminal-title.ts';
+import { showTerminalTitle } from '../client/terminal-title.ts';
 import { type MachineWatch, watchIfAsked } from '../inspect/watch-machines.ts';
 import { heading, type Io, paint, print, printJsonLine } from '../io.ts';
 import { printConfigWarnings } from '../print-config-warnings.ts';
@@ -126,7 +126,7 @@ async function shell(io: Io, options: Options): Promise<void> {
   opened = session;
   const root = rootOf(io, options);
   const goOn = `hopgate shell --session ${session.id} --root ${shellWord(root)}`;
-  const hideTitle = io.json ? () => {} : showTitle(io, root, session.id);
+  const hideTitle = io.json ? () => {} : showTerminalTitle(io, root, session.id);
   try {
     if (io.json) printJsonLine(io, { type: 'open', session: session.id, root });
     else

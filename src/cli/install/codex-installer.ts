@@ -6,7 +6,7 @@ import { hookOverrides } from '../../adapters/codex/overrides.ts';
 import { splitWords } from '../../base/text.ts';
 import { codexFolder } from '../../base/user-folders.ts';
 import { hookCommand } from '../../daemon/hook/launcher.ts';
-import { serverName } from '../../daemon/mcp-server-name.ts';
+import { mcpServerName } from '../../daemon/mcp-server-name.ts';
 import { clientProgram, ownProgram } from '../client/client-program.ts';
 import { hookHashes } from '../codex/codex-arguments.ts';
 import { changeOf, readText } from './apply-install.ts';
@@ -105,7 +105,7 @@ function server({ io }: InstallTarget): ConfigAdditions {
     features: FEATURES,
     tables: [
       {
-        path: ['mcp_servers', serverName(io.env)],
+        path: ['mcp_servers', mcpServerName(io.env)],
         values: {
           command,
           args: [...own, 'mcp', '--attach', '--agent', 'codex'],

@@ -11,7 +11,7 @@ import { outlineThread } from '../../view/outline.ts';
 import { readPin } from '../choose-sessions.ts';
 import type { Io } from '../io.ts';
 import { findSession, withStore } from '../open-store.ts';
-import { renderText } from '../thread/render-thread.ts';
+import { renderThread } from '../thread/render-thread.ts';
 
 const COLUMNS = 120;
 
@@ -32,7 +32,7 @@ export function sessionReading(io: Io, root: string, session: AgentSession): Mcp
       const subject = { type: 'session' as const, id };
       const thread = projectThread(entries, subject, { now: Date.now(), staleAfter: 24 * 3_600_000 });
       const order = (tool: string) => getOwn(specs.tools, tool)?.parameters.map(({ name }) => name) ?? null;
-      return renderText({ ...io, color: false }, outlineThread(thread?.entries ?? entries, order), COLUMNS);
+      return renderThread({ ...io, color: false }, outlineThread(thread?.entries ?? entries, order), COLUMNS);
     },
     inbox: async () => (await store().messages?.inbox(`session:${id}`, { unread: true })) ?? [],
     last: async () => (await store().head(id)).seq,

@@ -7,7 +7,7 @@ import { summariseValue } from '../../view/summarise-value.ts';
 import { heading, type Io, paint, print } from '../io.ts';
 import { printTable, terminalColumns } from '../table.ts';
 import { printFindings } from '../thread/print-findings.ts';
-import { renderText } from '../thread/render-thread.ts';
+import { renderThread } from '../thread/render-thread.ts';
 
 /** The fruit of each visit, in order. */
 export const fruitsOf = (
@@ -27,7 +27,7 @@ export function showScenarioEnd(
 ): void {
   print(io);
   print(io, heading(io, 'Thread'));
-  print(io, renderText(io, outlineThread(evidence, order), terminalColumns(io)));
+  print(io, renderThread(io, outlineThread(evidence, order), terminalColumns(io)));
   printFindings(io, evidence);
   print(io);
   print(io, heading(io, 'Fruits'));

@@ -16,7 +16,7 @@ const DEEPEST = 12;
 const NARROWEST = 60;
 
 /** Renders a thread for a terminal with this many columns: visits as blocks, lines wrapped at words, nothing cut. */
-export function renderText(io: Io, items: readonly (ThreadRow | ThreadVisit)[], columns: number): string {
+export function renderThread(io: Io, items: readonly (ThreadRow | ThreadVisit)[], columns: number): string {
   const wide = Math.max(NARROWEST, columns);
   const times = items.flatMap((item) => (isVisit(item) ? [item.start, ...item.rows, item.stop] : [item]));
   const margin = 2 + Math.max(0, ...times.map((row) => (row === null ? 0 : formatOffset(row.after).length)));

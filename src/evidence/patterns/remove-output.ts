@@ -8,7 +8,7 @@ import { disciplineOf } from './discipline.ts';
  * An entry with only those arguments and results of a call that reviews and learning cycles read, so that a long
  * session needs little memory. The tools that select patterns and record their outcomes keep all.
  */
-export function withoutOutput(entry: Entry): Entry {
+export function removeOutput(entry: Entry): Entry {
   const body = bodyOf(entry.body);
   const isCall = body?.event === 'step' || body?.event === 'intent' || body?.event === 'outcome';
   return isCall && disciplineOf(body) === null ? { ...entry, body: shortenBody(body) as unknown as Json } : entry;

@@ -201,12 +201,12 @@ export class SessionCalls {
     const { specs } = this.parts.compiled;
     const { visit } = this.writer.state.facts;
     if (!visit || !isReflective(specs.peripherals[visit.peripheral])) return null;
-    const [{ deriveReview }, { withoutOutput }] = await Promise.all([
+    const [{ deriveReview }, { removeOutput }] = await Promise.all([
       import('../../evidence/patterns/derive-review.ts'),
       import('../../evidence/patterns/remove-output.ts'),
     ]);
     const stored = this.parts.store.entries(this.writer.state.facts.sessionId);
-    const entries = await Array.fromAsync(stored, ({ entry }) => withoutOutput(entry));
+    const entries = await Array.fromAsync(stored, ({ entry }) => removeOutput(entry));
     return { event: 'par', par: deriveReview(entries, stated ?? {}) };
   }
 

@@ -1,11 +1,11 @@
 import { fieldsOf, textOf } from '../../base/json.ts';
 import { type SpecTables, stateAfter } from '../../compile/spec-tables.ts';
-import { runningCommands } from '../../evidence/background-commands.ts';
 import { type Body, bodyOf, type OutcomeBody, type OutcomeRecord, type StepBody } from '../../evidence/bodies.ts';
 import type { Entry, StoredEntry } from '../../evidence/entry.ts';
 import { countFindings } from '../../evidence/findings/findings.ts';
 import { patternStatusAfter } from '../../evidence/patterns/discipline.ts';
-import { waitedMs } from '../../evidence/waiting-time.ts';
+import { runningCommands } from '../../evidence/running-commands.ts';
+import { waitingTimeMs } from '../../evidence/waiting-time.ts';
 import { firstUncovered, type GrantLimits, type GrantView } from '../../gate/approvals/grant.ts';
 import { backpackOf } from '../../gate/fruit.ts';
 import type { RequirementFacts } from '../../gate/requirements/requirement.ts';
@@ -210,7 +210,7 @@ function countStep(specs: SpecSet, draft: Draft, entry: Entry, body: StepBody | 
       endGrants(draft, ({ testsPass }) => testsPass && 'a test run did not pass');
   }
   if (visit) {
-    if (visit.deadline !== null) visit.deadline += waitedMs(specs.tools, body);
+    if (visit.deadline !== null) visit.deadline += waitingTimeMs(specs.tools, body);
     visit.steps += 1;
     // Replies to a selection, and conclusions, do not become the visit's head.
     if (body.event === 'outcome' || (entry.inReplyTo === visit.headId && entry.claim !== 'conclusion'))

@@ -10,7 +10,7 @@ import { type PartialParse, parsePartial } from '../schema/parse-partial.ts';
 import type { Json } from '../types.ts';
 import { AgencyAgentFile, AgencyPeripheralFile } from './agency-file.ts';
 import type { AgencyAgent, AgencyPeripheral, AgencySpec, DriverKind } from './agency-types.ts';
-import { answerCheck } from './answer-schema.ts';
+import { answerCheck } from './answer-check.ts';
 import { isReservedHeading, placeholdersIn } from './placeholders.ts';
 
 /**

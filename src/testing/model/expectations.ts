@@ -7,7 +7,7 @@ import type { Denial } from '../../gate/denial.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ToolBackend } from '../../ports/tool-backend.ts';
 import type { Session } from '../../session/session.ts';
-import { availableProblem } from '../plan/check-available.ts';
+import { availableProblem } from '../plan/available-problem.ts';
 import type { Move } from '../plan/moves.ts';
 import { dryRun } from '../plan/send-request.ts';
 import type { StateDifference } from './compare-state.ts';

@@ -2,7 +2,7 @@ import { DEFAULT_PROJECT_CONFIG } from '../../spec/load/load-project-config.ts';
 import type { ProjectConfig, SpecSet } from '../../spec/types.ts';
 
 /** A repository's config with all that a spec set can refer to: test, install, deploy command, remote, host, mask. */
-export const TRIAL_CONFIG: ProjectConfig = {
+export const MODEL_CONFIG: ProjectConfig = {
   ...DEFAULT_PROJECT_CONFIG,
   test: [{ run: ['run', 'tests'], report: 'tap' }],
   install: [{ run: ['install', 'all'], scripts: false, approval: false }],
@@ -18,7 +18,7 @@ export const TRIAL_CONFIG: ProjectConfig = {
 const OWN_PATHS = ['extra/', 'hopgate.yaml'];
 
 /** The config of a spec set's made-up repository, with paths for every peripheral, even those that write nothing. */
-export function trialConfig({ peripherals }: SpecSet): ProjectConfig {
+export function modelConfig({ peripherals }: SpecSet): ProjectConfig {
   const scopes = Object.values(peripherals).map(({ id, scope }) => [id, [...scope.rule.write, ...OWN_PATHS]] as const);
-  return { ...TRIAL_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };
+  return { ...MODEL_CONFIG, specs: 'extra/policy', scopes: Object.fromEntries(scopes) };
 }

@@ -3,14 +3,14 @@ import { getOrInsert } from '../../base/get-or-insert.ts';
 import { type Move, movesFrom } from '../plan/moves.ts';
 import { isLawful, predict } from '../plan/predict.ts';
 import type { Model } from './shortest-routes.ts';
-import { keyMaker } from './state-key.ts';
+import { stateKeyMaker } from './state-key.ts';
 
 /** The model of sessions in the mode that allows the most: hops, starts, and the steps that they need. */
 export function hopModel(pinned: AuditedPin, initial: AuditState, withModes: boolean): Model<AuditState, Move> {
   const allowed = new WeakMap<AuditState, readonly Move[]>();
   return {
     initial,
-    key: keyMaker(pinned),
+    key: stateKeyMaker(pinned),
     next: (state, move) => predict(pinned, state, move),
     moves: (state) => {
       return getOrInsert(allowed, state, () =>

@@ -8,7 +8,7 @@ import { BETWEEN_RULES, rulesOf } from './rules-of.ts';
 const COUNTED =
   /\b(session\.steps|session\.denials|session\.visits|visit\.steps|visit\.denials|tests\.count|tests\.failed|visits\.[a-z0-9_]+|fruit\.[a-z0-9_]+|backpack\.[a-z0-9_]+|session\.mode)\b/g;
 /** Returns a function that gives two states the same key if no rule of a spec set distinguishes them. */
-export function keyMaker({ specs }: AuditedPin): (state: AuditState) => string {
+export function stateKeyMaker({ specs }: AuditedPin): (state: AuditState) => string {
   const rules = rulesOf(specs);
   const counted = new Set(rules.match(COUNTED) ?? []);
   const counts = (name: string) => counted.has(name);

@@ -5,7 +5,7 @@ import { type Move, movesFrom } from './moves.ts';
 import { describeMove, type PlannedCase, placeName } from './planned-case.ts';
 
 /** For every rule that can refuse a move, the shortest route to a state in which it does. */
-export function refusalCases(
+export function planRefusals(
   pinned: AuditedPin,
   prefix: readonly Move[],
   states: readonly ModelRoute<AuditState, Move>[],

@@ -27,7 +27,7 @@ type VisitCase = Pick<PlannedCase, 'name' | 'moves' | 'provoke' | 'both' | 'trie
  * The life of a visit: steps that work, fail, break and are refused, limits of steps and of time, a clock that is set
  * back, the stop, the start after it, the close; and the session's identity, whatever a caller supplies.
  */
-export function visitCases(
+export function planVisits(
   pinned: AuditedPin,
   model: Model<AuditState, Move>,
   prefix: readonly Move[],

@@ -24,7 +24,7 @@ const FURTHEST = 20_000;
  * Long walks that take every edge with few steps, for spec sets where shortest routes to each would be too many. After
  * an edge that no walk took before, a walk returns to its source by the shortest route, if there is one.
  */
-export function walkCases(
+export function planWalks(
   model: Model<AuditState, Move>,
   prefix: readonly Move[],
 ): { cases: PlannedCase[]; reachable: Set<string> } {

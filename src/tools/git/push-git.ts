@@ -9,7 +9,7 @@ import { SandboxError } from '../sandbox/sandbox.ts';
 import { failed, isStop, outOfScope, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { currentBranch } from './branches/current-branch.ts';
 import { withTrailer } from './commit-trailer.ts';
-import { loginFor } from './credentials/credential.ts';
+import { findLogin } from './credentials/find-login.ts';
 import type { GitLogin } from './credentials/login.ts';
 import { pushTarget } from './credentials/push-target.ts';
 import { lastLine, remoteFailure } from './credentials/remote-failure.ts';
@@ -52,7 +52,7 @@ export async function pushGit(session: GitSession, call: ToolCall, parsed: Parse
   const differs = approved && explainMismatch(approved, tip, target.url, call.envelope.shipping?.message ?? null);
   if (differs) return failed('not-what-was-approved', differs);
 
-  const login = target.kind === 'network' ? await loginFor(session.repository, call, configured, target) : null;
+  const login = target.kind === 'network' ? await findLogin(session.repository, call, configured, target) : null;
   if (login !== null && isStop(login)) return login;
   const access = { kind: 'push', target, login } as const;
   const listedBranch = approved?.ships?.branch ?? null;

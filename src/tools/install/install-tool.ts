@@ -16,7 +16,7 @@ import { type CallTree, callTree, overlayRefusal, type ShellContext } from '../s
 import { isStop, refusalStop, type ToolStop } from '../workspace/tool-stop.ts';
 import { ignoredPaths } from './ignored-paths.ts';
 import { keepFolders } from './keep-folders.ts';
-import { readLocks } from './lock-files.ts';
+import { readLockFiles } from './lock-files.ts';
 
 /** Size limit of the files of an install, which are in memory until they are kept. */
 const OVERLAY_BYTES = 8 * 2 ** 30;
@@ -46,7 +46,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   const { root } = call.envelope;
   const left = finishLeftJournals(root);
   const tree = await callTree(context);
-  const before = readLocks(root);
+  const before = readLockFiles(root);
   const request = { ...tree, overlayBytes: OVERLAY_BYTES, limits: { ...tree.limits, memoryBytes: OVERLAY_BYTES } };
   const layout = withMounts({ ...testLayout(request), name: 'install' }, context.contained ? cacheMounts(call) : []);
   let kept: KeptChanges = { effects: [], kept: [], dropped: [] };
@@ -57,7 +57,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     ...(chosen.minutes === undefined ? {} : { seconds: chosen.minutes * 60 }),
     inspect: async (view, exit) => {
       // Another program changed these files: the command's own changes are still in the overlay.
-      changed = differingLocks(before, readLocks(root));
+      changed = differingLocks(before, readLockFiles(root));
       if (exit === 0 && changed.length === 0) kept = await keepChanges(context, tree, view);
     },
   });
@@ -67,7 +67,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
     const message = `${changed.join(', ')} changed while the command ran, so nothing was kept. Install again.`;
     return { outcome: { status: 'failed', code: 'locks-changed', message }, effects };
   }
-  const changedLocks = differingLocks(before, readLocks(root));
+  const changedLocks = differingLocks(before, readLockFiles(root));
   return commandReport(context, ran.result, effects, {
     command: [...chosen.run],
     scripts: chosen.scripts,
@@ -80,7 +80,7 @@ export async function installTool(context: ShellContext): Promise<ToolReport | T
   });
 }
 
-type Locks = ReturnType<typeof readLocks>;
+type Locks = ReturnType<typeof readLockFiles>;
 
 const differingLocks = (before: Locks, after: Locks): string[] =>
   Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);

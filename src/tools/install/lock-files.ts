@@ -18,7 +18,7 @@ const LOCKS = [
  * sha256 (hex) of each file in the root that decides which dependencies are installed. For a link, of its target's name
  * and content.
  */
-export function readLocks(root: string): { readonly [name: string]: string } {
+export function readLockFiles(root: string): { readonly [name: string]: string } {
   return Object.fromEntries(LOCKS.flatMap((name) => (exists(join(root, name)) ? [[name, contentOf(root, name)]] : [])));
 }
 

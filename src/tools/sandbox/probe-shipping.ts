@@ -141,7 +141,7 @@ const ATTEMPTS: { readonly [name: string]: Attempt } = {
 };
 
 /** Really tries to ship an untested and an unapproved tree, each in its own repository in `folder`. */
-export async function tryShipping(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
+export async function probeShipping(sandbox: Sandbox, folder: string): Promise<ProbeResult[]> {
   const tries = Object.entries(ATTEMPTS).map(async ([name, attempt], at): Promise<ProbeResult> => {
     const layout = 'git-commit';
     try {

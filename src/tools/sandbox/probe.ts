@@ -25,7 +25,7 @@ import { editLayout, exploreLayout, readOnlyLayout, testLayout } from './mounts/
 import { scanTree } from './mounts/tree.ts';
 import { type AttemptAt, nodeCommand, PROBE_ATTEMPTS, PROCESS_COUNT, type ProbeTarget } from './probe-attempts.ts';
 import type { ProbeResult } from './probe-result.ts';
-import { tryShipping } from './probe-shipping.ts';
+import { probeShipping } from './probe-shipping.ts';
 import { type Sandbox, SandboxError } from './sandbox.ts';
 
 /**
@@ -41,7 +41,7 @@ export async function probeSandbox(sandbox: Sandbox): Promise<ProbeResult[]> {
   try {
     const layouts = layoutsFor(target.root, sandbox.availability);
     const tried = layouts.map((layout) => tryAll(sandbox, layout, target));
-    const others = [tryHostileRepositories, tryChanges, tryShipping].map((attempt) => attempt(sandbox, folder));
+    const others = [tryHostileRepositories, tryChanges, probeShipping].map((attempt) => attempt(sandbox, folder));
     return (await Promise.all([...tried, ...others])).flat();
   } finally {
     target.close();

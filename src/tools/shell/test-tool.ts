@@ -18,7 +18,7 @@ import { changedCode } from './changed-code.ts';
 import { type FilledEnv, fillEnv } from './command-env.ts';
 import { commandReport } from './command-report.ts';
 import { type CallTree, callTree, overlayRefusal, type ShellContext } from './shell-context.ts';
-import { readWritten } from './written-file.ts';
+import { readWrittenFile } from './written-file.ts';
 
 /** How much of stdout is kept to read a test report from; the agent may see less. */
 const REPORT_BYTES = 16 << 20;
@@ -128,13 +128,13 @@ export async function runTest(
     // The upper folder contains only files of this run, so an old report cannot count as a new one.
     inspect: async (view) => {
       // A runner that joins its folder and an absolute path creates the report in the tree.
-      if (named && place?.outbox) junit = readWritten(view.outbox, basename(place.freshPath));
-      if (path !== null) junit ??= readWritten(view.upper, path);
+      if (named && place?.outbox) junit = readWrittenFile(view.outbox, basename(place.freshPath));
+      if (path !== null) junit ??= readWrittenFile(view.upper, path);
       changed = (await changedCode(context, view)).filter((each) => path === null || each !== normalize(path));
     },
   });
   if (path !== null && !context.contained && fileStampOf(join(envelope.root, path)) !== before)
-    junit = readWritten(envelope.root, path);
+    junit = readWrittenFile(envelope.root, path);
   const { stdout, stderr } = result;
   const plain = { stdout: stripVTControlCharacters(stdout), stderr: stripVTControlCharacters(stderr) };
   return { result: filled.cleanResult({ ...result, ...plain }), junit: junit && filled.clean(junit), changed };

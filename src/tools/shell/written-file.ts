@@ -8,7 +8,7 @@ const MAX_BYTES = 32 << 20;
  * Reads a text that a command wrote in `folder`, which is not trusted: only a regular file is read, and no link is
  * followed. Null if the file does not exist or is too large.
  */
-export function readWritten(folder: string, path: string): string | null {
+export function readWrittenFile(folder: string, path: string): string | null {
   const segments = normalize(path)
     .split('/')
     .filter((name) => name !== '' && name !== '.');

@@ -15,7 +15,7 @@ export interface ServerTransport {
 }
 
 /** Starts the program or prepares the HTTP connection. Sends nothing yet. */
-export async function openLine({ server }: FilledSettings, root: string, env: Env): Promise<ServerTransport> {
+export async function openTransport({ server }: FilledSettings, root: string, env: Env): Promise<ServerTransport> {
   return 'url' in server ? httpLine(server) : programLine(server, root, env);
 }
 

@@ -4,7 +4,7 @@ import type { Env } from '../../base/user-folders.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Json, UpstreamServer } from '../../spec/types.ts';
 import type { ListedTool } from './listed-tool.ts';
-import { openLine, type ServerTransport } from './open-transport.ts';
+import { openTransport, type ServerTransport } from './open-transport.ts';
 import { fillSettings, makeRedactor } from './server-env.ts';
 import { plainText } from './stderr-tail.ts';
 
@@ -148,7 +148,7 @@ export class UpstreamConnection {
     try {
       const filled = fillSettings(this.#server, this.#parts.env);
       this.#clean = makeRedactor(filled);
-      line = await openLine(filled, this.#parts.root, this.#parts.env);
+      line = await openTransport(filled, this.#parts.root, this.#parts.env);
       this.#half = line;
       if (this.#closed) throw new Error('the session is over');
       const client = await newClient('url' in this.#server, this.#parts.version);

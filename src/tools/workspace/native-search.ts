@@ -14,7 +14,7 @@ const SECONDS = 3;
  * Explains why another program may not run a search: the program ignores masks, and the searched area contains a masked
  * file. Null if it may.
  */
-export async function watchSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
+export async function watchNativeSearch(call: ToolCall, anchors: Anchors): Promise<ToolRefusal | null> {
   const stop = await judgeSearch(call, anchors);
   return stop?.stop.status === 'refused' ? stop.stop : null;
 }

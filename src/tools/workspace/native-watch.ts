@@ -34,8 +34,8 @@ export function nativeWatch(anchors: Anchors): NativeWatch {
     async before(call) {
       const { id } = call.tool;
       if (id === 'glob' || id === 'grep') {
-        const { watchSearch } = await import('./native-search.ts');
-        const refused = await watchSearch(call, anchors);
+        const { watchNativeSearch } = await import('./native-search.ts');
+        const refused = await watchNativeSearch(call, anchors);
         return refused ? { refused } : { before: null };
       }
       const seen = lookBefore(call, id === 'read' ? 'read' : 'write', anchors);

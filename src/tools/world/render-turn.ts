@@ -1,4 +1,4 @@
-import { attributeText } from '../../base/attributed.ts';
+import { attributeText } from '../../base/attribute-text.ts';
 import type { WorldTurn } from '../../ports/world-environment.ts';
 
 /** When the agent sees the list of admissible commands. By published results, agents may do worse with it. */

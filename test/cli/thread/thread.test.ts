@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../../src/cli/io.ts';
 import { wrapText } from '../../../src/cli/table.ts';
-import { renderText } from '../../../src/cli/thread/render-thread.ts';
+import { renderThread } from '../../../src/cli/thread/render-thread.ts';
 import { sealDrafts } from '../../../src/evidence/chain.ts';
 import { EMPTY_CHAIN, type Entry, type EntryDraft } from '../../../src/evidence/entry.ts';
 import type { Json } from '../../../src/spec/types.ts';
@@ -33,7 +33,7 @@ const io = (color = false): Io => ({
   ...{ isTty: false, env: {}, cwd: '/', color, json: false, exitCode: 0 as const },
 });
 const text = (drafts: readonly EntryDraft[], columns = 100): string =>
-  renderText(io(), outlineThread(chained(drafts), order), columns);
+  renderThread(io(), outlineThread(chained(drafts), order), columns);
 
 const order = (tool: string): readonly string[] | null =>
   ({ write: ['path', 'content'], edit: ['path', 'old', 'new'] })[tool] ?? null;
@@ -151,7 +151,7 @@ describe('a thread in a terminal', () => {
   });
 
   it('marks refusals red if the terminal has colours', () => {
-    const [line] = renderText(io(true), outlineThread(chained([SESSION[4]!]), order), 100).split('\n');
+    const [line] = renderThread(io(true), outlineThread(chained([SESSION[4]!]), order), 100).split('\n');
     expect(line).toContain('\u001b[31m✗\u001b[39m');
     expect(line).toContain('\u001b[31mout-of-scope: b.ts lies outside\u001b[39m');
   });
@@ -321,5 +321,5 @@ it('a duration is printed in readable units', () => {
 
 it('the text without styles is the same with and without colours', () => {
   const items = outlineThread(chained(SESSION), order);
-  expect(stripVTControlCharacters(renderText(io(true), items, 100))).toBe(renderText(io(), items, 100));
+  expect(stripVTControlCharacters(renderThread(io(true), items, 100))).toBe(renderThread(io(), items, 100));
 });

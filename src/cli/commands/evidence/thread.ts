@@ -11,7 +11,7 @@ import { CliError, heading, type Io, paint, print, printJson } from '../../io.ts
 import { helpExamples, numberUpTo, rootOf, rootOption } from '../../shared-options.ts';
 import { printTable, terminalColumns } from '../../table.ts';
 import { printFindings } from '../../thread/print-findings.ts';
-import { renderText } from '../../thread/render-thread.ts';
+import { renderThread } from '../../thread/render-thread.ts';
 
 interface Options {
   readonly root: string;
@@ -99,7 +99,7 @@ const titleOf = ({ subject, status, count, participants }: Thread): string =>
 function show(io: Io, thread: Thread, order: ParameterOrder): void {
   const { entries, conjectures, patterns, forks } = thread;
   print(io, heading(io, escapeInvisible(titleOf(thread))));
-  print(io, renderText(io, outlineThread(entries, order), terminalColumns(io)));
+  print(io, renderThread(io, outlineThread(entries, order), terminalColumns(io)));
   printFindings(io, entries);
   if (conjectures.length > 0)
     printTable(

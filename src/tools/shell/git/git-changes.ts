@@ -4,7 +4,7 @@ import { stagedEntries } from '../../git-objects/git-index.ts';
 import { gitFoldersIn, type RepositoryFolders } from '../../sandbox/mounts/open-git.ts';
 import { isTooDeep } from '../../sandbox/mounts/read-folder.ts';
 import type { OverlayWrites } from '../../sandbox/sandbox.ts';
-import { readWritten } from '../written-file.ts';
+import { readWrittenFile } from '../written-file.ts';
 
 /** The words for a change of git's settings, such as its hooks or the author. */
 export const CHANGED_CONFIGURATION = 'the changed configuration of git';
@@ -78,7 +78,7 @@ const NO_REFS: Refs = { head: '', values: new Map() };
 
 function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
   const values = new Map<string, string>();
-  for (const line of (readWritten(commonDir, 'packed-refs') ?? '').split('\n')) {
+  for (const line of (readWrittenFile(commonDir, 'packed-refs') ?? '').split('\n')) {
     const [, value, ref] = /^([0-9a-f]+) (refs\/.+)$/.exec(line) ?? [];
     if (value !== undefined && ref !== undefined) values.set(ref, value);
   }
@@ -88,11 +88,11 @@ function readRefs({ gitDir, commonDir }: RepositoryFolders): Refs {
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const ref = `${folder}/${entry.name}`;
       if (entry.isDirectory()) walk(base, ref);
-      else if (entry.isFile() && values.size < MOST_REFS) values.set(ref, (readWritten(base, ref) ?? '').trim());
+      else if (entry.isFile() && values.size < MOST_REFS) values.set(ref, (readWrittenFile(base, ref) ?? '').trim());
     }
   };
   for (const base of new Set([commonDir, gitDir])) walk(base, 'refs');
-  return { head: (readWritten(gitDir, 'HEAD') ?? '').trim().replace(/^ref: /, ''), values };
+  return { head: (readWrittenFile(gitDir, 'HEAD') ?? '').trim().replace(/^ref: /, ''), values };
 }
 
 const commitOf = ({ head, values }: Refs): string => values.get(head) ?? (head.startsWith('refs/') ? '' : head);
@@ -119,7 +119,7 @@ function headMoved(was: RepositoryFolders, now: RepositoryFolders, before: Refs,
 
 /** The entries that a command added to HEAD's log; none if it rewrote the log. */
 function newSteps(...folders: readonly [RepositoryFolders, RepositoryFolders]): readonly string[] {
-  const [earlier, log] = folders.map(({ gitDir }) => readWritten(gitDir, 'logs/HEAD') ?? '') as [string, string];
+  const [earlier, log] = folders.map(({ gitDir }) => readWrittenFile(gitDir, 'logs/HEAD') ?? '') as [string, string];
   const added = log.startsWith(earlier) ? log.slice(earlier.length) : '';
   return added.split('\n').filter((line) => line !== '');
 }

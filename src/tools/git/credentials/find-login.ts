@@ -14,7 +14,7 @@ import { sshLogin } from './ssh-login.ts';
 
 const SECRET_BYTES = 64 << 10;
 /** Reads the operator's credential for this remote; it is kept only for the call. */
-export async function loginFor(
+export async function findLogin(
   repository: Repository,
   call: ToolCall,
   git: GitConfig,

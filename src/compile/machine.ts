@@ -22,6 +22,4 @@ export function buildMachine(config: MachineJson): Machine {
   return machine;
 }
 
-export function initialSnapshot(machine: Machine): MachineSnapshot {
-  return initialTransition(machine)[0];
-}
+export const initialSnapshot = (machine: Machine): MachineSnapshot => initialTransition(machine)[0];

@@ -16,9 +16,8 @@ export function compileModeGate(gate: GateSpec): MachineJson {
   const states: { [mode: string]: StateJson } = {};
   for (const mode of modesOf(gate)) {
     const on: { [event: string]: TransitionJson } = {};
-    for (const transition of gate.transitions.filter(({ from }) => from === mode)) {
+    for (const transition of gate.transitions.filter(({ from }) => from === mode))
       on[`to.${transition.to}`] = guardedTransition(mode, transition.to, transitionRequirements(transition));
-    }
     on.reset = guardedTransition(mode, gate.reset, [BY_OPERATOR]);
     if (gate.timeoutMinutes !== null)
       on.timeout = guardedTransition(mode, gate.reset, [{ kind: 'principal', is: 'clock' }]);

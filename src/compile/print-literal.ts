@@ -31,9 +31,7 @@ function printMember(key: string, item: Json, indent: number): string {
 function printFlat(value: Json): string | null {
   if (value === null || typeof value !== 'object')
     return typeof value === 'string' ? printString(value) : String(value);
-  if (Array.isArray(value)) {
-    return isBroken(value) ? null : encloseParts('[', value.map(printFlat), ']', '');
-  }
+  if (Array.isArray(value)) return isBroken(value) ? null : encloseParts('[', value.map(printFlat), ']', '');
   const members = Object.entries(value).map(([key, item]) => {
     const flat = printFlat(item);
     return flat === null ? null : `${printKey(key)}: ${flat}`;

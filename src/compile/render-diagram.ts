@@ -8,9 +8,8 @@ export function toMermaid({ id, nodes, edges }: Diagram, current?: string): stri
     const label = ways.map((way) => mermaidText(exitInWords(way))).join('<br/>');
     lines.push(`  ${mermaidId(from)} -->|"${label}"| ${mermaidId(to)}`);
   }
-  if (nodes.some((node) => node.id === current)) {
+  if (nodes.some((node) => node.id === current))
     lines.push('  classDef current stroke-width:4px', `  class ${mermaidId(current as string)} current`);
-  }
   return `${lines.join('\n')}\n`;
 }
 
@@ -45,9 +44,8 @@ export function toDot({ id, nodes, edges }: Diagram, current?: string): string {
     ];
     lines.push(`  ${quoted(node.id)}${attributes.length > 0 ? ` [${attributes.join(', ')}]` : ''};`);
   }
-  for (const { from, to, ways } of edges) {
+  for (const { from, to, ways } of edges)
     lines.push(`  ${quoted(from)} -> ${quoted(to)} [label=${quoted(ways.map(exitInWords).join('\n'))}];`);
-  }
   return `${lines.join('\n')}\n}\n`;
 }
 

@@ -24,9 +24,7 @@ const known = new WeakMap<SpecSet, SpecTables>();
  * Returns the tables of a trusted spec set: the same ones for the same set. Reading one throws if a guard or target is
  * missing, which is a bug.
  */
-export function compileTables(specs: SpecSet): SpecTables {
-  return getOrInsert(known, specs, () => tablesOf(specs));
-}
+export const compileTables = (specs: SpecSet): SpecTables => getOrInsert(known, specs, () => tablesOf(specs));
 
 function tablesOf(specs: SpecSet): SpecTables {
   const { modeGate: gate } = specs;

@@ -4,9 +4,8 @@ import type { Json } from '../spec/types.ts';
  * The RFC 8785 form of a value that is known to be JSON with well-formed text: keys in the order of their UTF-16 units,
  * numbers and strings as `JSON.stringify` writes them.
  */
-export function canonicalJson(value: Json): string {
-  return isOrdered(value) ? JSON.stringify(value) : canonicalValue(value);
-}
+export const canonicalJson = (value: Json): string =>
+  isOrdered(value) ? JSON.stringify(value) : canonicalValue(value);
 
 export function orderedKeys(value: object): readonly string[] {
   const keys = Object.keys(value);
@@ -34,8 +33,7 @@ function canonicalValue(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalValue).join(',')}]`;
   let text = '';
-  for (const key of orderedKeys(value)) {
+  for (const key of orderedKeys(value))
     text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalValue(value[key]!)}`;
-  }
   return `{${text}}`;
 }

@@ -78,9 +78,8 @@ export function parseStored({ head, body, prev, hash }: StoredBytes): StoredEntr
   } catch (cause) {
     throw new ChainError(`an entry's stored bytes are not JSON: ${(cause as Error).message}`, { cause });
   }
-  if (fields === null || typeof fields !== 'object' || typeof fields.id !== 'string' || !Number.isInteger(fields.seq)) {
+  if (fields === null || typeof fields !== 'object' || typeof fields.id !== 'string' || !Number.isInteger(fields.seq))
     throw new ChainError("an entry's stored head has no id or no seq");
-  }
   return { entry: { ...fields, body: content, prev, hash }, head, body };
 }
 
@@ -160,18 +159,14 @@ function* linkProblems(last: ChainHead, { entry, head, body }: StoredEntry): Gen
       message: 'the stored head bytes do not hash to the stored hash: the entry was changed',
     };
   }
-  if (entry.prev !== last.hash) {
+  if (entry.prev !== last.hash)
     yield { ...at, rule: 'prev', message: `does not link to the entry before it (seq ${last.seq})` };
-  }
-  if (entry.seq !== last.seq + 1) {
+  if (entry.seq !== last.seq + 1)
     yield { ...at, rule: 'seq', message: `expected seq ${last.seq + 1}: entries are missing, doubled or out of order` };
-  }
-  if (body !== null && sha256(body) !== entry.bodyHash) {
+  if (body !== null && sha256(body) !== entry.bodyHash)
     yield { ...at, rule: 'body', message: 'the stored body bytes do not hash to bodyHash: the body was changed' };
-  }
-  if (!equalsBytes({ head, body }, entry)) {
+  if (!equalsBytes({ head, body }, entry))
     yield { ...at, rule: 'canonical', message: 'the stored bytes spell another entry than the one shown' };
-  }
 }
 
 /** True if `entry` equals the entry in the bytes; a caller could pass a pair that does not match. */

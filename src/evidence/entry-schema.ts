@@ -162,9 +162,8 @@ function isHead(value: unknown): value is { readonly body: unknown } {
 /** Returns all problems of a draft, at most 20; empty if it is valid. */
 export function entryIssues(value: unknown): readonly EntryIssue[] {
   const issues: EntryIssue[] = [];
-  for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? []) {
+  for (const { path, message } of draftSchema().safeParse(value).error?.issues ?? [])
     issues.push({ path: path.join('.'), message });
-  }
   if (isObject(value)) {
     for (const issue of jsonIssues((value as { body?: unknown }).body, 'body')) {
       issues.push(issue);

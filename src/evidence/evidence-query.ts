@@ -115,9 +115,8 @@ const millis = (text: string | undefined): number | null => (text === undefined 
  */
 export function resolveQuery(query: unknown): ResolvedQuery {
   const parsed = querySchema().safeParse(query);
-  if (!parsed.success) {
+  if (!parsed.success)
     throw new QueryError(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
-  }
   const { since, before, limit = DEFAULT_LIMIT, after, ...filters } = parsed.data;
   const present = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
   return {

@@ -53,9 +53,8 @@ export function decideMode(context: GateContext, request: ModeRequest): Decision
       'the gate has no such transition',
       modeStepsTo(context, (mode) => mode === to),
     );
-  if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== '')) {
+  if (transition.summary && !(typeof request.summary === 'string' && request.summary.trim() !== ''))
     return makeDenial(context, 'summary-required', { mode: from, to });
-  }
   if (transition.approval) {
     const shown = {
       ...(request.exitCriteria === undefined ? {} : { [APPROVAL_VIEW.exitCriteria]: request.exitCriteria }),

@@ -88,9 +88,8 @@ function judgeStep(context: GateContext, request: StepRequest): Decision<StepPla
     specs.modeGate ? effectsIn(specs.modeGate, mode).includes(effect) : true;
   const { mode } = view;
   const granted = () => spec.tools.filter((other) => isServed(view, other));
-  if (!spec.tools.includes(tool.id)) {
+  if (!spec.tools.includes(tool.id))
     return makeDenial(context, 'tool-not-allowed', { tool: tool.id, peripheral, allowed: granted() }, wayToTool());
-  }
   if (!isServed(view, tool.id)) {
     const upstream = tool.upstream?.server ?? null;
     return makeDenial(context, 'unknown-tool', { tool: tool.id, unserved: true, upstream });

@@ -130,9 +130,8 @@ export function decideHop(context: GateContext, request: HopRequest): Decision<H
 
   const edge = findEdge(context, request, from, fruit);
   if ('denial' in edge) return edge;
-  if (edge.implies === null && !hasText(request.reason)) {
+  if (edge.implies === null && !hasText(request.reason))
     return exitNotMet(context, edge, 'an exit that the agent states needs a reason', 'state the reason in "reason"');
-  }
   const { exit, entry, gates } = edgeRequirements(specs, edge);
   const all = requirementsOf(specs, edge);
   const options = { by: request.by, fruit };

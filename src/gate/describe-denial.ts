@@ -23,9 +23,7 @@ export function describeLeg({ from, exit, to, needs, modes = [], modesAfter = []
 }
 
 /** A path through the hop graph, as one clause. */
-export function describeWay(way: readonly WayLeg[]): string {
-  return way.map(describeLeg).join(', then ');
-}
+export const describeWay = (way: readonly WayLeg[]): string => way.map(describeLeg).join(', then ');
 
 const didYouMean = (about: About): string => (about.suggestion ? `did you mean ${about.suggestion}? ` : '');
 

@@ -33,9 +33,7 @@ interface ListedSession {
 }
 
 /** The sessions of a running server, live. `chosen`: the session that the page shows; the address may name one. */
-export function liveSource(chosen: Signal<string | null>): Source {
-  return new Live(new ServerApi(), chosen);
-}
+export const liveSource = (chosen: Signal<string | null>): Source => new Live(new ServerApi(), chosen);
 
 class Live implements Source {
   readonly sessions = signal<readonly SessionEntry[]>([]);

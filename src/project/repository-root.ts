@@ -24,9 +24,7 @@ export function realRoot(root: string, cwd = process.cwd()): string {
  *
  * @param folder absolute real path
  */
-export function repositoryOf(folder: string): string {
-  return configuredFolder(folder) ?? folder;
-}
+export const repositoryOf = (folder: string): string => configuredFolder(folder) ?? folder;
 
 /** The folder whose hopgate.yaml applies in a folder of a git working tree; null without one, or outside of git. */
 export function configuredFolder(folder: string): string | null {

@@ -22,9 +22,7 @@ function bytesOf({ specs, config }: Pin): Buffer {
 }
 
 /** Stores a pin as a content-addressed blob; returns its sha256. */
-export async function putPin(store: EvidenceStore, pin: Pin): Promise<string> {
-  return store.putBlob(bytesOf(pin));
-}
+export const putPin = async (store: EvidenceStore, pin: Pin): Promise<string> => store.putBlob(bytesOf(pin));
 
 /** The body of a session's first entry; null if it was erased, or if another program recorded it. */
 export async function openingBody(store: EvidenceStore, sessionId: string): Promise<SessionOpenBody | null> {

@@ -127,9 +127,8 @@ export class SessionWriter {
     try {
       const stored = await store.append(lease, this.#state.head, drafts);
       this.#lease = { ...lease, until: clock.now() + LEASE_MS };
-      for (const [index, { entry }] of stored.entries()) {
+      for (const [index, { entry }] of stored.entries())
         this.#become({ ...(states[index] ?? ahead), head: { seq: entry.seq, hash: entry.hash } }, entry);
-      }
       await this.#keepState(lease);
       return stored.map(({ entry }) => entry);
     } catch (error) {

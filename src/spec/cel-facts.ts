@@ -28,9 +28,7 @@ export const CEL_FACTS: { readonly [fact: string]: { readonly [member: string]: 
 };
 
 /** A name in CEL: `changed-files` is `changed_files`. */
-function celName(name: string): string {
-  return name.replaceAll('-', '_');
-}
+const celName = (name: string): string => name.replaceAll('-', '_');
 
 function celType(type: FruitType): string {
   if (typeof type !== 'string') return 'string';

@@ -6,9 +6,7 @@ import type { SpecSet } from './types.ts';
 const known = new WeakMap<object, string>();
 
 /** sha256 (hex) of the RFC 8785 form of everything in a spec set but its hash. Computed once for each spec set. */
-export function hashSpecs(specs: Omit<SpecSet, 'hash'>): string {
-  return getOrInsert(known, specs, () => hashNew(specs));
-}
+export const hashSpecs = (specs: Omit<SpecSet, 'hash'>): string => getOrInsert(known, specs, () => hashNew(specs));
 
 function hashNew(specs: Omit<SpecSet, 'hash'>): string {
   const { modeGate: gate, tools, scopes, conditions, peripherals, edges, properties } = specs;

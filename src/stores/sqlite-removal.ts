@@ -32,9 +32,8 @@ export function eraseBodies(store: string, db: StatementCache, what: Erasure, no
           return row;
         })
       : db.all('SELECT nth, id, session_id FROM entries WHERE session_id = ?', what.sessionId);
-  if ('sessionId' in what && rows.length === 0) {
+  if ('sessionId' in what && rows.length === 0)
     throw storeError(store, 'session-not-found', `there is no session ${what.sessionId}`);
-  }
   const sessions = new Set(rows.map((row) => String(row['session_id'])));
   for (const sessionId of sessions) assertFree(store, db, sessionId, now);
   for (const sessionId of sessions) db.run('DELETE FROM folds WHERE session_id = ?', sessionId);

@@ -239,9 +239,8 @@ function assertOurs(db: Database): number {
     if (tables === 0) return 0;
     throw new Error('it is a database of another program; name another file');
   }
-  if (version > SCHEMA_VERSION) {
+  if (version > SCHEMA_VERSION)
     throw new Error(`a newer hopgate wrote it (schema ${version}, this one knows ${SCHEMA_VERSION}); upgrade hopgate`);
-  }
   if (version < OLDEST_VERSION) throw new Error(`its schema ${version} is from before 0.1.0; name another file`);
   return version;
 }

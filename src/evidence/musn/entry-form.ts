@@ -48,9 +48,8 @@ export function printEntryForm(form: Fields): string {
   const named = (key: string, value: Json): EdnValue => {
     if (NAMES.has(key) && typeof value === 'string') return keywordOr(value);
     if (key === 'evidence/tags' && Array.isArray(value)) return value.map((tag) => keywordOr(String(tag)));
-    if (key === 'evidence/subject' && isObject(value)) {
+    if (key === 'evidence/subject' && isObject(value))
       return { ...value, 'ref/type': keywordOr(String(value['ref/type'])) };
-    }
     return value;
   };
   return printEdn(mapValues(form, (value, key) => named(key, value)));

@@ -104,6 +104,4 @@ function refuseOption(sub: SubCommandName, spec: SubCommand, word: string): GitR
   );
 }
 
-function refuse(message: string, remedy: string): GitRefusal {
-  return { ok: false, message, remedy };
-}
+const refuse = (message: string, remedy: string): GitRefusal => ({ ok: false, message, remedy });

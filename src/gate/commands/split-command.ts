@@ -61,14 +61,10 @@ export function splitCommand(text: string): SplitCommand {
 
 const SEVERAL = 'it joins several commands; run each in a call of its own';
 
-function refuse(reason: string): SplitCommand {
-  return { ok: false, reason };
-}
+const refuse = (reason: string): SplitCommand => ({ ok: false, reason });
 
 /** Blanks and line continuations. */
-function isBlank(text: string): boolean {
-  return /^(?:[ \t\n]|\\\n)*$/.test(text);
-}
+const isBlank = (text: string): boolean => /^(?:[ \t\n]|\\\n)*$/.test(text);
 
 function judgeWord(word: Word): string | null {
   const bare = unquotedText(word);

@@ -22,9 +22,8 @@ function evaluator(): Environment {
 function celValue(value: Json): unknown {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celValue);
-  if (value !== null && typeof value === 'object') {
+  if (value !== null && typeof value === 'object')
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.replaceAll('-', '_'), celValue(item)]));
-  }
   return value;
 }
 

@@ -23,9 +23,8 @@ export function locatePath(root: string, text: unknown): Located {
   if (Buffer.byteLength(text) > MAX_PATH_BYTES) return malformed(`the path is longer than ${MAX_PATH_BYTES} bytes`);
   const absolute = posix.resolve(root, text);
   const path = posix.relative(root, absolute);
-  if (path === '..' || path.startsWith('../') || posix.isAbsolute(path)) {
+  if (path === '..' || path.startsWith('../') || posix.isAbsolute(path))
     return { ok: false, fault: 'outside', why: 'it is outside the root' };
-  }
   return { ok: true, path: path === '' ? '.' : path };
 }
 

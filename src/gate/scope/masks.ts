@@ -127,9 +127,7 @@ const isOwnPackage = (names: readonly string[]): boolean =>
   OWN_PACKAGES.some((own) => names.some((_, at) => own.every((name, i) => names[at + i] === name)));
 
 /** True if a root-relative path is a `.git` or lies in one. */
-export function isGitInternal(relPath: string): boolean {
-  return relPath.split('/').some((name) => foldName(name) === '.git');
-}
+export const isGitInternal = (relPath: string): boolean => relPath.split('/').some((name) => foldName(name) === '.git');
 
 /** True if git keeps credentials in a file of this name in its own folder, whatever the folder's name. */
 export const isGitCredential = (name: string): boolean =>

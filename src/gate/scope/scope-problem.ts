@@ -137,20 +137,16 @@ function pathProblem(
           : 'Name a path inside the root.',
     };
   }
-  if (isMasked(located.path, config.mask)) {
-    return { ...MASKED_PATH, scope: [] };
-  }
+  if (isMasked(located.path, config.mask)) return { ...MASKED_PATH, scope: [] };
   if (role === 'path:write') {
-    if (isProtected(located.path) || (config.specs !== 'default' && isWithinAny([config.specs], located.path))) {
+    if (isProtected(located.path) || (config.specs !== 'default' && isWithinAny([config.specs], located.path)))
       return { ...PROTECTED_PATH, scope: scope.write };
-    }
     if (scope.write.length === 0) return { why: 'this scope writes nothing', scope: [] };
     const why = writePathReason(located.path, scope.write);
     return why === null ? null : { why: `it ${why}`, scope: scope.write };
   }
   if (scope.read === 'none') return { why: 'this scope reads no files', scope: [] };
-  if (scope.read === 'session-log' && !isWithinAny(files, located.path)) {
+  if (scope.read === 'session-log' && !isWithinAny(files, located.path))
     return { why: 'only files that this session has named can be read here', scope: files.slice(0, 20) };
-  }
   return null;
 }

@@ -80,9 +80,8 @@ function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): 
     );
   }
   if (root.kind !== 'map') return wrong(root, 'expected a map of peripherals');
-  if (root.entries.some(([key]) => isKeyword(key, 'id') || isKeyword(key, 'peripheral/id'))) {
+  if (root.entries.some(([key]) => isKeyword(key, 'id') || isKeyword(key, 'peripheral/id')))
     return [{ id: null, node: root }];
-  }
   const inner = root.entries.find(([key]) => isKeyword(key, 'peripherals'));
   if (inner) {
     for (const [key] of root.entries) if (key !== inner[0]) wrong(key, 'only :peripherals is allowed here');
@@ -94,9 +93,7 @@ function peripheralForms(root: EdnNode, report: (problem: EdnProblem) => void): 
   });
 }
 
-function isKeyword(node: EdnNode, text: string): boolean {
-  return node.kind === 'keyword' && node.text === text;
-}
+const isKeyword = (node: EdnNode, text: string): boolean => node.kind === 'keyword' && node.text === text;
 
 /** Adds what EDN omits: the id, from the key; fruit and purpose of the five original peripherals. */
 function completeForm(value: { [key: string]: unknown }, key: string | null): { [key: string]: unknown } {

@@ -25,9 +25,8 @@ export function ednToPlain(root: EdnNode, strip: (key: string) => string = (key)
             continue;
           }
           const short = path.length === 0 ? strip(name) : name;
-          if (Object.hasOwn(plain, short)) {
+          if (Object.hasOwn(plain, short))
             problems.push({ line: key.line, column: key.column, message: `:${short} is given twice` });
-          }
           // Defined, not assigned: assigning to the key "__proto__" would set the prototype.
           const property = {
             value: walk(item, [...path, short]),

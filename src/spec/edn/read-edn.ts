@@ -112,9 +112,8 @@ class Reader {
     const seen = new Set<string>();
     for (const item of items) {
       const identity = identityOf(item);
-      if (seen.has(identity)) {
+      if (seen.has(identity))
         this.problems.push({ line: item.line, column: item.column, message: `${identity} ${what}` });
-      }
       seen.add(identity);
     }
   }
@@ -136,9 +135,8 @@ function atom(token: EdnToken): EdnNode {
   }
   if (text === 'nil') return { kind: 'nil', ...place };
   if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true', ...place };
-  if (text.startsWith(':') && SYMBOL.test(text.slice(1)) && text !== ':/') {
+  if (text.startsWith(':') && SYMBOL.test(text.slice(1)) && text !== ':/')
     return { kind: 'keyword', text: text.slice(1), ...place };
-  }
   if (NUMBER.test(text)) return { kind: 'number', value: parseEDNString(text) as number | bigint, ...place };
   if (SYMBOL.test(text) && !/^[-+.]?[0-9]/.test(text)) return { kind: 'symbol', text, ...place };
   throw new Malformed(token, `${text} is not EDN`);

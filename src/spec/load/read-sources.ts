@@ -24,13 +24,9 @@ function kindOfFile(file: string): SpecFileKind | null {
 }
 
 /** `edit` of `specs/peripherals/edit.yaml`. */
-function stemOf(file: string): string {
-  return baseName(file).replace(/\.[^.]*$/, '');
-}
+const stemOf = (file: string): string => baseName(file).replace(/\.[^.]*$/, '');
 
-function baseName(file: string): string {
-  return file.split(/[/\\]/).at(-1)!;
-}
+const baseName = (file: string): string => file.split(/[/\\]/).at(-1)!;
 
 /** The valid part of one file's content, its raw form, and the report for its problems. */
 interface Draft<T> {

@@ -49,9 +49,7 @@ export function openUnboundExits(peripherals: Peripherals): Peripherals {
 const USER_REQUEST = 'user-request';
 
 /** X of `hop-X`; null for any other exit. */
-export function hopTarget(exit: string): string | null {
-  return exit.startsWith('hop-') ? exit.slice('hop-'.length) : null;
-}
+export const hopTarget = (exit: string): string | null => (exit.startsWith('hop-') ? exit.slice('hop-'.length) : null);
 
 const namesSource = ({ entry }: PeripheralSpec, sources: readonly string[]): boolean =>
   entry.sources.some(({ kind }) => sources.includes(kind));
@@ -112,6 +110,4 @@ function gatesOn(to: string, source: PeripheralSpec, gatesTo: GatesByTarget): Ga
   return [...distinct.values()];
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

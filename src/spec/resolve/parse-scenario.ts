@@ -52,9 +52,8 @@ function verbProblems(value: unknown): { index: number; verbs: string[] }[] {
 
 function actionOf(step: ScenarioFile['steps'][number]): ScenarioAction {
   if ('mode' in step) return { verb: 'mode', ...(typeof step.mode === 'string' ? { to: step.mode } : step.mode) };
-  if ('start' in step) {
+  if ('start' in step)
     return { verb: 'start', ...(typeof step.start === 'string' ? { peripheral: step.start } : step.start) };
-  }
   if ('step' in step) return { verb: 'step', tool: step.step.tool, args: step.step.args ?? {} };
   if ('hop' in step) return { verb: 'hop', ...step.hop };
   if ('stop' in step) return { verb: 'stop', ...(typeof step.stop === 'string' ? { reason: step.stop } : step.stop) };

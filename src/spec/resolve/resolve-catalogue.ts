@@ -131,9 +131,8 @@ function checkOrder(parameters: readonly ToolParameter[], at: IssuePath, report:
   parameters.forEach(({ name, required }, index) => {
     if (names.indexOf(name) !== index)
       report([...at, index, 'name'], `"${name}" is listed twice`, 'rename one of them');
-    if (required && optional !== null) {
+    if (required && optional !== null)
       report([...at, index], `"${name}" is required but follows the optional "${optional}"`, 'put optional ones last');
-    }
     if (!required) optional ??= name;
   });
 }

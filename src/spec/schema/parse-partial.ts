@@ -67,9 +67,7 @@ interface Definition {
 
 type Mapping = { readonly [key: string]: unknown };
 
-function isMapping(value: unknown): value is Mapping {
-  return isObject(value);
-}
+const isMapping = (value: unknown): value is Mapping => isObject(value);
 
 function inObject(def: Definition, value: Mapping, path: IssuePath, report: IssueReport): Mapping {
   const shape = def.shape!;
@@ -153,9 +151,7 @@ function keysInCommon(option: z.ZodType, value: unknown): number {
   return option.safeParse(value).success ? 1 : 0;
 }
 
-function isRequired(schema: z.ZodType): boolean {
-  return !schema.safeParse(undefined).success;
-}
+const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success;
 
 function article(kind: string): string {
   return kind === 'int' ? 'a whole number' : /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;

@@ -153,12 +153,10 @@ function assertPoints(
   }: { readonly id: string; readonly inReplyTo?: string | undefined; readonly forkOf?: string | undefined },
   why = 'which is not here',
 ): void {
-  if (inReplyTo !== undefined && !exists(inReplyTo)) {
+  if (inReplyTo !== undefined && !exists(inReplyTo))
     throw storeError(store, 'reply-not-found', `entry ${id} replies to ${inReplyTo}, ${why}`);
-  }
-  if (forkOf !== undefined && !exists(forkOf)) {
+  if (forkOf !== undefined && !exists(forkOf))
     throw storeError(store, 'fork-not-found', `entry ${id} forks ${forkOf}, ${why}`);
-  }
 }
 
 function renew(held: LeaseRow, now: number): LeaseRow | null {

@@ -7,9 +7,7 @@ const known = new WeakMap<SpecSet, string>();
 export const BETWEEN_RULES = '\0';
 
 /** The text of every CEL rule of a spec set. */
-export function rulesOf(specs: SpecSet): string {
-  return getOrInsert(known, specs, () => textOf(specs));
-}
+export const rulesOf = (specs: SpecSet): string => getOrInsert(known, specs, () => textOf(specs));
 
 const textOf = ({ conditions, edges, tools, peripherals }: SpecSet): string =>
   [

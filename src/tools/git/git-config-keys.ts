@@ -32,19 +32,13 @@ export function parseConfig(stdout: string): ConfigValue[] {
 }
 
 /** The keys that would run a program of the repository despite hopgate's settings. */
-export function commandKeys(config: readonly ConfigValue[]): string[] {
-  return keysLike(config, COMMAND_KEYS);
-}
+export const commandKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, COMMAND_KEYS);
 
 /** The keys that make the destination of a push ambiguous. */
-export function pushKeys(config: readonly ConfigValue[]): string[] {
-  return keysLike(config, PUSH_KEYS);
-}
+export const pushKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, PUSH_KEYS);
 
 /** The keys that would influence the connection to a remote. */
-export function networkKeys(config: readonly ConfigValue[]): string[] {
-  return keysLike(config, NETWORK_KEYS);
-}
+export const networkKeys = (config: readonly ConfigValue[]): string[] => keysLike(config, NETWORK_KEYS);
 
 export function submoduleNames(config: readonly ConfigValue[]): string[] {
   return [...new Set(config.flatMap(({ key }) => /^submodule\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))];

@@ -58,13 +58,9 @@ export function sortOperands(
   return { revisions, paths };
 }
 
-export function pathspec(path: string): string {
-  return path === '' ? ':/' : `:(top,literal)${path}`;
-}
+export const pathspec = (path: string): string => (path === '' ? ':/' : `:(top,literal)${path}`);
 
-export function excludedPathspec(path: string): string {
-  return `:(top,literal,exclude)${path}`;
-}
+export const excludedPathspec = (path: string): string => `:(top,literal,exclude)${path}`;
 
 function isInTree(root: string, word: string): boolean {
   const parsed = parsePath(root, 'args', word);

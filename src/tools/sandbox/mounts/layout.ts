@@ -144,9 +144,7 @@ export const STATE_HOMES = (): readonly string[] => {
 const isBeneath = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
 /** A path of hopgate.yaml that may begin with `~/`. */
-export function fromHome(path: string): string {
-  return path.replace(/^~(?=\/)/, homeFolder(process.env));
-}
+export const fromHome = (path: string): string => path.replace(/^~(?=\/)/, homeFolder(process.env));
 
 /** @throws LayoutError if a folder named in hopgate.yaml does not exist, or is too wide to be shown */
 export function checkFolder(key: string, stated: string): string {
